@@ -1,0 +1,1 @@
+"""The vocabulary of Navigator as frozen models and pure rules. No file, socket or process is touched here."""

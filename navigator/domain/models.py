@@ -1,0 +1,261 @@
+"""The nouns of Navigator as frozen models. Field names are those of the JSON that others script against.
+
+Times are UTC, ISO 8601, as strings made by `utc_now`; durations are seconds; token counts are the server's own.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from navigator.domain.states import (
+    CheckOutcome,
+    Complexity,
+    Criterion,
+    DecisionKind,
+    FindingKind,
+    LandingState,
+    PolicyAction,
+    ProposalState,
+    Role,
+    Rung,
+    Severity,
+    TaskKind,
+    TaskState,
+    Verdict,
+)
+
+
+def utc_now() -> str:
+    """Now in UTC, to the millisecond, as it stands in the store: `2026-11-20T19:05:00.123Z`."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Model(BaseModel):
+    """Frozen, and closed to words it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Usage(Model):
+    """What one model call cost: tokens as the server counted them, wall seconds as the client measured them."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            seconds=self.seconds + other.seconds,
+        )
+
+
+class Project(Model):
+    """A git repository in Navigator's care.
+
+    `root_commit` identifies the history whatever the path; `source` is "store" or "config";
+    `demo` is true only for sample repositories that `navigator demo` made.
+    """
+
+    id: int
+    name: str
+    path: str
+    base: str = ""
+    landing: str = "branch"
+    check: str = ""
+    check_mounts: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    conventions: str = "AGENTS.md"
+    root_commit: str = ""
+    source: str = "store"
+    demo: bool = False
+    removed: bool = False
+
+
+class Task(Model):
+    """One instruction for one project. `attempt` counts from 0, `round` within the attempt from 0."""
+
+    id: str
+    project_id: int
+    project: str
+    text: str
+    kind: TaskKind = TaskKind.IMPLEMENT
+    complexity: Complexity = Complexity.MEDIUM
+    priority: int = 0
+    files: tuple[str, ...] = ()
+    state: TaskState = TaskState.QUEUED
+    attempt: int = 0
+    round: int = 0
+    note: str = ""
+    reason: str = ""
+    report: str = ""
+    created: str
+    updated: str
+
+
+class AppliedEdit(Model):
+    """One edit of an answer that applied, and the rung of the ladder it applied on."""
+
+    path: str
+    rung: Rung
+
+
+class PolicyItem(Model):
+    """One path that a policy rule speaks about; `detail` says in words what is special about it."""
+
+    rule: str
+    path: str
+    action: PolicyAction
+    detail: str = ""
+
+
+class CheckResult(Model):
+    """What one deterministic gate said, in how many seconds; `detail` is shown to people and models."""
+
+    name: str
+    outcome: CheckOutcome
+    seconds: float = 0.0
+    detail: str = ""
+
+
+class Finding(Model):
+    """One remark of a review.
+
+    `hunk` is the label in the diff the reviewer saw ("H1" …); `line` is the new-file line of the quote (old-file for a
+    quote on the removed side), None when unanchored; `side` is "new", "old", "task" or "context".
+    """
+
+    kind: FindingKind
+    hunk: str = ""
+    path: str = ""
+    line: int | None = None
+    quote: str = ""
+    severity: Severity
+    criterion: Criterion
+    trigger: str = ""
+    message: str
+    anchored: bool = False
+    side: str = "new"
+
+
+class Review(Model):
+    """One reading of one proposal. `verdict` is derived; `stated_verdict` is what the model itself said."""
+
+    role: Role = Role.REVIEWER
+    verdict: Verdict
+    stated_verdict: Verdict | None = None
+    self_review: bool = False
+    summary: str = ""
+    findings: tuple[Finding, ...] = ()
+    addressed: tuple[dict[str, Any], ...] = ()
+    prompt_version: str = ""
+    model: str = ""
+    rehearsal: bool = False
+    usage: Usage = Usage()
+    at: str = ""
+
+
+class Decision(Model):
+    """The developer's word on one proposal, and the tree it was about."""
+
+    kind: DecisionKind
+    note: str = ""
+    tree: str = ""
+    confirmed: tuple[str, ...] = ()
+    at: str = ""
+
+
+class Landing(Model):
+    """What became of an approval. `commit` is on `ref`; `transplanted` when the tip was no longer the base."""
+
+    state: LandingState
+    ref: str = ""
+    commit: str = ""
+    transplanted: bool = False
+    reason: str = ""
+    at: str = ""
+
+
+class Proposal(Model):
+    """One round's answer, immutable once made: edits, turned into a tree on a pinned base."""
+
+    id: str
+    task_id: str
+    project_id: int
+    project: str
+    attempt: int
+    round: int
+    state: ProposalState = ProposalState.OPEN
+    base_commit: str
+    tree: str
+    batch: str = ""
+    written_by: Role = Role.GENERATOR
+    title: str = ""
+    summary: str = ""
+    edits: tuple[AppliedEdit, ...] = ()
+    policy: tuple[PolicyItem, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    overlaps: tuple[str, ...] = ()
+    added: int = 0
+    removed: int = 0
+    review: Review | None = None
+    decision: Decision | None = None
+    landing: Landing | None = None
+    seen: bool = False
+    prompt_version: str = ""
+    model: str = ""
+    rehearsal: bool = False
+    usage: Usage = Usage()
+    created: str = ""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path the proposal touches, once, in order."""
+        return tuple(dict.fromkeys(edit.path for edit in self.edits))
+
+    @property
+    def failed_checks(self) -> tuple[CheckResult, ...]:
+        """The checks that said no."""
+        return tuple(check for check in self.checks if check.outcome is CheckOutcome.FAILED)
+
+
+class SwapPhase(Model):
+    """One phase of a swap: drain, stop, release, start, load, health or verify."""
+
+    name: str
+    seconds: float
+
+
+class Swap(Model):
+    """One change of residency. `from_role` is None when nothing was loaded. JSON names are `from` and `to`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    id: int = 0
+    from_role: Role | None = Field(default=None, alias="from")
+    to_role: Role = Field(alias="to")
+    strategy: str
+    started: str
+    phases: tuple[SwapPhase, ...] = ()
+    seconds: float = 0.0
+    outcome: str = "done"
+    reason: str = ""
+    rehearsal: bool = False
+
+
+class Event(Model):
+    """Something that happened, in the order of `seq`; written in the transaction that made it true."""
+
+    seq: int
+    at: str
+    kind: str
+    task_id: str = ""
+    proposal_id: str = ""
+    data: dict[str, Any] = {}

@@ -1,0 +1,137 @@
+"""What the scheduler sees, and what it may ask for. Plain frozen data; the rules stand in `navigator.scheduling`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from navigator.domain.states import Role, TaskState
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """One task as the scheduler sees it. `since` is a monotonic second: when it entered its state."""
+
+    id: str
+    project_id: int
+    state: TaskState
+    priority: int
+    order: int
+    attempt: int
+    round: int
+    since: float
+    files: frozenset[str] = frozenset()
+    writer: Role = Role.GENERATOR
+    landing_due: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRules:
+    """When a review is due: `[batch]` of the settings, in seconds."""
+
+    target: int = 30
+    max_wait: float = 1800.0
+    quiet: float = 180.0
+    revisions: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything `next_actions` may know.
+
+    Attributes:
+        tasks: every task that is not terminal.
+        busy: ids of tasks that some stage holds right now.
+        resident: the role whose model answers now; None when none does or it is not known.
+        swapping_to: the role a swap under way goes to.
+        both_resident: both roles answer at once (strategy `resident`): there is nothing to swap.
+        capacity: requests each role may have in flight.
+        in_flight: requests each role has in flight.
+        unreachable: roles not to be called before the given monotonic second.
+        checks_since: when the wait for running checks before a swap began; None when none waits.
+        until: "idle", "reviewed" or "" for a conductor that stays.
+        swaps_left: how many more swaps this session may make; None for no limit.
+        hurry: the developer asked for a review now.
+        last_arrival: monotonic second of the newest task.
+        final_enabled: an optional last review by a cloud model is on.
+    """
+
+    tasks: tuple[TaskView, ...]
+    busy: frozenset[str] = frozenset()
+    resident: Role | None = None
+    swapping_to: Role | None = None
+    both_resident: bool = False
+    capacity: dict[Role, int] = field(default_factory=dict)
+    in_flight: dict[Role, int] = field(default_factory=dict)
+    unreachable: dict[Role, float] = field(default_factory=dict)
+    batch: BatchRules = BatchRules()
+    until: str = ""
+    swaps_left: int | None = None
+    hurry: bool = False
+    last_arrival: float = 0.0
+    final_enabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """Write: round 0, or the revision of a task in `revising`."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Run the deterministic gates on what the task's newest answer made."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewTask:
+    """Have the reviewer read the task's open proposal."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinalReview:
+    """Have the cloud model read it last."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """Start a new attempt of a stale task."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Land:
+    """Bring an approved tree to its branch."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SwapTo:
+    """Give the GPU to another role."""
+
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Nothing to do before this monotonic second, unless something happens."""
+
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The session's goal is reached, or nothing more can be done; `reason` says which."""
+
+    reason: str
+
+
+Action = Generate | Check | ReviewTask | FinalReview | Renew | Land | SwapTo | Sleep | Stop

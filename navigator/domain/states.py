@@ -1,0 +1,241 @@
+"""States, and the one table of transitions between them.
+
+The code obeys this table through `require_task_transition`; the database obeys it through triggers that
+`navigator.store.schema` generates from the same table.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from navigator.domain.errors import IllegalTransition
+
+
+class TaskState(StrEnum):
+    """Where a task stands. Terminal for the loop: done, landed, rejected, failed, cancelled, undone."""
+
+    QUEUED = "queued"
+    GENERATING = "generating"
+    CHECKING = "checking"
+    AWAITING_REVIEW = "awaiting_review"
+    REVIEWING = "reviewing"
+    REVISING = "revising"
+    FINAL_REVIEW = "final_review"
+    AWAITING_APPROVAL = "awaiting_approval"
+    APPROVED = "approved"
+    LANDED = "landed"
+    REJECTED = "rejected"
+    FAILED = "failed"
+    STALE = "stale"
+    CANCELLED = "cancelled"
+    UNDONE = "undone"
+    DONE = "done"
+
+
+class ProposalState(StrEnum):
+    """Open until a later round or attempt supersedes it or the developer decides."""
+
+    OPEN = "open"
+    SUPERSEDED = "superseded"
+    DECIDED = "decided"
+    LANDED = "landed"
+
+
+class Role(StrEnum):
+    """Whose turn on the GPU, or in the cloud, it is."""
+
+    GENERATOR = "generator"
+    REVIEWER = "reviewer"
+    FINAL = "final"
+
+
+class TaskKind(StrEnum):
+    """What sort of work a task asks for."""
+
+    SCAN = "scan"
+    IMPLEMENT = "implement"
+    FIX = "fix"
+    REFACTOR = "refactor"
+    TEST = "test"
+    DOCS = "docs"
+    SECURITY = "security"
+    ARCHITECTURE = "architecture"
+
+
+class Complexity(StrEnum):
+    """The developer's own estimate of a task."""
+
+    SIMPLE = "simple"
+    MEDIUM = "medium"
+    COMPLEX = "complex"
+
+
+class Verdict(StrEnum):
+    """Derived from grounded findings; UNREVIEWED when the answer could not be read."""
+
+    APPROVE = "APPROVE"
+    REVISE = "REVISE"
+    UNREVIEWED = "UNREVIEWED"
+
+
+class Severity(StrEnum):
+    """How much a finding matters; blocker and major, grounded, make REVISE."""
+
+    BLOCKER = "blocker"
+    MAJOR = "major"
+    MINOR = "minor"
+    NIT = "nit"
+
+
+class Criterion(StrEnum):
+    """What a finding is about."""
+
+    CORRECTNESS = "correctness"
+    COMPLETENESS = "completeness"
+    SAFETY = "safety"
+
+
+class FindingKind(StrEnum):
+    """`wrong` quotes a hunk; `missing` quotes the task or the context and names the hunk that makes it needed."""
+
+    WRONG = "wrong"
+    MISSING = "missing"
+
+
+class DecisionKind(StrEnum):
+    """The developer's word on one proposal."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+    SEND_BACK = "send_back"
+
+
+class LandingState(StrEnum):
+    """How far an approved tree got on its way to a branch."""
+
+    PENDING = "pending"
+    LANDED = "landed"
+    REFUSED = "refused"
+    UNDONE = "undone"
+
+
+class CheckOutcome(StrEnum):
+    """What a deterministic gate said."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class PolicyAction(StrEnum):
+    """What a policy rule asks for: refuse the proposal, or have the developer confirm the item by itself."""
+
+    REFUSE = "refuse"
+    CONFIRM = "confirm"
+
+
+class Rung(StrEnum):
+    """The rung of the matching ladder on which an edit applied."""
+
+    EXACT = "exact"
+    TRAILING_WHITESPACE = "trailing_whitespace"
+    INDENT = "indent"
+    UNICODE = "unicode"
+    NEW_FILE = "new_file"
+    WHOLE_FILE = "whole_file"
+    DELETE = "delete"
+    RENAME = "rename"
+
+
+class EditCode(StrEnum):
+    """Why an answer's edits did not apply; the same words go back to the model."""
+
+    NO_MATCH = "NO_MATCH"
+    AMBIGUOUS = "AMBIGUOUS"
+    ALREADY_APPLIED = "ALREADY_APPLIED"
+    ALREADY_EXISTS = "ALREADY_EXISTS"
+    NO_OP = "NO_OP"
+    UNKNOWN_PATH = "UNKNOWN_PATH"
+    OMISSION = "OMISSION"
+    MARKER = "MARKER"
+    ENCODING = "ENCODING"
+    SYNTAX = "SYNTAX"
+
+
+_T = TaskState
+
+TASK_TRANSITIONS: dict[TaskState, frozenset[TaskState]] = {
+    # queued -> failed: the project is gone or cannot be worked on.
+    _T.QUEUED: frozenset({_T.GENERATING, _T.CANCELLED, _T.FAILED}),
+    # generating -> queued: the server went away before an answer counted, or a crash interrupted round 0.
+    # generating -> revising: the same in a later round.
+    # generating -> awaiting_approval: NO_CHANGE, a report, or a revision that could not be made.
+    _T.GENERATING: frozenset(
+        {_T.CHECKING, _T.QUEUED, _T.REVISING, _T.AWAITING_APPROVAL, _T.FAILED, _T.CANCELLED}
+    ),
+    # checking -> generating: a repair, which is not a round.
+    _T.CHECKING: frozenset(
+        {_T.AWAITING_REVIEW, _T.GENERATING, _T.QUEUED, _T.REVISING, _T.AWAITING_APPROVAL, _T.FAILED, _T.CANCELLED}
+    ),
+    _T.AWAITING_REVIEW: frozenset({_T.REVIEWING, _T.STALE, _T.CANCELLED}),
+    # reviewing -> awaiting_review: the reviewer went away, or a crash.
+    _T.REVIEWING: frozenset(
+        {_T.REVISING, _T.FINAL_REVIEW, _T.AWAITING_APPROVAL, _T.AWAITING_REVIEW, _T.CANCELLED}
+    ),
+    _T.REVISING: frozenset({_T.GENERATING, _T.AWAITING_APPROVAL, _T.CANCELLED, _T.STALE}),
+    _T.FINAL_REVIEW: frozenset({_T.AWAITING_APPROVAL, _T.CANCELLED}),
+    # awaiting_approval -> queued: sent back with a note, a new attempt.
+    _T.AWAITING_APPROVAL: frozenset(
+        {_T.APPROVED, _T.REJECTED, _T.QUEUED, _T.DONE, _T.STALE, _T.CANCELLED}
+    ),
+    # approved -> awaiting_approval: the developer takes the approval back before it landed.
+    _T.APPROVED: frozenset({_T.LANDED, _T.STALE, _T.AWAITING_APPROVAL, _T.REJECTED}),
+    _T.LANDED: frozenset({_T.UNDONE}),
+    _T.REJECTED: frozenset({_T.QUEUED}),
+    _T.FAILED: frozenset({_T.QUEUED, _T.CANCELLED}),
+    # stale -> queued: a new attempt on today's base.
+    _T.STALE: frozenset({_T.QUEUED, _T.CANCELLED, _T.FAILED}),
+    _T.CANCELLED: frozenset({_T.QUEUED}),
+    _T.UNDONE: frozenset({_T.QUEUED}),
+    _T.DONE: frozenset(),
+}
+
+_P = ProposalState
+
+PROPOSAL_TRANSITIONS: dict[ProposalState, frozenset[ProposalState]] = {
+    _P.OPEN: frozenset({_P.SUPERSEDED, _P.DECIDED}),
+    # superseded -> open: a revision could not be made, so the last proposal that applied stands again.
+    _P.SUPERSEDED: frozenset({_P.OPEN}),
+    # decided -> open: the developer takes a decision back; decided -> superseded: sent back, a new attempt wrote.
+    _P.DECIDED: frozenset({_P.LANDED, _P.OPEN, _P.SUPERSEDED}),
+    _P.LANDED: frozenset({_P.DECIDED}),
+}
+
+ACTIVE_TASK_STATES = frozenset({_T.GENERATING, _T.CHECKING, _T.REVIEWING, _T.FINAL_REVIEW})
+"""States in which the conductor holds a task in its hands; after a crash each is taken back."""
+
+LOOP_TASK_STATES = ACTIVE_TASK_STATES | {_T.QUEUED, _T.AWAITING_REVIEW, _T.REVISING, _T.STALE}
+"""States in which the loop still has something to do without the developer."""
+
+RETRYABLE_TASK_STATES = frozenset({_T.REJECTED, _T.FAILED, _T.STALE, _T.CANCELLED, _T.UNDONE})
+CANCELLABLE_TASK_STATES = frozenset(s for s, to in TASK_TRANSITIONS.items() if _T.CANCELLED in to)
+
+
+def require_task_transition(current: TaskState, target: TaskState, *, task: str) -> None:
+    """Raise `IllegalTransition` unless the table knows `current -> target`."""
+    if target in TASK_TRANSITIONS[current]:
+        return
+    raise IllegalTransition(
+        f"{task} is {current.value}: it cannot become {target.value}.",
+        hint=f"`navigator task show {task}` tells what happened to it.",
+    )
+
+
+def require_proposal_transition(current: ProposalState, target: ProposalState, *, proposal: str) -> None:
+    """Raise `IllegalTransition` unless the table knows `current -> target`."""
+    if target in PROPOSAL_TRANSITIONS[current]:
+        return
+    raise IllegalTransition(
+        f"{proposal} is {current.value}: it cannot become {target.value}.",
+        hint="`navigator proposals` lists what is open.",
+    )

@@ -1,0 +1,42 @@
+"""The one filter between untrusted characters and a terminal.
+
+Model output, repository text, file names and server answers may hold escape sequences, C1 controls, bidi
+overrides and zero-width characters. `safe_text` makes every one of them visible and inert.
+Source of the list: Unicode general categories Cc and Cf, Trojan Source (CVE-2021-42574), tag characters.
+"""
+
+from __future__ import annotations
+
+import re
+
+_C0 = "".join(chr(c) for c in range(0x20) if c not in (0x09, 0x0A))
+_OTHERS = (
+    "\x7f"
+    + "".join(chr(c) for c in range(0x80, 0xA0))
+    + "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+)
+_UNSAFE = re.compile(f"[{re.escape(_C0)}{_OTHERS}\ud800-\udfff\U000e0000-\U000e0fff\U0001bca0-\U0001bca3]")
+
+
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return f"<U+{code:04X}>"
+
+
+def safe_text(text: str) -> str:
+    """`text` with every control, bidi and zero-width character made visible; tab and newline stay."""
+    return _UNSAFE.sub(_visible, text)
+
+
+def safe_line(text: str) -> str:
+    """`safe_text` on one line: newlines and tabs are made visible or spaces, so that a table keeps its shape."""
+    return safe_text(text.replace("\t", " ")).replace("\n", "\u240a")
+
+
+def is_unsafe(text: str) -> bool:
+    """Whether `text` holds a character that `safe_text` would replace, a tab or a newline."""
+    return _UNSAFE.search(text) is not None or "\t" in text or "\n" in text
