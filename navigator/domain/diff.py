@@ -1,0 +1,75 @@
+"""A difference between two trees, as git made it, in a form that screens, prompts and anchors share.
+
+Plain slotted dataclasses, not pydantic: one diff may hold 50,000 lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+LineKind = Literal[" ", "+", "-"]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """One line of a hunk, without its line ending.
+
+    `old` and `new` are 1-based line numbers on their side, None where the line does not stand there.
+    `no_newline` marks the last line of a file that ends without a newline.
+    """
+
+    kind: LineKind
+    text: str
+    old: int | None
+    new: int | None
+    no_newline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """One hunk. `label` counts through the whole proposal: "H1", "H2", …; `section` is git's function context."""
+
+    label: str
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+    section: str
+    lines: tuple[DiffLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """What happened to one path. `status` is git's letter (A, D, M, R, T); modes are octal strings or "" when absent."""
+
+    status: str
+    old_path: str
+    new_path: str
+    old_mode: str = ""
+    new_mode: str = ""
+    binary: bool = False
+    hunks: tuple[Hunk, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The path to show: the new one, or the old one of a deletion."""
+        return self.new_path or self.old_path
+
+    @property
+    def added(self) -> int:
+        """Lines added."""
+        return sum(line.kind == "+" for hunk in self.hunks for line in hunk.lines)
+
+    @property
+    def removed(self) -> int:
+        """Lines removed."""
+        return sum(line.kind == "-" for hunk in self.hunks for line in hunk.lines)
+
+
+def numbered(hunk: Hunk) -> str:
+    """A hunk as the reviewer sees it: new-file numbers in front, none before removed lines.
+
+    The form is `    42|+text`: six columns of number, a bar, the sign, the line.
+    """
+    return "\n".join(f"{line.new if line.kind != '-' else '':>6}|{line.kind}{line.text}" for line in hunk.lines)
