@@ -1,0 +1,217 @@
+"""Where Navigator keeps things: the settings file, and the state folder that nobody else may read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from navigator.domain.errors import ConfigError
+
+CONFIG_VARIABLE = "NAVIGATOR_CONFIG"
+STATE_VARIABLE = "NAVIGATOR_STATE"
+
+SOCKET_PATH_LIMIT = 107
+"""Bytes of a Unix socket's path that fit into `sockaddr_un.sun_path` on Linux, its final NUL left out."""
+
+_APP = "navigator"
+_OURS = frozenset({"navigator.db", "conductor.lock", "navigator.log", "private", "backups", "rehearsal"})
+
+
+def config_path() -> Path:
+    """The settings file, which need not exist: `NAVIGATOR_CONFIG`, else `config.toml` in the user's folder."""
+    named = os.environ.get(CONFIG_VARIABLE, "")
+    if named:
+        return Path(named).expanduser().absolute()
+    import platformdirs
+
+    return platformdirs.user_config_path(_APP) / "config.toml"
+
+
+def state_dir() -> Path:
+    """The state folder: `NAVIGATOR_STATE`, or the user's state folder; made if absent, always 0700.
+
+    Raises:
+        ConfigError: the path is no folder, belongs to somebody else, or is open to others and holds other things.
+    """
+    named = os.environ.get(STATE_VARIABLE, "")
+    if named:
+        return private_folder(Path(named).expanduser().absolute())
+    import platformdirs
+
+    return private_folder(platformdirs.user_state_path(_APP))
+
+
+def private_folder(path: Path) -> Path:
+    """Make `path` a folder that only this user can enter (0700), and return it.
+
+    A wider mode is narrowed only where the folder is empty or holds Navigator's own files:
+    `NAVIGATOR_STATE=/home/me` is a mistake, and must not lock a home against its other uses.
+
+    Raises:
+        ConfigError: see `state_dir`.
+    """
+    hint = f"Point {STATE_VARIABLE} at a folder of your own."
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = path.stat()
+    except FileExistsError:
+        raise ConfigError(
+            f"{path} is not a folder, so Navigator cannot keep its state there.", hint=hint
+        ) from None
+    except OSError as error:
+        raise ConfigError(f"The folder {path} cannot be made: {error.strerror}.", hint=hint) from error
+    if status.st_uid != os.geteuid():
+        raise ConfigError(f"The folder {path} belongs to another user.", hint=hint)
+    if stat.S_IMODE(status.st_mode) & 0o777 == 0o700:
+        return path
+    try:
+        names = {entry.name for entry in path.iterdir()}
+        if names and names.isdisjoint(_OURS):
+            raise ConfigError(f"The folder {path} is open to others and holds other files.", hint=hint)
+        path.chmod(0o700)
+    except OSError as error:
+        raise ConfigError(
+            f"The folder {path} cannot be made private: {error.strerror}.", hint=hint
+        ) from error
+    return path
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Put `data` at `path` with mode 0600, whole or not at all (written beside it, then renamed)."""
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class StatePaths:
+    """The names inside one state folder."""
+
+    root: Path
+
+    @property
+    def database(self) -> Path:
+        """The SQLite database."""
+        return self.root / "navigator.db"
+
+    @property
+    def lock(self) -> Path:
+        """The file whose kernel lock says who may write."""
+        return self.root / "conductor.lock"
+
+    @property
+    def log(self) -> Path:
+        """The conductor's log."""
+        return self.root / "navigator.log"
+
+    @property
+    def private(self) -> Path:
+        """The private bare repositories, one a project."""
+        return self.root / "private"
+
+    @property
+    def backups(self) -> Path:
+        """Copies of the database, made before each migration."""
+        return self.root / "backups"
+
+    @property
+    def rehearsal(self) -> Path:
+        """Sample repositories and logs of the embedded stand-in."""
+        return self.root / "rehearsal"
+
+    @property
+    def socket(self) -> Path:
+        """The conductor's Unix socket.
+
+        A path that the kernel would refuse as too long gives way to a short one in a 0700 folder of this user,
+        which is then written down in the state folder, so that every client finds the same one whatever its
+        environment.
+
+        Raises:
+            ConfigError: no short folder could be made.
+        """
+        plain = self.root / "conductor.sock"
+        if len(os.fsencode(plain)) <= SOCKET_PATH_LIMIT:
+            return plain
+        recorded = self._recorded_socket()
+        if recorded is not None:
+            return recorded
+        short = self._short_folder() / "conductor.sock"
+        try:
+            write_private(self._socket_record, os.fsencode(short))
+        except OSError as error:
+            raise ConfigError(
+                f"The socket's place cannot be noted in {self.root}: {error.strerror}.",
+                hint=f"Free some space there, or choose a shorter {STATE_VARIABLE}.",
+            ) from error
+        return short
+
+    def ensure(self) -> StatePaths:
+        """Make the folder and its inner folders, each 0700, and return self.
+
+        Raises:
+            ConfigError: see `private_folder`.
+        """
+        private_folder(self.root)
+        for folder in (self.private, self.backups, self.rehearsal):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            folder.chmod(0o700)
+        return self
+
+    @property
+    def _socket_record(self) -> Path:
+        return self.root / "conductor.sock.path"
+
+    def _recorded_socket(self) -> Path | None:
+        """The short path written down earlier, if its folder is still ours alone (a reboot empties /tmp)."""
+        try:
+            path = Path(os.fsdecode(self._socket_record.read_bytes()))
+        except OSError:
+            return None
+        if _is_private(path.parent) and len(os.fsencode(path)) <= SOCKET_PATH_LIMIT:
+            return path
+        return None
+
+    def _short_folder(self) -> Path:
+        runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+        digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]
+        folder = Path(runtime) / f"{_APP}-{digest}"
+        fits = len(os.fsencode(folder / "conductor.sock")) <= SOCKET_PATH_LIMIT
+        if runtime and fits and _is_private(Path(runtime)):
+            return private_folder(folder)
+        for parent in (tempfile.gettempdir(), "/tmp"):
+            try:
+                made = Path(tempfile.mkdtemp(prefix=f"{_APP}-", dir=parent))
+            except OSError:
+                continue
+            if len(os.fsencode(made / "conductor.sock")) <= SOCKET_PATH_LIMIT:
+                return made
+            made.rmdir()
+        raise ConfigError(
+            f"No folder with a path short enough for a socket could be made for {self.root}.",
+            hint=f"Choose a shorter {STATE_VARIABLE}.",
+        )
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether `folder` is a real folder (no link) of this user that nobody else may enter."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    return (
+        stat.S_ISDIR(status.st_mode)
+        and status.st_uid == os.geteuid()
+        and stat.S_IMODE(status.st_mode) & 0o077 == 0
+    )

@@ -1,0 +1,236 @@
+"""The settings as frozen models. The defaults are the documented ones; a file changes only what it names."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+
+from navigator.domain.errors import UsageError
+from navigator.domain.states import Role
+
+TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
+
+SwapStrategyName = Literal["systemd", "sleep", "managed", "resident", "adapter", "command", "rehearsal"]
+LandingName = Literal["branch", "current"]
+
+_Positive = Annotated[int, Field(gt=0)]
+_Text = Annotated[str, StringConstraints(min_length=1)]
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Section(BaseModel):
+    """A table of the file: frozen, closed to unknown keys, and strict (`"8"` is no number)."""
+
+    # hide_input_in_errors: a value that was refused may be a key that somebody put in the wrong place.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
+
+
+class ServerSettings(Section):
+    """One model server. `api_key_env` is a variable's name; `tokenizer` a folder holding tokenizer.json."""
+
+    model: str
+    base_url: str = "http://127.0.0.1:30000"
+    api_key_env: str = ""
+    max_inflight: _Positive = 8
+    context_tokens: _Positive = 131072
+    tokenizer: str = ""
+    temperature: float = Field(default=0.2, ge=0, le=2)
+    top_p: float = Field(default=0.9, gt=0, le=1)
+    max_tokens: _Positive = 5000
+    thinking: bool = False
+    extra_body: dict[str, Any] = {}
+
+    @field_validator("base_url")
+    @classmethod
+    def _plain_url(cls, value: str) -> str:
+        if not value:
+            return value
+        try:
+            parts = urlsplit(value)
+            port_fits = parts.port is None or parts.port > 0
+        except ValueError:
+            raise ValueError("must be a URL such as http://127.0.0.1:30000") from None
+        if parts.scheme not in ("http", "https") or not parts.hostname or not port_fits:
+            raise ValueError("must start with http:// or https:// and name a host")
+        if parts.username is not None or parts.password is not None:
+            raise ValueError("must not hold a name or a password; name a variable in api_key_env instead")
+        if parts.query or parts.fragment:
+            raise ValueError("must not hold a query or a fragment")
+        return value.rstrip("/")
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _variable_name(cls, value: str) -> str:
+        if value and not _VARIABLE_NAME.fullmatch(value):
+            raise ValueError(
+                "must be the name of an environment variable; the key itself never stands in the file"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _answer_fits(self) -> Self:
+        if self.max_tokens >= self.context_tokens:
+            raise ValueError("max_tokens must be smaller than context_tokens")
+        return self
+
+
+class GeneratorSettings(ServerSettings):
+    """The fast model, which writes."""
+
+    model: _Text = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
+    base_url: _Text = "http://127.0.0.1:30000"
+
+
+class ReviewerSettings(ServerSettings):
+    """The strong model, which reviews."""
+
+    model: _Text = "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4"
+    base_url: _Text = "http://127.0.0.1:30000"
+
+
+class FinalSettings(ServerSettings):
+    """An optional cloud model that reads last; once enabled it needs a model and an address."""
+
+    model: str = ""
+    base_url: str = ""
+    enabled: bool = False
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.enabled and not (self.model and self.base_url):
+            raise ValueError("needs a model and a base_url when it is enabled")
+        return self
+
+
+class SwapSettings(Section):
+    """How the GPU changes hands. There is no default strategy: a wrong guess would stop a service."""
+
+    strategy: SwapStrategyName | None = None
+    script: str = ""
+
+    @model_validator(mode="after")
+    def _command_named(self) -> Self:
+        if self.strategy == "command" and not self.script:
+            raise ValueError('strategy "command" needs script, the command to run')
+        return self
+
+
+class BatchSettings(Section):
+    """When a review is due, and how many revisions may follow. Minutes may be fractions."""
+
+    target: _Positive = 30
+    max_wait_minutes: float = Field(default=30.0, ge=0, allow_inf_nan=False)
+    quiet_minutes: float = Field(default=3.0, ge=0, allow_inf_nan=False)
+    revisions: int = Field(default=2, ge=0, le=2)
+
+
+class ChecksSettings(Section):
+    """Limits of the sandbox. `unsandboxed` runs a project's tests without one: an explicit choice."""
+
+    timeout_seconds: _Positive = 300
+    memory_mb: _Positive = 4096
+    unsandboxed: bool = False
+
+
+class ProjectEntry(Section):
+    """One `[[project]]`; it overrides the stored project with the same path."""
+
+    path: _Text
+    name: str = ""
+    base: str = ""
+    landing: LandingName = "branch"
+    check: str = ""
+    check_mounts: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    conventions: str = "AGENTS.md"
+
+    @field_validator("path")
+    @classmethod
+    def _absolute(cls, value: str) -> str:
+        if not value.startswith(("/", "~")):
+            raise ValueError("must be an absolute path, or start with ~")
+        return value
+
+    @property
+    def location(self) -> Path:
+        """The path with `~` and links resolved: what stored projects are compared with."""
+        return Path(self.path).expanduser().resolve()
+
+    @property
+    def display_name(self) -> str:
+        """The given name, or the folder's."""
+        return self.name or self.location.name
+
+
+class Settings(Section):
+    """Everything the file may say. `source` is the file that was read, None where only defaults hold."""
+
+    generator: GeneratorSettings = GeneratorSettings()
+    reviewer: ReviewerSettings = ReviewerSettings()
+    final: FinalSettings = FinalSettings()
+    swap: SwapSettings = SwapSettings()
+    batch: BatchSettings = BatchSettings()
+    checks: ChecksSettings = ChecksSettings()
+    project: tuple[ProjectEntry, ...] = ()
+    source: Path | None = None
+
+    @model_validator(mode="after")
+    def _projects_differ(self) -> Self:
+        paths: set[Path] = set()
+        names: set[str] = set()
+        for entry in self.project:
+            if entry.location in paths:
+                raise ValueError(f"project: {entry.path} stands twice")
+            if entry.display_name in names:
+                raise ValueError(
+                    f"project: the name {entry.display_name} stands twice; give one of them another"
+                )
+            paths.add(entry.location)
+            names.add(entry.display_name)
+        return self
+
+    def server(self, role: Role) -> ServerSettings:
+        """The settings of the server that plays `role`."""
+        return {Role.GENERATOR: self.generator, Role.REVIEWER: self.reviewer, Role.FINAL: self.final}[role]
+
+
+def load_settings(path: Path | None = None) -> Settings:
+    """Read the settings file.
+
+    Args:
+        path: the file; by default what `paths.config_path` says. A missing file means all defaults.
+
+    Raises:
+        ConfigError: the file cannot be read, is no TOML, holds an unknown key or a value that does not fit; the
+            message names the file, the line where it can be told, and the key.
+    """
+    from navigator.config.reading import read_settings
+
+    return read_settings(path)
+
+
+def time_scale(flag: float | None) -> float:
+    """The factor on every simulated duration: the flag, else `NAVIGATOR_TIME_SCALE`, else 1.
+
+    Raises:
+        UsageError: not a finite number of at least 0.
+    """
+    named = os.environ.get(TIME_SCALE_VARIABLE, "")
+    where = "--time-scale" if flag is not None else TIME_SCALE_VARIABLE
+    if flag is None and not named:
+        return 1.0
+    try:
+        value = float(named) if flag is None else flag
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < 0:
+        shown = named if flag is None else flag
+        raise UsageError(f"{where} is {shown!r}.", hint="It must be a number of at least 0, e.g. 0.01.")
+    return value
