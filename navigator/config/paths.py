@@ -22,7 +22,7 @@ _OURS = frozenset({"navigator.db", "conductor.lock", "navigator.log", "private",
 
 
 def config_path() -> Path:
-    """The settings file, which need not exist: `NAVIGATOR_CONFIG`, else `config.toml` in the user's folder."""
+    """The settings file (it may be absent): `NAVIGATOR_CONFIG`, or `config.toml` in the user's folder."""
     named = os.environ.get(CONFIG_VARIABLE, "")
     if named:
         return Path(named).expanduser().absolute()
@@ -35,7 +35,7 @@ def state_dir() -> Path:
     """The state folder: `NAVIGATOR_STATE`, or the user's state folder; made if absent, always 0700.
 
     Raises:
-        ConfigError: the path is no folder, belongs to somebody else, or is open to others and holds other things.
+        ConfigError: the path is no folder, belongs to somebody else, or is open to others and not empty.
     """
     named = os.environ.get(STATE_VARIABLE, "")
     if named:
@@ -134,9 +134,9 @@ class StatePaths:
     def socket(self) -> Path:
         """The conductor's Unix socket.
 
-        A path that the kernel would refuse as too long gives way to a short one in a 0700 folder of this user,
-        which is then written down in the state folder, so that every client finds the same one whatever its
-        environment.
+        A path that the kernel would refuse as too long gives way to a short one in a 0700 folder of this
+        user, which is then written down in the state folder, so that every client finds the same one
+        whatever its environment.
 
         Raises:
             ConfigError: no short folder could be made.

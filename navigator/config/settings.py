@@ -208,12 +208,35 @@ def load_settings(path: Path | None = None) -> Settings:
         path: the file; by default what `paths.config_path` says. A missing file means all defaults.
 
     Raises:
-        ConfigError: the file cannot be read, is no TOML, holds an unknown key or a value that does not fit; the
-            message names the file, the line where it can be told, and the key.
+        ConfigError: the file cannot be read, is no TOML, holds an unknown key or a value that does not fit;
+            the message names the file, the line where it can be told, and the key.
     """
     from navigator.config.reading import read_settings
 
     return read_settings(path)
+
+
+def describe(settings: Settings) -> dict[str, Any]:
+    """What `navigator config show` prints: every value, and whether the file or the default gave it.
+
+    Returns:
+        `{"file": path | None, "generator": {key: {"value": …, "from": "file" | "default"}}, …, "projects": […]}`.
+        A server's key is never among the values: settings hold the names of variables only.
+    """
+    shown: dict[str, Any] = {"file": str(settings.source) if settings.source else None}
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        if isinstance(value, Section):
+            shown[name] = _described(value)
+    shown["projects"] = [_described(entry) for entry in settings.project]
+    return shown
+
+
+def _described(table: Section) -> dict[str, Any]:
+    return {
+        key: {"value": value, "from": "file" if key in table.model_fields_set else "default"}
+        for key, value in table.model_dump(mode="json").items()
+    }
 
 
 def time_scale(flag: float | None) -> float:
