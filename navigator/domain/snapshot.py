@@ -46,8 +46,7 @@ class Snapshot:
         both_resident: both roles answer at once (strategy `resident`): there is nothing to swap.
         capacity: requests each role may have in flight.
         in_flight: requests each role has in flight.
-        unreachable: roles not to be called before the given monotonic second.
-        checks_since: when the wait for running checks before a swap began; None when none waits.
+        unreachable: roles not to be called before the given monotonic second; infinity: given up in this session.
         until: "idle", "reviewed" or "" for a conductor that stays.
         swaps_left: how many more swaps this session may make; None for no limit.
         hurry: the developer asked for a review now.

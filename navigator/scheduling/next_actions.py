@@ -1,0 +1,162 @@
+"""What the conductor is to do next: a pure function of what is true now.
+
+The conductor starts what is named here, marks each named task busy before it yields, records what came of
+it, and asks again; so nothing is remembered between two calls and a restart needs no more than the store.
+
+What is named, in this order, and never for a task in `busy`:
+
+- `Land` for approved tasks whose landing is due, `Renew` for stale ones: neither needs a model.
+- `Check` for tasks in `checking`, at most `CHECKS_AT_ONCE` at a time. Checks go on while the GPU changes
+  hands.
+- `Generate` for what the role that answers has to write, up to its capacity: first answers to repair
+  (`generating`, held by no stage), then by priority, revisions before new tasks, then in the order the
+  tasks came. A task whose `writer` is the reviewer waits for that residency, and is written before the
+  reviews, so that its checks run beside them.
+- `ReviewTask` for proposals that wait, up to the room that is left, by priority and then project by
+  project, because the prompts of one project share their beginning. `FinalReview` where the cloud model is
+  enabled.
+- `SwapTo` when `navigator.scheduling.residency` says that a swap is due and the GPU's holder is idle.
+- else `Sleep` until the clock alone may change the answer, or `Stop` when nothing can progress.
+
+Tasks whose named files meet, within one project, are written one after the other: a task in `queued` or
+`revising` is not started while another one that names one of its files is being written (in `generating`,
+or just picked) or is in `checking` and entered it less than `CHECKS_HOLD_SECONDS` ago. Once that one awaits
+its review the next may be written: holding it back until after the review would put each further task of
+such a chain into a residency of its own, and the swaps of a session would grow with its tasks. This cannot
+deadlock: only a task that is in the hands of a stage, or a repair, or a check, holds another back, none of
+these is ever held back itself, and each ends in another state.
+
+`Stop` is for a session with `until` (or one that has used up `swaps_left`): it is named when nothing is in
+hand, no action is possible and no clock will change that. `until="idle"` ends when no task in the loop can
+progress; `until="reviewed"` also ends when the only ones left are revisions that would need another swap
+back to the generator. An unreachable role is waited for; one that is unreachable until infinity is given
+up, and what needs it cannot progress.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from navigator.domain.snapshot import (
+    Action,
+    Check,
+    FinalReview,
+    Generate,
+    Land,
+    Renew,
+    ReviewTask,
+    Snapshot,
+    SwapTo,
+    TaskView,
+)
+from navigator.domain.states import Role, TaskState
+from navigator.scheduling.residency import SwapDecision, decide_swap, is_repair
+from navigator.scheduling.rest import rest
+from navigator.scheduling.view import (
+    CHECKS_AT_ONCE,
+    REVIEWABLE_STATES,
+    WRITABLE_STATES,
+    answers,
+    checks_holding,
+    room,
+)
+
+
+def next_actions(snapshot: Snapshot, now: float) -> tuple[Action, ...]:
+    """What to start now; never empty.
+
+    Args:
+        snapshot: what is true.
+        now: the monotonic second that `since`, `last_arrival` and `unreachable` are measured on.
+    """
+    decision = decide_swap(snapshot, now)
+    actions = [*_without_models(snapshot), *_with_models(snapshot, decision, now)]
+    if decision is not None and decision.ready:
+        actions.append(SwapTo(decision.to))
+    return tuple(actions) or (rest(snapshot, now),)
+
+
+def _without_models(snapshot: Snapshot) -> Iterator[Action]:
+    for task in _free(snapshot, TaskState.APPROVED):
+        if task.landing_due:
+            yield Land(task.id)
+    for task in _free(snapshot, TaskState.STALE):
+        yield Renew(task.id)
+    running = sum(task.state is TaskState.CHECKING and task.id in snapshot.busy for task in snapshot.tasks)
+    waiting = sorted(
+        _free(snapshot, TaskState.CHECKING), key=lambda task: (-task.priority, task.since, task.order)
+    )
+    for task in waiting[: max(0, CHECKS_AT_ONCE - running)]:
+        yield Check(task.id)
+
+
+def _with_models(snapshot: Snapshot, decision: SwapDecision | None, now: float) -> Iterator[Action]:
+    for role in Role:
+        if not answers(snapshot, role, now):
+            continue
+        slots = room(snapshot, role)
+        leaving = decision is not None and snapshot.resident is role
+        writes = _writes(snapshot, role, slots, now, repairs_only=leaving)
+        yield from (Generate(task.id) for task in writes)
+        slots -= len(writes)
+        if role is Role.REVIEWER:
+            yield from (ReviewTask(task.id) for task in _reviews(snapshot)[:slots])
+        if role is Role.FINAL:
+            last = sorted(
+                _free(snapshot, TaskState.FINAL_REVIEW), key=lambda task: (-task.priority, task.order)
+            )
+            yield from (FinalReview(task.id) for task in last[:slots])
+
+
+def _writes(snapshot: Snapshot, role: Role, slots: int, now: float, *, repairs_only: bool) -> list[TaskView]:
+    """The tasks that `role` starts to write now, at most `slots` of them."""
+    taken: defaultdict[int, set[str]] = defaultdict(set)
+    for task in _holders(snapshot, now):
+        taken[task.project_id] |= task.files
+
+    chosen: list[TaskView] = []
+    for task in sorted(_free(snapshot, *WRITABLE_STATES), key=_writing_order):
+        if len(chosen) == slots:
+            break
+        if task.writer is not role:
+            continue
+        if is_repair(snapshot, task):
+            chosen.append(task)
+            continue
+        if repairs_only or task.files & taken[task.project_id]:
+            continue
+        taken[task.project_id] |= task.files
+        chosen.append(task)
+    return chosen
+
+
+def _writing_order(task: TaskView) -> tuple[bool, int, bool, int]:
+    return (
+        task.state is not TaskState.GENERATING,
+        -task.priority,
+        task.state is not TaskState.REVISING,
+        task.order,
+    )
+
+
+def _holders(snapshot: Snapshot, now: float) -> list[TaskView]:
+    """Tasks whose writing is under way: none whose files meet theirs is begun beside them."""
+    written_now = [
+        task
+        for task in snapshot.tasks
+        if task.state is TaskState.GENERATING or (task.state in WRITABLE_STATES and task.id in snapshot.busy)
+    ]
+    return written_now + checks_holding(snapshot, now)
+
+
+def _reviews(snapshot: Snapshot) -> list[TaskView]:
+    return sorted(
+        _free(snapshot, *REVIEWABLE_STATES), key=lambda task: (-task.priority, task.project_id, task.order)
+    )
+
+
+def _free(snapshot: Snapshot, *states: TaskState) -> list[TaskView]:
+    """Tasks in one of the states that no stage holds, in the order they came."""
+    found = [task for task in snapshot.tasks if task.state in states and task.id not in snapshot.busy]
+    return sorted(found, key=lambda task: task.order)

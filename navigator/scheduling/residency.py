@@ -1,0 +1,124 @@
+"""When the GPU changes hands. Pure: one answer for one snapshot.
+
+The rules, for one GPU that holds one role at a time:
+
+1. The reviewer is due when something waits for it and it may be tried, and one of these holds: the
+   developer asked for a review now (`hurry`); nothing is left to write, and the session runs `until`
+   something or no task has arrived for `batch.quiet` seconds; or, in a session that stays, `batch.target`
+   wait or the oldest has waited `batch.max_wait` seconds. Under `until` the target and the longest wait do
+   not cut a batch short: the developer is away and waits for the whole, and each cut would cost a round
+   trip.
+2. The generator is due when the reviewer has read everything that waited and something is left to write.
+   Under `until="reviewed"` a revision alone is no reason to swap back.
+3. Once a swap is due, the role that holds the GPU gets no new work except repairs of answers whose checks
+   failed, and the swap is made when nothing of that role is in hand. Tasks in `checking` hold it, each for
+   at most `CHECKS_HOLD_SECONDS` from when it entered that state.
+4. When no role holds the GPU, the generator is loaded if there is something to write, else the reviewer
+   when due.
+
+The bound: in a session under `until` that starts with the generator resident and is neither hurried nor
+given new tasks, and whose checks end within the hold, at most 2·r + 1 swaps are made, r being the largest
+round. Proof: the generator is left only when it has nothing left to write (1), the reviewer only when it
+has nothing left to read (2). So when the reviewer is left for the k-th time every task still in the loop is
+in `revising` for round k or later, and there are at most r such returns; each is followed by one swap to
+the reviewer, and one more went before the first. A start with the other role resident, or with none, adds
+one; each hurry, new attempt or longer check at most one round trip.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from navigator.domain.snapshot import Snapshot, TaskView
+from navigator.domain.states import Role, TaskState
+from navigator.scheduling.view import (
+    checks_holding,
+    first_writes,
+    in_hand,
+    may_be_tried,
+    oldest_wait,
+    reviewer_work,
+    writes_left,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SwapDecision:
+    """A swap that is due. `ready` is false while the role that holds the GPU still has work in hand."""
+
+    to: Role
+    ready: bool
+
+
+def decide_swap(snapshot: Snapshot, now: float) -> SwapDecision | None:
+    """The swap that is due at `now` (a monotonic second), or None when residency stays as it is."""
+    if snapshot.both_resident or snapshot.swapping_to is not None or snapshot.swaps_left == 0:
+        return None
+    if snapshot.resident is Role.GENERATOR:
+        return _ready(snapshot, Role.REVIEWER, now) if _reviewer_due(snapshot, now) else None
+    if snapshot.resident is Role.REVIEWER:
+        return _ready(snapshot, Role.GENERATOR, now) if _generator_due(snapshot, now) else None
+    return _first_load(snapshot, now)
+
+
+def may_swap(snapshot: Snapshot) -> bool:
+    """Whether this session can still change residency at all."""
+    return not snapshot.both_resident and snapshot.swaps_left != 0
+
+
+def wanted_writes(snapshot: Snapshot) -> list[TaskView]:
+    """The writes that are worth loading the generator for: under `until="reviewed"` only first proposals."""
+    left = writes_left(snapshot, Role.GENERATOR)
+    return first_writes(left) if snapshot.until == "reviewed" else left
+
+
+def _ready(snapshot: Snapshot, to: Role, now: float) -> SwapDecision:
+    resident = snapshot.resident
+    idle = resident is None or in_hand(snapshot, resident) == 0
+    return SwapDecision(to, ready=idle and not checks_holding(snapshot, now) and not _repairs_left(snapshot))
+
+
+def is_repair(snapshot: Snapshot, task: TaskView) -> bool:
+    """A task in `generating` that no stage holds: its checks failed, and its writer is to mend it."""
+    return task.state is TaskState.GENERATING and task.id not in snapshot.busy
+
+
+def _repairs_left(snapshot: Snapshot) -> bool:
+    """Whether the role that holds the GPU has an answer to mend before it goes."""
+    if snapshot.resident is None:
+        return False
+    return any(is_repair(snapshot, task) for task in writes_left(snapshot, snapshot.resident))
+
+
+def _reviewer_due(snapshot: Snapshot, now: float) -> bool:
+    waiting = reviewer_work(snapshot)
+    if not waiting or not may_be_tried(snapshot, Role.REVIEWER, now):
+        return False
+    if snapshot.hurry:
+        return True
+    if not writes_left(snapshot, Role.GENERATOR) and not checks_holding(snapshot, now):
+        return bool(snapshot.until) or now >= snapshot.last_arrival + snapshot.batch.quiet
+    if snapshot.until:
+        return False
+    if len(waiting) >= snapshot.batch.target:
+        return True
+    oldest = oldest_wait(waiting)
+    return oldest is not None and now >= oldest + snapshot.batch.max_wait
+
+
+def _generator_due(snapshot: Snapshot, now: float) -> bool:
+    if reviewer_work(snapshot) or checks_holding(snapshot, now):
+        return False
+    return bool(wanted_writes(snapshot)) and may_be_tried(snapshot, Role.GENERATOR, now)
+
+
+def _first_load(snapshot: Snapshot, now: float) -> SwapDecision | None:
+    to_write = wanted_writes(snapshot)
+    if to_write and may_be_tried(snapshot, Role.GENERATOR, now):
+        return SwapDecision(Role.GENERATOR, ready=True)
+    if not reviewer_work(snapshot) or not may_be_tried(snapshot, Role.REVIEWER, now):
+        return None
+    # With the generator out of reach there is nothing better to do with an empty GPU than to review.
+    if to_write or _reviewer_due(snapshot, now):
+        return SwapDecision(Role.REVIEWER, ready=True)
+    return None

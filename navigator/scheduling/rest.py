@@ -1,0 +1,118 @@
+"""When there is nothing to start: sleep until the clock may change that, or stop and say why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from navigator.domain.snapshot import Sleep, Snapshot, Stop
+from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
+from navigator.scheduling.residency import may_swap
+from navigator.scheduling.view import (
+    CHECKS_HOLD_SECONDS,
+    first_writes,
+    given_up,
+    oldest_wait,
+    reviewer_work,
+    writes_left,
+)
+
+LONGEST_SLEEP_SECONDS = 60.0
+"""A conductor looks at least this often, whatever the clock-driven rules say."""
+
+_NAMES = {Role.GENERATOR: "generator", Role.REVIEWER: "reviewer", Role.FINAL: "final reviewer"}
+
+
+def rest(snapshot: Snapshot, now: float) -> Sleep | Stop:
+    """`Sleep` to the next moment at which the clock alone changes the answer, or `Stop` when there is none.
+
+    A conductor that stays (`until` empty) sleeps for ever in steps, unless it has used up its swaps and
+    what is left needs one.
+    """
+    wake = min((second for second in _moments(snapshot) if second > now), default=None)
+    if wake is None and _nothing_in_hand(snapshot) and _session_ends(snapshot):
+        return Stop(_reason(snapshot))
+    latest = now + LONGEST_SLEEP_SECONDS
+    return Sleep(latest if wake is None else min(wake, latest))
+
+
+def _nothing_in_hand(snapshot: Snapshot) -> bool:
+    return not snapshot.busy and not any(snapshot.in_flight.values()) and snapshot.swapping_to is None
+
+
+def _session_ends(snapshot: Snapshot) -> bool:
+    if snapshot.until:
+        return True
+    return snapshot.swaps_left == 0 and bool(_left(snapshot))
+
+
+def _moments(snapshot: Snapshot) -> Iterator[float]:
+    """The monotonic seconds at which some rule may change its mind, past ones included."""
+    for role, second in snapshot.unreachable.items():
+        if second != math.inf and _needs(snapshot, role):
+            yield second
+    for task in snapshot.tasks:
+        if task.state is TaskState.CHECKING:
+            yield task.since + CHECKS_HOLD_SECONDS
+    if snapshot.until or not may_swap(snapshot) or snapshot.resident is Role.REVIEWER:
+        return
+    oldest = oldest_wait(reviewer_work(snapshot))
+    if oldest is None:
+        return
+    yield oldest + snapshot.batch.max_wait
+    yield snapshot.last_arrival + snapshot.batch.quiet
+
+
+def _needs(snapshot: Snapshot, role: Role) -> bool:
+    """Whether something would be started if the role could be tried."""
+    if role is Role.FINAL:
+        to_read = any(task.state is TaskState.FINAL_REVIEW for task in snapshot.tasks)
+        return not given_up(snapshot, role) and (to_read or bool(writes_left(snapshot, role)))
+    here = snapshot.both_resident or snapshot.resident is role
+    if not here and not may_swap(snapshot):
+        return False
+    if role is Role.REVIEWER:
+        return bool(reviewer_work(snapshot))
+    left = writes_left(snapshot, role)
+    if not here and snapshot.until == "reviewed":
+        left = first_writes(left)
+    return bool(left)
+
+
+def _left(snapshot: Snapshot) -> int:
+    """How many tasks the loop has not done with."""
+    return sum(task.state in LOOP_TASK_STATES for task in snapshot.tasks)
+
+
+def _reason(snapshot: Snapshot) -> str:
+    """Why the session ends, in one sentence for people."""
+    left = _left(snapshot)
+    if not left:
+        waiting = sum(task.state is TaskState.AWAITING_APPROVAL for task in snapshot.tasks)
+        for_you = f"; {_tasks(waiting)} for your decision" if waiting else ""
+        return f"Nothing is left to do{for_you}."
+
+    for role, name in _NAMES.items():
+        stuck = _stuck_on(snapshot, role)
+        if stuck and given_up(snapshot, role):
+            off = role is Role.FINAL and not snapshot.final_enabled
+            why = "is not enabled" if off else "does not answer"
+            return f"The {name} {why}; {_tasks(stuck)} for it."
+    if snapshot.swaps_left == 0:
+        return f"No swap is left in this session; {_tasks(left)} for the other model."
+    if snapshot.until == "reviewed":
+        return f"Everything has had its review; {_tasks(left)} to be revised in another session."
+    return f"Nothing can progress; {_tasks(left)} in the queue."
+
+
+def _stuck_on(snapshot: Snapshot, role: Role) -> int:
+    states = {Role.REVIEWER: TaskState.AWAITING_REVIEW, Role.FINAL: TaskState.FINAL_REVIEW}
+    to_write = (TaskState.QUEUED, TaskState.REVISING, TaskState.GENERATING)
+    return sum(
+        task.state is states.get(role) or (task.writer is role and task.state in to_write)
+        for task in snapshot.tasks
+    )
+
+
+def _tasks(count: int) -> str:
+    return "1 task waits" if count == 1 else f"{count} tasks wait"

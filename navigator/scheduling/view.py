@@ -1,0 +1,102 @@
+"""What a snapshot means: who answers, what is left to write, what waits for the reviewer, what is in hand.
+
+Pure functions over `Snapshot`, shared by the choice of actions and by the forecast of the next review.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from navigator.domain.snapshot import Snapshot, TaskView
+from navigator.domain.states import Role, TaskState
+
+CHECKS_AT_ONCE = 4
+"""Checks that may run together: they are CPU work, and the GPU's feeder needs the CPU too."""
+
+CHECKS_HOLD_SECONDS = 75.0
+"""How long a check may hold up a swap, counted from when its task entered `checking`.
+
+About the price of one round trip (75.4 s published): waiting longer than what the wait can save never pays.
+"""
+
+WRITABLE_STATES = frozenset({TaskState.QUEUED, TaskState.REVISING, TaskState.GENERATING})
+REVIEWABLE_STATES = frozenset({TaskState.AWAITING_REVIEW, TaskState.REVIEWING})
+
+
+def may_be_tried(snapshot: Snapshot, role: Role, now: float) -> bool:
+    """Whether the role may be called, or swapped to, at `now`."""
+    return now >= snapshot.unreachable.get(role, -math.inf)
+
+
+def given_up(snapshot: Snapshot, role: Role) -> bool:
+    """Whether nothing more is expected of the role in this session."""
+    if role is Role.FINAL and not snapshot.final_enabled:
+        return True
+    return snapshot.unreachable.get(role) == math.inf
+
+
+def answers(snapshot: Snapshot, role: Role, now: float) -> bool:
+    """Whether a request to the role would be answered now."""
+    if given_up(snapshot, role) or not may_be_tried(snapshot, role, now):
+        return False
+    if role is Role.FINAL or snapshot.both_resident:
+        return True
+    return snapshot.swapping_to is None and snapshot.resident is role
+
+
+def in_hand(snapshot: Snapshot, role: Role) -> int:
+    """Requests of the role under way, or about to be: a busy task may still be gathering its context."""
+    busy = (task for task in snapshot.tasks if task.id in snapshot.busy)
+    return max(snapshot.in_flight.get(role, 0), sum(_occupies(task, role) for task in busy))
+
+
+def _occupies(task: TaskView, role: Role) -> bool:
+    if task.state in WRITABLE_STATES:
+        return task.writer is role
+    if task.state in REVIEWABLE_STATES:
+        return role is Role.REVIEWER
+    return role is Role.FINAL and task.state is TaskState.FINAL_REVIEW
+
+
+def room(snapshot: Snapshot, role: Role) -> int:
+    """How many more requests the role takes; a role without a stated capacity takes one at a time."""
+    return max(0, snapshot.capacity.get(role, 1) - in_hand(snapshot, role))
+
+
+def writes_left(snapshot: Snapshot, role: Role) -> list[TaskView]:
+    """Tasks that the role has yet to write or is writing; none once the role is given up."""
+    if given_up(snapshot, role):
+        return []
+    return [task for task in snapshot.tasks if task.writer is role and task.state in WRITABLE_STATES]
+
+
+def first_writes(tasks: Iterable[TaskView]) -> list[TaskView]:
+    """Those that still lack their first proposal: a revision is none."""
+    return [
+        task
+        for task in tasks
+        if task.state is TaskState.QUEUED or (task.state is TaskState.GENERATING and task.round == 0)
+    ]
+
+
+def reviewer_work(snapshot: Snapshot) -> list[TaskView]:
+    """What waits for the reviewer's residency: proposals to read, and tasks that it writes itself."""
+    if given_up(snapshot, Role.REVIEWER):
+        return []
+    to_read = [task for task in snapshot.tasks if task.state in REVIEWABLE_STATES]
+    return to_read + writes_left(snapshot, Role.REVIEWER)
+
+
+def checks_holding(snapshot: Snapshot, now: float) -> list[TaskView]:
+    """Tasks in `checking` that a swap still waits for: a failure goes back to the model that wrote."""
+    return [
+        task
+        for task in snapshot.tasks
+        if task.state is TaskState.CHECKING and now < task.since + CHECKS_HOLD_SECONDS
+    ]
+
+
+def oldest_wait(tasks: Iterable[TaskView]) -> float | None:
+    """The monotonic second since which the longest-waiting of the tasks has waited."""
+    return min((task.since for task in tasks), default=None)
