@@ -19,12 +19,14 @@ What is named, in this order, and never for a task in `busy`:
 - else `Sleep` until the clock alone may change the answer, or `Stop` when nothing can progress.
 
 Tasks whose named files meet, within one project, are written one after the other: a task in `queued` or
-`revising` is not started while another one that names one of its files is being written (in `generating`,
-or just picked) or is in `checking` and entered it less than `CHECKS_HOLD_SECONDS` ago. Once that one awaits
-its review the next may be written: holding it back until after the review would put each further task of
-such a chain into a residency of its own, and the swaps of a session would grow with its tasks. This cannot
-deadlock: only a task that is in the hands of a stage, or a repair, or a check, holds another back, none of
-these is ever held back itself, and each ends in another state.
+`revising` is not started while another one that names one of its files is being written (picked by a stage,
+or a repair whose writer answers now) or is in `checking` and entered it less than `CHECKS_HOLD_SECONDS`
+ago. Once that one awaits its review the next may be written: holding it back until after the review would
+put each further task of such a chain into a residency of its own, and the swaps of a session would grow
+with its tasks. This cannot
+deadlock: only a task in the hands of a stage, a repair that can be made now, or a young check holds another
+back; none of these is held back itself, so each ends. A repair that waits for another residency holds
+nothing.
 
 `Stop` is for a session with `until` (or one that has used up `swaps_left`): it is named when nothing is in
 hand, no action is possible and no clock will change that. `until="idle"` ends when no task in the loop can
@@ -92,12 +94,13 @@ def _without_models(snapshot: Snapshot) -> Iterator[Action]:
 
 
 def _with_models(snapshot: Snapshot, decision: SwapDecision | None, now: float) -> Iterator[Action]:
+    taken = _taken_files(snapshot, now)
     for role in Role:
         if not answers(snapshot, role, now):
             continue
         slots = room(snapshot, role)
         leaving = decision is not None and snapshot.resident is role
-        writes = _writes(snapshot, role, slots, now, repairs_only=leaving)
+        writes = _writes(snapshot, role, slots, taken, repairs_only=leaving)
         yield from (Generate(task.id) for task in writes)
         slots -= len(writes)
         if role is Role.REVIEWER:
@@ -109,12 +112,14 @@ def _with_models(snapshot: Snapshot, decision: SwapDecision | None, now: float) 
             yield from (FinalReview(task.id) for task in last[:slots])
 
 
-def _writes(snapshot: Snapshot, role: Role, slots: int, now: float, *, repairs_only: bool) -> list[TaskView]:
-    """The tasks that `role` starts to write now, at most `slots` of them."""
-    taken: defaultdict[int, set[str]] = defaultdict(set)
-    for task in _holders(snapshot, now):
-        taken[task.project_id] |= task.files
+_Taken = defaultdict[int, set[str]]
+"""Project id -> the files named by tasks that are being written."""
 
+
+def _writes(
+    snapshot: Snapshot, role: Role, slots: int, taken: _Taken, *, repairs_only: bool
+) -> list[TaskView]:
+    """The tasks that `role` starts to write now, at most `slots` of them, whose files join `taken`."""
     chosen: list[TaskView] = []
     for task in sorted(_free(snapshot, *WRITABLE_STATES), key=_writing_order):
         if len(chosen) == slots:
@@ -140,14 +145,16 @@ def _writing_order(task: TaskView) -> tuple[bool, int, bool, int]:
     )
 
 
-def _holders(snapshot: Snapshot, now: float) -> list[TaskView]:
-    """Tasks whose writing is under way: none whose files meet theirs is begun beside them."""
-    written_now = [
-        task
-        for task in snapshot.tasks
-        if task.state is TaskState.GENERATING or (task.state in WRITABLE_STATES and task.id in snapshot.busy)
-    ]
-    return written_now + checks_holding(snapshot, now)
+def _taken_files(snapshot: Snapshot, now: float) -> _Taken:
+    """The files of tasks whose writing is under way: no task that names one of them is begun beside it."""
+    taken: _Taken = defaultdict(set)
+    for task in snapshot.tasks:
+        picked = task.state in WRITABLE_STATES and task.id in snapshot.busy
+        if picked or (is_repair(snapshot, task) and answers(snapshot, task.writer, now)):
+            taken[task.project_id] |= task.files
+    for task in checks_holding(snapshot, now):
+        taken[task.project_id] |= task.files
+    return taken
 
 
 def _reviews(snapshot: Snapshot) -> list[TaskView]:

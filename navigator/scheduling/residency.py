@@ -18,9 +18,9 @@ The rules, for one GPU that holds one role at a time:
 
 The bound: in a session under `until` that starts with the generator resident and is neither hurried nor
 given new tasks, and whose checks end within the hold, at most 2·r + 1 swaps are made, r being the largest
-round. Proof: the generator is left only when it has nothing left to write (1), the reviewer only when it
-has nothing left to read (2). So when the reviewer is left for the k-th time every task still in the loop is
-in `revising` for round k or later, and there are at most r such returns; each is followed by one swap to
+round begun. Proof: the generator is left only when it has nothing left to write (1), the reviewer only when
+it has nothing left to read (2). So when the reviewer is left for the k-th time every task still in the loop
+is in `revising` for round k or later, and there are at most r such returns; each is followed by one swap to
 the reviewer, and one more went before the first. A start with the other role resident, or with none, adds
 one; each hurry, new attempt or longer check at most one round trip.
 """
