@@ -80,7 +80,10 @@ class Project(Model):
 
 
 class Task(Model):
-    """One instruction for one project. `attempt` counts from 0, `round` within the attempt from 0."""
+    """One instruction for one project. `attempt` counts from 0, `round` within the attempt from 0.
+
+    `base_commit` is pinned when the attempt is first written, and cleared by the next attempt.
+    """
 
     id: str
     project_id: int
@@ -96,6 +99,7 @@ class Task(Model):
     note: str = ""
     reason: str = ""
     report: str = ""
+    base_commit: str = ""
     created: str
     updated: str
 

@@ -1,0 +1,89 @@
+"""One model call: announced in the store before it is made, recorded after it ended, its progress told live."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from navigator.cascade.world import World, is_rehearsal
+from navigator.domain.models import Task, Usage
+from navigator.domain.states import Role
+from navigator.serving.client import ChatRequest
+from navigator.serving.errors import ServingError
+
+if TYPE_CHECKING:
+    from navigator.serving.client import ChatAnswer
+
+log = logging.getLogger(__name__)
+
+Message = dict[str, str]
+
+
+async def call_model(
+    world: World,
+    role: Role,
+    task: Task,
+    *,
+    purpose: str,
+    prompt_version: str,
+    messages: Sequence[Message],
+    max_tokens: int,
+    schema: dict[str, Any] | None = None,
+) -> ChatAnswer:
+    """Ask the server of `role` once; the call stands in the store whatever becomes of it.
+
+    A call that a crash cut off stays "started" there; asking the same again is counted as a repeat.
+
+    Raises:
+        ServingError: the answer does not count; the call is recorded with the error's code.
+    """
+    server = world.settings.server(role)
+    with world.store.transaction() as tx:
+        call = tx.begin_call(
+            role=role,
+            task_id=task.id,
+            attempt=task.attempt,
+            round=task.round,
+            purpose=purpose,
+            prompt_version=prompt_version,
+        )
+    request = ChatRequest(
+        messages=list(messages),
+        max_tokens=max_tokens,
+        temperature=server.temperature,
+        top_p=server.top_p,
+        schema=schema,
+        thinking=server.thinking,
+        extra=server.extra_body,
+    )
+
+    def tell(characters: int, tail: str) -> None:
+        world.on_live({"task": task.id, "role": role.value, "purpose": purpose, "chars": characters})
+
+    try:
+        answer = await world.client(role).chat(request, tell)
+    except ServingError as error:
+        with world.store.transaction() as tx:
+            tx.end_call(call, outcome="failed", error_code=error.code)
+        log.warning("%s: %s for %s: %s", role.value, purpose, task.id, error)
+        raise
+    with world.store.transaction() as tx:
+        tx.end_call(
+            call,
+            outcome="answered",
+            model=answer.model,
+            usage=answer.usage,
+            retries=answer.retries,
+            rehearsal=is_rehearsal(answer.model),
+            answer=answer.text,
+        )
+    return answer
+
+
+def usage_of(answers: Sequence[ChatAnswer]) -> Usage:
+    """The sum over several answers."""
+    total = Usage()
+    for answer in answers:
+        total += answer.usage
+    return total

@@ -1,0 +1,175 @@
+"""The developer's word: approve, reject, send back, undo."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from navigator.cascade.commands.registry import Result, command
+from navigator.cascade.world import World
+from navigator.domain.errors import Conflict, NavigatorError, UsageError
+from navigator.domain.models import Decision, Landing, Proposal, utc_now
+from navigator.domain.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
+
+
+@command("decide")
+async def decide(
+    world: World,
+    kind: str,
+    proposals: Sequence[dict[str, str]],
+    note: str = "",
+    confirm: Sequence[str] = (),
+) -> Result:
+    """Record one decision for each proposal, then land what was approved.
+
+    Args:
+        kind: approve, reject or send_back.
+        proposals: `{"id": "P7", "tree": "…"}`; a tree that is given must be the proposal's, so that what was on the
+            screen is what is decided.
+        note: sent along; needed to send back, unless comments stand on the proposal.
+        confirm: `RULE:PATH` of each policy item that the developer has looked at.
+
+    Each proposal is answered for itself: `{"id", "recorded", "landing", "reason"}`.
+    """
+    decision = DecisionKind(kind)
+    rows = [_record(world, decision, entry, note, confirm) for entry in proposals]
+    if decision is DecisionKind.APPROVE:
+        for row in rows:
+            if row["recorded"]:
+                await _land(world, row)
+    return {"decisions": rows}
+
+
+def _record(
+    world: World, kind: DecisionKind, entry: dict[str, str], note: str, confirm: Sequence[str]
+) -> dict[str, Any]:
+    row: dict[str, Any] = {"id": entry["id"].upper(), "recorded": False, "landing": None, "reason": ""}
+    try:
+        proposal = world.reader.proposal(entry["id"])
+        row["id"] = proposal.id
+        _check(world, kind, proposal, entry.get("tree", ""), confirm)
+        _write(world, kind, proposal, _full_note(world, kind, proposal, note), confirm)
+    except NavigatorError as error:
+        row["reason"] = str(error)
+        return row
+    row["recorded"] = True
+    return row
+
+
+def _check(world: World, kind: DecisionKind, proposal: Proposal, tree: str, confirm: Sequence[str]) -> None:
+    if tree and not proposal.tree.startswith(tree):
+        raise Conflict(
+            f"{proposal.id} is not the tree you looked at.",
+            hint=f"Look again: `navigator diff {proposal.id}`.",
+        )
+    task = world.reader.task(proposal.task_id)
+    again = _approved_but_not_landed(kind, proposal, task.state)
+    if proposal.state is not ProposalState.OPEN and not again:
+        said = proposal.decision.kind.value if proposal.decision else proposal.state.value
+        raise Conflict(
+            f"{proposal.id} is no longer open ({said}).", hint="`navigator proposals` lists what is open."
+        )
+    if task.state is not TaskState.AWAITING_APPROVAL and not again:
+        raise Conflict(
+            f"{task.id} is {task.state.value}: {proposal.id} does not wait for a decision yet.",
+            hint="`navigator run` brings it there.",
+        )
+    if kind is not DecisionKind.APPROVE:
+        return
+    missing = [
+        f"{item.rule}:{item.path}"
+        for item in proposal.policy
+        if item.action is PolicyAction.CONFIRM and f"{item.rule}:{item.path}" not in confirm
+    ]
+    if missing:
+        options = " ".join(f"--confirm {item!r}" for item in missing)
+        raise Conflict(f"{proposal.id} touches what has to be confirmed one by one.", hint=f"Add {options}.")
+
+
+def _approved_but_not_landed(kind: DecisionKind, proposal: Proposal, state: TaskState) -> bool:
+    """Approving once more what was approved and could not land tries the landing again."""
+    return (
+        kind is DecisionKind.APPROVE
+        and state is TaskState.APPROVED
+        and proposal.decision is not None
+        and proposal.decision.kind is DecisionKind.APPROVE
+    )
+
+
+def _full_note(world: World, kind: DecisionKind, proposal: Proposal, note: str) -> str:
+    """The developer's note, and the comments that stand on the proposal's lines."""
+    if kind is not DecisionKind.SEND_BACK:
+        return note
+    comments = [
+        f"{comment.path}:{comment.line}: {comment.quote.strip()}\n  {comment.text}"
+        for comment in world.reader.comments(proposal.task_id)
+        if not comment.sent
+    ]
+    full = "\n".join([note.strip(), *comments]).strip()
+    if not full:
+        raise UsageError(
+            f"{proposal.id}: to send back, say what to do otherwise.",
+            hint="Add --note TEXT, or comment on a line.",
+        )
+    return full
+
+
+def _write(world: World, kind: DecisionKind, proposal: Proposal, note: str, confirm: Sequence[str]) -> None:
+    made = Decision(kind=kind, note=note, tree=proposal.tree, confirmed=tuple(confirm), at=utc_now())
+    task = world.reader.task(proposal.task_id)
+    with world.store.transaction() as tx:
+        if proposal.state is ProposalState.OPEN:
+            tx.add_decision(proposal.id, made)
+            tx.set_proposal_state(proposal.id, ProposalState.DECIDED)
+        if kind is DecisionKind.APPROVE:
+            if task.state is not TaskState.APPROVED:
+                tx.set_task_state(proposal.task_id, TaskState.APPROVED)
+            tx.set_landing(proposal.id, Landing(state=LandingState.PENDING, at=utc_now()))
+        elif kind is DecisionKind.REJECT:
+            tx.set_task_state(proposal.task_id, TaskState.REJECTED, reason=note)
+        else:
+            tx.mark_comments_sent(proposal.task_id)
+            tx.new_attempt(proposal.task_id, note=note)
+
+
+async def _land(world: World, row: dict[str, Any]) -> None:
+    from navigator.cascade.stages.land import land
+
+    proposal = world.reader.proposal(row["id"])
+    landing = await land(world, proposal.task_id)
+    row["landing"] = landing.state.value
+    row["reason"] = landing.reason
+    if landing.state is LandingState.LANDED:
+        row |= {"ref": landing.ref, "commit": landing.commit, "transplanted": landing.transplanted}
+
+
+@command("undo")
+async def undo_landings(world: World, ids: Sequence[str]) -> Result:
+    """Take landings back, newest first so that each finds its own commit at the tip."""
+    from navigator.cascade.stages.land import undo
+
+    found = [world.reader.proposal(identifier) for identifier in ids]
+    found.sort(key=lambda proposal: proposal.landing.at if proposal.landing else "", reverse=True)
+    rows: list[dict[str, Any]] = []
+    for proposal in found:
+        try:
+            landing = await undo(world, proposal.id)
+        except NavigatorError as error:
+            rows.append({"id": proposal.id, "undone": False, "reason": str(error)})
+            continue
+        rows.append({"id": proposal.id, "undone": True, "ref": landing.ref, "reason": landing.reason})
+    return {"undone": rows}
+
+
+@command("take-back")
+async def take_back(world: World, ids: Sequence[str]) -> Result:
+    """Take back approvals that have not landed: the proposals wait for a decision again."""
+    for identifier in ids:
+        proposal = world.reader.proposal(identifier)
+        task = world.reader.task(proposal.task_id)
+        if task.state is not TaskState.APPROVED:
+            raise Conflict(f"{proposal.id} is not an approval that waits for its landing.")
+        with world.store.transaction() as tx:
+            tx.set_proposal_state(proposal.id, ProposalState.OPEN)
+            tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
+    return {"open": list(ids)}

@@ -1,0 +1,46 @@
+"""What the developer writes beside a decision: drafts, comments on lines, what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from navigator.cascade.commands.registry import Result, command
+from navigator.cascade.world import World
+
+
+@command("seen")
+async def mark_seen(world: World, ids: Sequence[str], seen: bool = True) -> Result:
+    """Mark proposals as looked at, or not."""
+    with world.store.transaction() as tx:
+        for identifier in ids:
+            tx.set_proposal_seen(world.reader.proposal(identifier).id, seen)
+    return {"seen": list(ids)}
+
+
+@command("draft.save")
+async def save_draft(world: World, key: str, text: str) -> Result:
+    """Keep a text that was typed and not sent; an empty one is forgotten."""
+    with world.store.transaction() as tx:
+        tx.save_draft(key, text)
+    return {"key": key}
+
+
+@command("comment.add")
+async def add_comment(
+    world: World, proposal: str, path: str, side: str, line: int, quote: str, text: str
+) -> Result:
+    """A comment on one line of a proposal; it goes along when the proposal is sent back."""
+    held = world.reader.proposal(proposal)
+    with world.store.transaction() as tx:
+        number = tx.add_comment(
+            task_id=held.task_id, proposal_id=held.id, path=path, side=side, line=line, quote=quote, text=text
+        )
+    return {"comment": number}
+
+
+@command("comment.remove")
+async def remove_comment(world: World, number: int) -> Result:
+    """Take back a comment that was not sent."""
+    with world.store.transaction() as tx:
+        tx.remove_comment(number)
+    return {"comment": number}

@@ -1,0 +1,75 @@
+"""Projects: take a repository into care, and let go of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from navigator.cascade.commands.registry import Result, command
+from navigator.cascade.world import World
+from navigator.domain.errors import Conflict
+from navigator.domain.states import LOOP_TASK_STATES
+
+
+@command("project.add")
+async def add_project(
+    world: World,
+    path: str,
+    name: str = "",
+    check: str = "",
+    landing: str = "branch",
+    base: str = "",
+    demo: bool = False,
+) -> Result:
+    """Take a git repository into care; nothing in it is touched."""
+    from navigator.workspace.facts import read_facts
+
+    facts = await asyncio.to_thread(read_facts, path)
+    if base:
+        facts.commit_of(base)  # a branch that is not there is said now, not when the first task fails
+    home = str(Path(facts.path).resolve())
+    for project in world.reader.projects():
+        if project.path == home:
+            raise Conflict(
+                f"{home} is already here, as {project.name}.", hint="`navigator project list` shows all."
+            )
+    taken = {project.name for project in world.reader.projects()}
+    if name and name in taken:
+        raise Conflict(f"There is already a project {name!r}.", hint="Choose another --name.")
+    with world.store.transaction() as tx:
+        project = tx.add_project(
+            name=name or _free_name(Path(home).name, taken),
+            path=home,
+            base=base,
+            landing=landing,
+            check=check,
+            root_commit=facts.root_commit,
+            demo=demo,
+        )
+    return {"project": project.model_dump(mode="json")}
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+@command("project.remove")
+async def remove_projects(world: World, names: Sequence[str]) -> Result:
+    """Let go of projects; their history stays in the store."""
+    projects = [world.reader.project(name) for name in names]
+    for project in projects:
+        busy = world.reader.tasks(states=LOOP_TASK_STATES, project=project.name)
+        if busy:
+            raise Conflict(
+                f"{project.name} has {len(busy)} tasks in work.",
+                hint="Cancel them first: `navigator task cancel T…`.",
+            )
+    with world.store.transaction() as tx:
+        for project in projects:
+            tx.remove_project(project.id)
+    return {"removed": [project.name for project in projects]}

@@ -1,0 +1,137 @@
+"""Tasks: add, cancel, retry, close a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
+from navigator.cascade.commands.registry import Result, command
+from navigator.cascade.world import World
+from navigator.domain.errors import Conflict, UsageError
+from navigator.domain.models import Task
+from navigator.domain.states import (
+    CANCELLABLE_TASK_STATES,
+    RETRYABLE_TASK_STATES,
+    Complexity,
+    TaskKind,
+    TaskState,
+)
+
+TEXT_LIMIT = 20_000
+"""Characters in a task's text at most; more belongs in a file of the repository."""
+
+
+class NewTask(BaseModel):
+    """A task as a client asks for it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    project: str
+    text: str
+    kind: TaskKind = TaskKind.IMPLEMENT
+    complexity: Complexity = Complexity.MEDIUM
+    priority: int = 0
+    files: tuple[str, ...] = ()
+
+    @field_validator("text")
+    @classmethod
+    def _some_text(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("says nothing")
+        if len(value) > TEXT_LIMIT:
+            raise ValueError(f"has more than {TEXT_LIMIT} characters")
+        return value.strip()
+
+    @field_validator("files")
+    @classmethod
+    def _relative(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for path in value:
+            if not path or path.startswith("/") or ".." in path.split("/"):
+                raise ValueError(f"{path!r} is not a path from the project's root")
+        return value
+
+
+@command("task.add")
+async def add_tasks(world: World, tasks: Sequence[dict[str, Any]]) -> Result:
+    """Queue tasks, all or none."""
+    wanted = [_read(number, document) for number, document in enumerate(tasks, 1)]
+    projects = {task.project: world.reader.project(task.project) for task in wanted}
+    added: list[Task] = []
+    with world.store.transaction() as tx:
+        added = [
+            tx.add_task(
+                projects[task.project].id,
+                task.text,
+                kind=task.kind,
+                complexity=task.complexity,
+                priority=task.priority,
+                files=task.files,
+            )
+            for task in wanted
+        ]
+    return {"tasks": [task.model_dump(mode="json") for task in added]}
+
+
+def _read(number: int, document: dict[str, Any]) -> NewTask:
+    try:
+        return NewTask.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "task"
+        message = first["msg"].removeprefix("Value error, ")
+        raise UsageError(f"Task {number}: {where} {message}.", hint="Nothing was queued.") from error
+
+
+@command("task.cancel")
+async def cancel_tasks(world: World, ids: Sequence[str]) -> Result:
+    """Cancel tasks that have not ended."""
+    return _move_all(world, ids, TaskState.CANCELLED, CANCELLABLE_TASK_STATES, "cancelled by the developer")
+
+
+@command("task.retry")
+async def retry_tasks(world: World, ids: Sequence[str]) -> Result:
+    """A new attempt of tasks that failed, were rejected, cancelled or undone."""
+    tasks = [world.reader.task(identifier) for identifier in ids]
+    for task in tasks:
+        if task.state not in RETRYABLE_TASK_STATES:
+            raise Conflict(
+                f"{task.id} is {task.state.value}: only a task that ended without landing can be retried.",
+                hint="To have a proposal written anew, send it back: `navigator send-back P… --note …`.",
+            )
+    with world.store.transaction() as tx:
+        for task in tasks:
+            tx.new_attempt(task.id, note=task.note)
+    return _show(world, ids)
+
+
+@command("task.done")
+async def close_tasks(world: World, ids: Sequence[str]) -> Result:
+    """Put away reports and answers that ask for no change."""
+    return _move_all(world, ids, TaskState.DONE, frozenset({TaskState.AWAITING_APPROVAL}), "read")
+
+
+def _move_all(
+    world: World, ids: Sequence[str], target: TaskState, allowed: frozenset[TaskState], reason: str
+) -> Result:
+    tasks = [world.reader.task(identifier) for identifier in ids]
+    for task in tasks:
+        if task.state not in allowed:
+            raise Conflict(
+                f"{task.id} is {task.state.value}: it cannot become {target.value}.",
+                hint=f"`navigator task show {task.id}` tells what happened to it.",
+            )
+        if target is TaskState.DONE and world.reader.open_proposal_or_none(task.id) is not None:
+            raise Conflict(
+                f"{task.id} has a proposal that waits for a decision.",
+                hint="Approve, reject or send back the proposal instead.",
+            )
+    with world.store.transaction() as tx:
+        for task in tasks:
+            tx.set_task_state(task.id, target, reason=reason)
+    return _show(world, ids)
+
+
+def _show(world: World, ids: Sequence[str]) -> Result:
+    return {"tasks": [world.reader.task(identifier).model_dump(mode="json") for identifier in ids]}

@@ -1,0 +1,336 @@
+"""The conductor: asks the scheduler what to do, does it, records it, asks again.
+
+It holds the state folder's lock while it lives, is the only writer of the store and the only one that lands commits. It
+decides nothing itself: `scheduling.next_actions` does, from a snapshot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from navigator.cascade.commands.registry import Result, perform
+from navigator.cascade.live import Live
+from navigator.cascade.recovery import recover
+from navigator.cascade.server import SocketServer
+from navigator.cascade.stages.land import land
+from navigator.cascade.stages.review import review
+from navigator.cascade.stages.write import write
+from navigator.cascade.summary import Session
+from navigator.cascade.world import World
+from navigator.domain import snapshot as acts
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Event, Swap, utc_now
+from navigator.domain.states import Role, TaskState
+from navigator.scheduling.next_actions import next_actions
+from navigator.serving.errors import ServingError
+from navigator.serving.swap.base import PhaseEvent
+
+log = logging.getLogger(__name__)
+
+GIVE_UP_AFTER = 5
+"""Failures in a row of one role after which a session with --until ends, with its tasks still queued."""
+
+_HEARTBEAT = 5.0
+"""Seconds between looks at the world when nothing happens."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """`navigator run`'s flags."""
+
+    until: str = ""
+    max_swaps: int | None = None
+
+
+class Conductor:
+    """One session of work on one state folder. The caller holds the lock."""
+
+    def __init__(
+        self, world: World, options: RunOptions, on_event: Callable[[Event], None] | None = None
+    ) -> None:
+        self._world = world
+        self._options = options
+        self._live = Live()
+        self._wake = asyncio.Event()
+        self._stopping = ""
+        self._batch = ""
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._on_event = on_event
+        self._server = SocketServer(world.paths.socket, self._handle, world.reader.events_after)
+        self.session = Session(world)
+
+    async def run(self) -> Session:
+        """Work until the goal is reached, `stop` is asked for, or the process is told to end."""
+        world = self._world
+        world.store.on_commit = self._committed
+        world.on_live = self._server.publish_live
+        strategy = world.strategy  # a missing strategy is said before anything is bound or recovered
+        await recover(world)
+        await self._server.start()
+        try:
+            self._live.resident = await strategy.resident()
+            self._note_resident()
+            while not self._stopping:
+                self._wake.clear()
+                pause = self._step()
+                if self._stopping:
+                    break
+                try:
+                    await asyncio.wait_for(self._wake.wait(), pause)
+                except TimeoutError:
+                    continue
+        finally:
+            await self._finish()
+        return self.session
+
+    def stop(self, reason: str) -> None:
+        """End the session soon: what is in flight is cut off and stays to be done."""
+        self._stopping = self._stopping or reason
+        self._wake.set()
+
+    def _step(self) -> float:
+        """Start what the scheduler names; returns the seconds to wait at most before asking again."""
+        self._close_idle_batch()
+        snapshot = self._live.snapshot(
+            self._world,
+            until=self._options.until,
+            max_swaps=self._options.max_swaps,
+            both_resident=self._world.strategy.both_resident,
+        )
+        now = time.monotonic()
+        if self._options.until and self._live.failures(Role) >= GIVE_UP_AFTER and not self._live.busy:
+            self.stop("a model server does not answer")
+            return 0.0
+        pause = _HEARTBEAT
+        for action in next_actions(snapshot, now):
+            if isinstance(action, acts.Stop):
+                self.stop(action.reason)
+            elif isinstance(action, acts.Sleep):
+                pause = min(pause, max(0.0, action.until - now))
+            else:
+                self._start(action)
+        return pause
+
+    def _start(self, action: acts.Action) -> None:
+        world = self._world
+        match action:
+            case acts.Generate(task_id):
+                self._work(task_id, Role.GENERATOR, write(world, task_id))
+            case acts.Check(task_id):
+                self._work(task_id, None, write(world, task_id))
+            case acts.ReviewTask(task_id):
+                self._name_batch(task_id)
+                self._work(task_id, Role.REVIEWER, review(world, task_id))
+            case acts.FinalReview(task_id):
+                self._work(task_id, Role.FINAL, review(world, task_id, Role.FINAL))
+            case acts.Land(task_id):
+                self._work(task_id, None, land(world, task_id))
+            case acts.Renew(task_id):
+                self._renew(task_id)
+            case acts.SwapTo(role):
+                self._live.swapping_to = role
+                self._spawn(self._swap(role))
+
+    def _work(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
+        self._live.busy[task_id] = role
+        self._spawn(self._guarded(task_id, role, stage))
+
+    def _spawn(self, job: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(job)
+        self._jobs.add(task)
+        task.add_done_callback(self._jobs.discard)
+
+    async def _guarded(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
+        """Run one stage; whatever it raises ends in a state a person can read, and never in a lost task."""
+        try:
+            await stage
+            if role is not None:
+                self._live.answered(role)
+        except ServingError as error:
+            if role is not None:
+                count = self._live.failed(role)
+                log.warning("%s did not answer (%d in a row): %s", role.value, count, error)
+                await self._look_again(role)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            log.exception("%s: a stage failed", task_id)
+            self._fail(task_id, error)
+        finally:
+            self._live.busy.pop(task_id, None)
+            self._wake.set()
+
+    def _fail(self, task_id: str, error: Exception) -> None:
+        """Put a task whose stage broke where its state allows: failed, or before the developer with the reason."""
+        from navigator.domain.states import TASK_TRANSITIONS
+
+        task = self._world.reader.task(task_id)
+        shown = str(error) if isinstance(error, NavigatorError) else f"{type(error).__name__}: {error}"
+        reason = f"Navigator could not go on with this task: {shown}"
+        for target in (TaskState.FAILED, TaskState.AWAITING_APPROVAL, TaskState.CANCELLED):
+            if target in TASK_TRANSITIONS[task.state]:
+                with self._world.store.transaction() as tx:
+                    tx.set_task_state(task_id, target, reason=reason)
+                return
+        log.error("%s stays %s: %s", task_id, task.state.value, reason)
+
+    def _renew(self, task_id: str) -> None:
+        task = self._world.reader.task(task_id)
+        with self._world.store.transaction() as tx:
+            tx.new_attempt(task_id, note=task.note)
+        self._wake.set()
+
+    # The swap
+
+    async def _swap(self, to: Role) -> None:
+        world, live = self._world, self._live
+        origin, started = live.resident, utc_now()
+        await world.forget_client(to)
+        if origin is not None:
+            await world.forget_client(origin)
+
+        def report(event: PhaseEvent) -> None:
+            world.on_live(
+                {
+                    "swap": {
+                        "from": origin.value if origin else None,
+                        "to": to.value,
+                        "phase": event.phase,
+                        "state": event.state,
+                        "seconds": event.seconds,
+                    }
+                }
+            )
+
+        world.on_live({"swap": {"from": origin.value if origin else None, "to": to.value, "phase": "begin"}})
+        try:
+            result = await world.strategy.swap(to, report)
+            swap = Swap(
+                from_role=origin,
+                to_role=to,
+                strategy=world.strategy.name,
+                started=started,
+                phases=result.phases,
+                seconds=result.seconds,
+                outcome=result.outcome,
+                reason=result.reason,
+                rehearsal=world.strategy.name == "rehearsal",
+            )
+            with world.store.transaction() as tx:
+                tx.add_swap(swap)
+            live.resident = await world.strategy.resident()
+            self.session.swapped(swap)
+            if origin is not None and result.outcome == "done":
+                live.swaps_made += 1
+            if result.outcome != "done":
+                count = live.failed(to)
+                log.error("swap to %s failed (%d in a row): %s", to.value, count, result.reason)
+        except NavigatorError as error:
+            live.failed(to)
+            log.error("swap to %s failed: %s", to.value, error)
+            live.resident = await world.strategy.resident()
+        finally:
+            live.swapping_to = None
+            if live.resident is Role.REVIEWER:
+                live.hurry = False
+            self._end_batch()
+            self._note_resident()
+            self._wake.set()
+
+    async def _look_again(self, role: Role) -> None:
+        """After a failed call: is the model still there? A swap made by hand, or a death, is noticed here."""
+        if role is Role.FINAL or self._live.swapping_to is not None:
+            return
+        seen = await self._world.strategy.resident()
+        if seen is not self._live.resident:
+            log.warning("resident is %s, not %s", seen, self._live.resident)
+            await self._world.forget_client(role)
+            self._live.resident = seen
+            self._note_resident()
+
+    def _note_resident(self) -> None:
+        resident = self._live.resident
+        word = "both" if self._world.strategy.both_resident else resident.value if resident else ""
+        with self._world.store.transaction() as tx:
+            tx.set_meta("resident", word)
+            tx.event("resident", data={"role": word})
+
+    # Batches: the proposals reviewed in one residency of the reviewer
+
+    def _name_batch(self, task_id: str) -> None:
+        with self._world.store.transaction() as tx:
+            if not self._batch:
+                self._batch = tx.begin_batch()
+            tx.set_batch([self._world.reader.open_proposal(task_id).id], self._batch)
+
+    def _end_batch(self) -> None:
+        if not self._batch:
+            return
+        with self._world.store.transaction() as tx:
+            tx.end_batch(self._batch)
+        self._batch = ""
+
+    def _close_idle_batch(self) -> None:
+        """Where both models are resident, a batch ends when nothing is in review any more."""
+        if (
+            not (self._batch and self._world.strategy.both_resident)
+            or Role.REVIEWER in self._live.busy.values()
+        ):
+            return
+        if not self._world.reader.tasks(states={TaskState.AWAITING_REVIEW, TaskState.REVIEWING}, limit=1):
+            self._end_batch()
+
+    # The socket
+
+    async def _handle(self, op: str, args: dict[str, Any]) -> Result:
+        if op == "status":
+            return self._status()
+        if op == "review.now":
+            self._live.hurry = True
+            self._wake.set()
+            return {"hurry": True}
+        if op == "stop":
+            self.stop("asked to stop")
+            return {"stopping": True}
+        result = await perform(self._world, op, args)
+        self._wake.set()
+        return result
+
+    def _status(self) -> Result:
+        live = self._live
+        return {
+            "resident": live.resident.value if live.resident else None,
+            "both_resident": self._world.strategy.both_resident,
+            "strategy": self._world.strategy.name,
+            "swapping_to": live.swapping_to.value if live.swapping_to else None,
+            "busy": {task: role.value if role else None for task, role in live.busy.items()},
+            "batch": self._batch,
+            "until": self._options.until,
+            "swaps": live.swaps_made,
+            "hurry": live.hurry,
+        }
+
+    def _committed(self, events: list[Event]) -> None:
+        for event in events:
+            self._server.publish(event)
+            if self._on_event is not None:
+                self._on_event(event)
+        self._wake.set()
+
+    async def _finish(self) -> None:
+        """End what runs; a stage that is cut off leaves its task in a state that the next start takes back."""
+        for job in list(self._jobs):
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
+        self._end_batch()
+        self.session.ended(self._stopping)
+        with self._world.store.transaction() as tx:
+            tx.event("conductor_ended", data={"reason": self._stopping})
+        await recover(self._world)
+        await self._server.close()
+        await self._world.close()

@@ -1,0 +1,105 @@
+"""What the conductor knows that is not in the store: who is busy, who answers, since when; and the snapshot of both."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from navigator.cascade.world import World
+from navigator.domain.models import Task
+from navigator.domain.snapshot import BatchRules, Snapshot, TaskView
+from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
+
+_FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 60.0
+
+
+@dataclass
+class Live:
+    """The conductor's own memory; a crash loses it, and nothing that matters."""
+
+    resident: Role | None = None
+    swapping_to: Role | None = None
+    busy: dict[str, Role | None] = field(default_factory=dict)
+    hurry: bool = False
+    swaps_made: int = 0
+    _since: dict[str, tuple[TaskState, float]] = field(default_factory=dict)
+    _failures: dict[Role, int] = field(default_factory=dict)
+    _not_before: dict[Role, float] = field(default_factory=dict)
+
+    def snapshot(self, world: World, *, until: str, max_swaps: int | None, both_resident: bool) -> Snapshot:
+        """The store's tasks and this memory as one frozen picture."""
+        now = time.monotonic()
+        tasks = world.reader.tasks(states=LOOP_TASK_STATES | {TaskState.APPROVED})
+        due = world.reader.tasks_with_pending_landing()
+        views = tuple(self._view(task, now, landing_due=task.id in due) for task in tasks)
+        held = {task.id for task in tasks}
+        self._since = {key: value for key, value in self._since.items() if key in held}
+        batch = world.settings.batch
+        return Snapshot(
+            tasks=views,
+            busy=frozenset(self.busy),
+            resident=self.resident,
+            swapping_to=self.swapping_to,
+            both_resident=both_resident,
+            capacity={role: world.settings.server(role).max_inflight for role in Role},
+            in_flight={role: sum(held is role for held in self.busy.values()) for role in Role},
+            unreachable={role: moment for role, moment in self._not_before.items() if moment > now},
+            batch=BatchRules(
+                target=batch.target,
+                max_wait=batch.max_wait_minutes * 60,
+                quiet=batch.quiet_minutes * 60,
+                revisions=batch.revisions,
+            ),
+            until=until,
+            swaps_left=None if max_swaps is None else max(0, max_swaps - self.swaps_made),
+            hurry=self.hurry,
+            last_arrival=max((view.since for view in views if view.state is TaskState.QUEUED), default=0.0),
+            final_enabled=world.settings.final.enabled,
+        )
+
+    def _view(self, task: Task, now: float, *, landing_due: bool) -> TaskView:
+        known = self._since.get(task.id)
+        if known is None:
+            # A task that was there before this process: its age by the wall clock, which may have jumped.
+            known = (task.state, now - _age(task.updated))
+        elif known[0] is not task.state:
+            known = (task.state, now)
+        self._since[task.id] = known
+        return TaskView(
+            id=task.id,
+            project_id=task.project_id,
+            state=task.state,
+            priority=task.priority,
+            order=int(task.id[1:]),
+            attempt=task.attempt,
+            round=task.round,
+            since=known[1],
+            files=frozenset(task.files),
+            landing_due=landing_due,
+        )
+
+    def failed(self, role: Role) -> int:
+        """Note that a role did not answer; returns how many times in a row."""
+        count = self._failures.get(role, 0) + 1
+        self._failures[role] = count
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (count - 1))
+        self._not_before[role] = time.monotonic() + pause
+        return count
+
+    def answered(self, role: Role) -> None:
+        """Note that a role answered."""
+        self._failures.pop(role, None)
+        self._not_before.pop(role, None)
+
+    def failures(self, roles: Iterable[Role]) -> int:
+        """The longest row of failures among `roles`."""
+        return max((self._failures.get(role, 0) for role in roles), default=0)
+
+
+def _age(stamp: str) -> float:
+    """Seconds since a stored moment; never negative, whatever the clock did."""
+    moment = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
+    return max(0.0, (datetime.now(UTC) - moment).total_seconds())

@@ -1,0 +1,34 @@
+"""After a crash, or a session that was cut off: every task that a stage held is taken back to where it can go on."""
+
+from __future__ import annotations
+
+import logging
+
+from navigator.cascade.stages.land import recover_landings
+from navigator.cascade.world import World
+from navigator.domain.states import TaskState
+
+log = logging.getLogger(__name__)
+
+_BACK = {
+    TaskState.REVIEWING: TaskState.AWAITING_REVIEW,
+}
+
+
+async def recover(world: World) -> int:
+    """Take back what was in hand; returns how many tasks moved. Calling it twice changes nothing more.
+
+    A task in `generating` returns to `queued` or, in a later round, to `revising`; its stored answer, if the crash came
+    after it, is judged then without a new call. A task in `checking` stays: its answer is stored. A cut landing is
+    closed by looking at the reference.
+    """
+    moved = 0
+    for task in world.reader.tasks(states={TaskState.GENERATING, TaskState.REVIEWING}):
+        back = _BACK.get(task.state) or (TaskState.QUEUED if task.round == 0 else TaskState.REVISING)
+        with world.store.transaction() as tx:
+            tx.set_task_state(task.id, back, reason="taken back after an interruption")
+        moved += 1
+    moved += await recover_landings(world)
+    if moved:
+        log.info("recovery: %d tasks taken back", moved)
+    return moved

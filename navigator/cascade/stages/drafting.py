@@ -1,0 +1,94 @@
+"""From an answer to a tree: parse, apply in memory, write to the private repository, hold against policy.
+
+Runs in a thread: everything here is CPU and git, and touches nothing of the user's repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from navigator.domain.diff import FileDiff
+from navigator.domain.models import AppliedEdit, CheckResult, PolicyItem
+from navigator.domain.states import CheckOutcome, EditCode, PolicyAction
+from navigator.workspace.edits import EditProblem, apply_answer, parse_answer
+from navigator.workspace.policy import check_policy
+from navigator.workspace.private import PrivateRepo
+from navigator.workspace.source import TreeSource
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An answer that became a tree."""
+
+    tree: str
+    prose: str
+    edits: tuple[AppliedEdit, ...]
+    policy: tuple[PolicyItem, ...]
+    checks: tuple[CheckResult, ...]
+    files: tuple[FileDiff, ...]
+
+
+@dataclass(frozen=True)
+class NoChange:
+    """The model says that nothing needs to change, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An answer that changes nothing. `failures` are (code, path) pairs; `problems` the texts for the model."""
+
+    problems: tuple[str, ...]
+    failures: tuple[tuple[str, str], ...]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files the problems are about, once each."""
+        return tuple(dict.fromkeys(path for _, path in self.failures))
+
+
+POLICY_CODE = "POLICY"
+
+
+def draft(
+    text: str, private: PrivateRepo, source: TreeSource, base_commit: str, *, marker: int
+) -> Draft | NoChange | Refused:
+    """Turn one answer into a tree on `base_commit`, all or nothing."""
+    answer = parse_answer(text, marker=marker)
+    if not answer.problems and not answer.blocks:
+        if answer.no_change is not None:
+            return NoChange(answer.no_change)
+        return Refused(
+            ("MARKER: the answer holds no edit block and no line `NO_CHANGE: reason`.",),
+            ((EditCode.MARKER.value, ""),),
+        )
+    applied = apply_answer(answer, source)
+    if applied.problems:
+        return _refused(applied.problems)
+    tree = private.write_tree(base_commit, applied.changes)
+    raw = private.raw_diff(base_commit, tree)
+    if not raw:
+        return Refused(("NO_OP: the blocks leave every file as it is.",), ((EditCode.NO_OP.value, ""),))
+    policy = check_policy(raw, source.paths(), private.read_blob)
+    refused = [item for item in policy if item.action is PolicyAction.REFUSE]
+    if refused:
+        return Refused(
+            tuple(f"POLICY {item.path}: {item.detail or item.rule}" for item in refused),
+            tuple((POLICY_CODE, item.path) for item in refused),
+        )
+    checks = (
+        CheckResult(name="edits apply", outcome=CheckOutcome.PASSED),
+        CheckResult(name="files parse", outcome=CheckOutcome.PASSED),
+        CheckResult(name="path policy", outcome=CheckOutcome.PASSED),
+    )
+    files = tuple(private.diff(base_commit, tree))
+    return Draft(tree, answer.prose.strip(), tuple(applied.edits), tuple(policy), checks, files)
+
+
+def _refused(problems: Sequence[EditProblem]) -> Refused:
+    return Refused(
+        tuple(str(problem) for problem in problems),
+        tuple((problem.code.value, problem.path) for problem in problems),
+    )

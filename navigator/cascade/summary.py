@@ -1,0 +1,103 @@
+"""What one session came to: counts from the store, times by the clock, and by the rehearsal's model where it was one."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+from navigator.cascade.world import World
+from navigator.domain.models import Proposal, Swap
+from navigator.domain.states import Role, Verdict
+from navigator.evidence.modelled import Job, Speeds, modelled_time
+
+
+class Session:
+    """Begun with the conductor, ended with it; `document` is what `navigator run --json` prints."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._started = time.monotonic()
+        self._first_call = world.reader.last_call_number() + 1
+        self._first_proposal = world.reader.last_proposal_number() + 1
+        self._wall: float | None = None
+        self._assumptions: dict[Role, Speeds] = {}
+        self.swaps: list[Swap] = []
+        self.reason = ""
+
+    def swapped(self, swap: Swap) -> None:
+        """Note a swap or a first load."""
+        self.swaps.append(swap)
+
+    def assume(self, role: Role, timing: dict[str, Any]) -> None:
+        """Note what a rehearsal server says about its time."""
+        self._assumptions[role] = Speeds(
+            load_seconds=float(timing["load_seconds"]),
+            decode=float(timing["tokens_per_second_single_stream"]),
+            prefill=float(timing["prefill_tokens_per_second"]),
+            slowdown=float(timing["slowdown_per_further_stream"]),
+        )
+
+    def ended(self, reason: str) -> None:
+        """Stop the clock."""
+        self._wall = time.monotonic() - self._started
+        self.reason = reason
+
+    def document(self) -> dict[str, Any]:
+        """The session in the shape of CONTRACT's `navigator run --json`."""
+        reader = self._world.reader
+        proposals = [
+            proposal for proposal in reader.proposals() if int(proposal.id[1:]) >= self._first_proposal
+        ]
+        wall = self._wall if self._wall is not None else time.monotonic() - self._started
+        calls = reader.call_counts()
+        done = [swap for swap in self.swaps if swap.outcome == "done"]
+        return {
+            "projects": len(reader.projects()),
+            "tasks": len(reader.tasks()),
+            "proposals": len(proposals),
+            "verdicts": _verdicts(proposals),
+            "rounds": 1 + max((proposal.round for proposal in proposals), default=0) if proposals else 0,
+            "states": dict(sorted(Counter(task.state.value for task in reader.tasks()).items())),
+            "swaps": sum(swap.from_role is not None for swap in done),
+            "loads": len(done),
+            "failed_swaps": len(self.swaps) - len(done),
+            "calls": calls,
+            "wall_seconds": round(wall, 3),
+            **self._times(wall),
+            "rehearsal": self._world.strategy.name == "rehearsal",
+            "reason": self.reason,
+        }
+
+    def _times(self, wall: float) -> dict[str, Any]:
+        """`model_seconds` and `serial_seconds`; for real servers the clock's own, and the calls laid end to end."""
+        done = [swap for swap in self.swaps if swap.outcome == "done"]
+        rows = self._world.reader.calls_since(self._first_call)
+        if not self._assumptions:
+            serial = sum(row.usage.seconds for row in rows) + sum(swap.seconds for swap in done)
+            return {"model_seconds": round(wall, 3), "serial_seconds": round(serial, 3)}
+        jobs = [
+            Job(
+                role=row.role,
+                residency=sum(swap.started <= row.started for swap in done),
+                prompt_tokens=max(0, row.usage.prompt_tokens - row.usage.cached_tokens),
+                completion_tokens=row.usage.completion_tokens,
+            )
+            for row in rows
+        ]
+        streams = {role: self._world.settings.server(role).max_inflight for role in Role}
+        times = modelled_time(jobs, [swap.to_role for swap in done], self._assumptions, streams)
+        return {
+            "model_seconds": round(times.concurrent, 1),
+            "serial_seconds": round(times.serial, 1),
+        }
+
+
+def _verdicts(proposals: list[Proposal]) -> dict[str, int]:
+    """Every round's verdict, counted."""
+    counts = Counter(proposal.review.verdict for proposal in proposals if proposal.review is not None)
+    return {
+        "approve": counts[Verdict.APPROVE],
+        "revise": counts[Verdict.REVISE],
+        "unreviewed": counts[Verdict.UNREVIEWED],
+    }

@@ -1,0 +1,134 @@
+"""What a stage may use, passed down and never global: settings, the store, the prompts, the servers.
+
+Everything heavy is made when it is first asked for, so that a command that adds a task pays for no HTTP client and no git.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from navigator.cascade.blocks import KeyRing
+from navigator.cascade.prompts import PromptLibrary
+from navigator.cascade.resources import resource_dir
+from navigator.config.paths import StatePaths, config_path
+from navigator.config.settings import Settings
+from navigator.domain.models import Project
+from navigator.domain.states import Role
+
+if TYPE_CHECKING:
+    from navigator.serving.client import ModelClient
+    from navigator.serving.swap.base import SwapStrategy
+    from navigator.serving.tokens import TokenCounter
+    from navigator.store.reader import Reader
+    from navigator.store.writer import Store
+    from navigator.workspace.private import PrivateRepo
+
+REHEARSAL_PREFIX = "rehearsal/"
+
+
+def is_rehearsal(model: str) -> bool:
+    """Whether a model's name says that it is the embedded stand-in."""
+    return model.startswith(REHEARSAL_PREFIX)
+
+
+@dataclass
+class World:
+    """One process's hold on the state folder.
+
+    Args:
+        settings: as read once at the start.
+        paths: the state folder.
+        store: the one writer.
+        reader: reads through the writer's own connection, so it sees what was just written.
+        time_scale: the rehearsal's.
+        seed: the rehearsal's.
+        allow_rehearsal_landing: let a rehearsal's proposals land in repositories that the demo did not make.
+        on_live: told about progress that is not kept.
+    """
+
+    settings: Settings
+    paths: StatePaths
+    store: Store
+    reader: Reader
+    time_scale: float = 1.0
+    seed: int = 0
+    allow_rehearsal_landing: bool = False
+    on_live: Callable[[dict[str, Any]], None] = lambda progress: None
+    keys: KeyRing = field(default_factory=KeyRing)
+    _privates: dict[int, PrivateRepo] = field(default_factory=dict)
+    _clients: dict[Role, ModelClient] = field(default_factory=dict)
+    _project_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
+
+    @cached_property
+    def prompts(self) -> PromptLibrary:
+        """The packaged templates, and the user's own in their place."""
+        return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+
+    @cached_property
+    def strategy(self) -> SwapStrategy:
+        """How the GPU changes hands.
+
+        Raises:
+            MissingPart: the settings name no strategy.
+        """
+        from navigator.serving.swap import make_strategy
+
+        return make_strategy(self.settings, self.paths, time_scale=self.time_scale, seed=self.seed)
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """Counts tokens as the generator does, or estimates and says so."""
+        from navigator.serving.tokens import load_counter
+
+        return load_counter(self.settings.generator.tokenizer)
+
+    def client(self, role: Role) -> ModelClient:
+        """The connection to the server that plays `role`."""
+        from navigator.serving.client import ModelClient
+
+        if role not in self._clients:
+            server = self.settings.server(role)
+            if role is not Role.FINAL:
+                server = self.strategy.server(role, server)
+            self._clients[role] = ModelClient(server)
+        return self._clients[role]
+
+    async def forget_client(self, role: Role) -> None:
+        """Drop a connection whose server is about to go, or came back elsewhere."""
+        client = self._clients.pop(role, None)
+        if client is not None:
+            await client.aclose()
+
+    def private(self, project: Project) -> PrivateRepo:
+        """The project's private repository, made if absent. Runs git: call it in a thread."""
+        from navigator.workspace.private import PrivateRepo
+
+        if project.id not in self._privates:
+            self._privates[project.id] = PrivateRepo.open(self.paths.private, project)
+        return self._privates[project.id]
+
+    def project_lock(self, project_id: int) -> asyncio.Lock:
+        """Held while a project's private repository or its branches are written."""
+        return self._project_locks.setdefault(project_id, asyncio.Lock())
+
+    def project(self, project_id: int) -> Project:
+        """A project as the store holds it, with what a `[[project]]` entry overrides."""
+        stored = self.reader.project_by_id(project_id)
+        for entry in self.settings.project:
+            if str(entry.location) == str(Path(stored.path)):
+                named = entry.model_fields_set & Project.model_fields.keys() - {"path"}
+                overrides = {key: getattr(entry, key) for key in named}
+                return stored.model_copy(update=overrides | {"source": "config"})
+        return stored
+
+    async def close(self) -> None:
+        """End connections; the servers themselves are left to their strategy."""
+        for role in list(self._clients):
+            await self.forget_client(role)
+        if "strategy" in self.__dict__:
+            await self.strategy.close()
