@@ -1,0 +1,364 @@
+"""What a project's repository is, read without running anything of it. The only module that imports
+GitPython.
+
+GitPython finds the directories and reads HEAD from the files, which starts no process. It knows neither
+SHA-256 nor reftable repositories and starts git with the caller's environment, so everything else goes
+through the runner.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from navigator.domain.errors import NavigatorError
+from navigator.workspace.runner import Git, GitError
+
+_OPERATIONS = (
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_LOG", "bisect"),
+)
+
+
+class RepositoryError(NavigatorError):
+    """A folder that Navigator cannot work on; the subclasses say why."""
+
+    code: ClassVar[str] = "repository"
+
+
+class NotARepository(RepositoryError):
+    """No git repository stands at the path."""
+
+    code = "not_a_repository"
+
+
+class NoCommit(RepositoryError):
+    """HEAD, or the base that the project names, has no commit yet."""
+
+    code = "no_commit"
+
+
+class UnsafeOwner(RepositoryError):
+    """The repository belongs to another user, and git has not been told to trust it."""
+
+    code = "unsafe_owner"
+
+
+class AbsentBlobs(RepositoryError):
+    """A partial clone that lacks files of the commit to work on; Navigator never fetches."""
+
+    code = "absent_blobs"
+
+
+@dataclass(frozen=True, slots=True)
+class RepoFacts:
+    """A repository at one moment.
+
+    Attributes:
+        path: the folder as the project names it, resolved.
+        git_dir: the git directory of this worktree; `common_dir` the one that all its worktrees share.
+        work_tree: where the files stand; None in a bare repository.
+        head_commit: the commit of HEAD.
+        branch: short name of the branch HEAD is on; None when detached.
+        object_format: "sha1" or "sha256".
+        root_commit: the first commit of HEAD's first-parent line, which identifies the history whatever the
+            path;
+            "" in a shallow clone, where that commit is not known.
+        hooks: names of the hooks that a normal commit here might run. Navigator never runs them.
+        operation: "merge", "rebase", "cherry-pick", "revert" or "bisect" while one is under way, else "".
+        checked_out: branches that some worktree stands on, or is rebasing.
+        partial: a partial clone, which may lack blobs.
+        sparse: a sparse checkout.
+    """
+
+    path: Path
+    git_dir: Path
+    common_dir: Path
+    work_tree: Path | None
+    head_commit: str
+    branch: str | None
+    object_format: str
+    root_commit: str
+    bare: bool
+    linked: bool
+    shallow: bool
+    partial: bool
+    sparse: bool
+    operation: str
+    hooks: tuple[str, ...]
+    branches: tuple[str, ...]
+    checked_out: frozenset[str]
+
+    @property
+    def zero(self) -> str:
+        """The object id of nothing, in this repository's format."""
+        return "0" * (64 if self.object_format == "sha256" else 40)
+
+    def git(self, *, work_tree: bool = False, index: Path | None = None) -> Git:
+        """A hardened runner on this repository; with its files only when `work_tree` is set."""
+        outside = () if self.work_tree is None else (self.work_tree,)
+        tree = self.work_tree if work_tree else None
+        return Git(self.git_dir, work_tree=tree, index=index, outside=outside)
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where the parts of a repository are, as GitPython found them."""
+
+    git_dir: Path
+    common_dir: Path
+    work_tree: Path | None
+    branch_ref: str
+    head: str
+
+
+def _places(path: Path) -> _Places:
+    """Open `path` with GitPython and read what it reads from files alone."""
+    # Imported here: GitPython takes a tenth of a second, and most commands never look at a repository.
+    # Without "quiet" the import itself may start a `git` of its own choosing and fail where there is none.
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+    from git import Repo
+    from git.exc import InvalidGitRepositoryError, NoSuchPathError
+    from git.refs.symbolic import SymbolicReference
+
+    try:
+        with Repo(path, expand_vars=False) as repo:
+            git_dir = Path(repo.git_dir).resolve()
+            common_dir = Path(repo.common_dir).resolve()
+            # A bare repository has no working tree even when its folder happens to be named `.git`.
+            work_tree = (
+                None if repo.bare or repo.working_tree_dir is None else Path(repo.working_tree_dir).resolve()
+            )
+            try:
+                # Pure file reads: the loose reference, then packed-refs.
+                head = SymbolicReference.dereference_recursive(repo, "HEAD") or ""
+            except ValueError:
+                head = ""
+            try:
+                branch_ref = str(repo.head.reference.path)
+            except (TypeError, ValueError):
+                branch_ref = ""
+    except NoSuchPathError:
+        raise NotARepository(
+            f"{path} does not exist.", hint="Give the folder of a git repository, or remove the project."
+        ) from None
+    except (InvalidGitRepositoryError, ValueError):
+        raise NotARepository(
+            f"{path} is not a git repository.",
+            hint="Give its top folder (the one that holds `.git`), or run `git init` and commit there first.",
+        ) from None
+    except PermissionError as error:
+        raise NotARepository(
+            f"{path} cannot be read: {error.strerror}.", hint="Check who may read it."
+        ) from None
+    return _Places(git_dir, common_dir, work_tree, branch_ref, head)
+
+
+def _require_owner(places: _Places) -> None:
+    """Refuse a repository of another user unless git's own safe.directory trusts it.
+
+    Navigator names git directories outright, which switches git's own check off; so it is asked here once.
+    """
+    mine = os.geteuid()
+    looked_at = {places.git_dir, places.common_dir, places.work_tree or places.git_dir}
+    if all(folder.stat().st_uid == mine for folder in looked_at):
+        return
+    where = places.work_tree or places.git_dir
+    trusted = Git(places.git_dir, user_config=True).run(
+        "config", "--null", "--get-all", "safe.directory", check=False
+    )
+    names = trusted.stdout.decode("utf-8", "surrogateescape").split("\0")
+    for name in names:
+        if name == "*" or name.rstrip("/") == str(where):
+            return
+        if name.endswith("/*") and where.is_relative_to(name[:-2]):
+            return
+    raise UnsafeOwner(
+        f"{where} belongs to another user.",
+        hint=f"If you trust it: git config --global --add safe.directory {where}",
+    )
+
+
+def _commit(git: Git, name: str) -> str:
+    """The commit that `name` stands for, or "" when there is none."""
+    found = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False)
+    return found.text if found.status == 0 else ""
+
+
+def _hooks(common_dir: Path, git: Git) -> tuple[str, ...]:
+    """Names of executable hooks, also where the repository's own core.hooksPath points elsewhere."""
+    folders = [common_dir / "hooks"]
+    own = git.run("config", "--null", "--local", "--get", "core.hooksPath", check=False)
+    if own.status == 0:
+        folders = [common_dir.parent / os.fsdecode(own.stdout.rstrip(b"\0"))]
+    names = []
+    for folder in folders:
+        try:
+            entries = sorted(folder.iterdir())
+        except OSError:
+            continue
+        names += [e.name for e in entries if e.suffix != ".sample" and e.is_file() and os.access(e, os.X_OK)]
+    return tuple(names)
+
+
+def _operation(git_dir: Path) -> str:
+    return next((word for name, word in _OPERATIONS if (git_dir / name).exists()), "")
+
+
+def _checked_out(common_dir: Path, git: Git) -> frozenset[str]:
+    """Branches that must not move because a worktree stands on them or is in the middle of rebasing them."""
+    names: set[str] = set()
+    for line in os.fsdecode(git.run("worktree", "list", "--porcelain").stdout).splitlines():
+        if line.startswith("branch refs/heads/"):
+            names.add(line.removeprefix("branch refs/heads/"))
+    worktrees = common_dir / "worktrees"
+    folders = [common_dir, *(worktrees.iterdir() if worktrees.is_dir() else ())]
+    for folder in folders:
+        for name in ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"):
+            try:
+                text = (folder / name).read_text("utf-8", "surrogateescape").strip()
+            except OSError:
+                continue
+            names.add(text.removeprefix("refs/heads/"))
+    return frozenset(names)
+
+
+def read_facts(path: Path | str) -> RepoFacts:
+    """Read what the repository at `path` is. Runs nothing of it and writes nothing into it.
+
+    Args:
+        path: the top folder of a checkout, or a bare repository.
+
+    Raises:
+        NotARepository, NoCommit, UnsafeOwner: with what to do about it.
+    """
+    where = Path(path).expanduser().resolve()
+    places = _places(where)
+    _require_owner(places)
+    barred = () if places.work_tree is None else (places.work_tree,)
+    git = Git(places.git_dir, outside=barred)
+    try:
+        found = git.run("rev-parse", "--show-object-format").text
+    except GitError as error:
+        raise NotARepository(
+            f"git does not accept {where}: {error.stderr.splitlines()[0] if error.stderr else error.message}",
+            hint="`git status` there says more.",
+        ) from error
+    branch_ref, head = places.branch_ref, places.head
+    if found != "sha1" or not head or (places.common_dir / "reftable").is_dir():
+        # GitPython reads neither 64-digit ids nor reftable.
+        head = _commit(git, "HEAD")
+        branch_ref = git.run("symbolic-ref", "--quiet", "HEAD", check=False).text
+    if not head:
+        raise NoCommit(f"{where} has no commit yet.", hint="Make a first commit there, then try again.")
+    shallow = (places.common_dir / "shallow").exists()
+    settings = _settings(git)
+    root = "" if shallow else git.run("rev-list", "--first-parent", "--max-parents=0", head).text
+    listed = git.run("for-each-ref", "--format=%(refname)", "refs/heads/").stdout
+    return RepoFacts(
+        path=where,
+        git_dir=places.git_dir,
+        common_dir=places.common_dir,
+        work_tree=places.work_tree,
+        head_commit=head,
+        branch=branch_ref.removeprefix("refs/heads/") if branch_ref.startswith("refs/heads/") else None,
+        object_format=found,
+        root_commit=root,
+        bare=places.work_tree is None,
+        linked=places.git_dir != places.common_dir,
+        shallow=shallow,
+        partial="extensions.partialclone" in settings or any(key.endswith(".promisor") for key in settings),
+        sparse=settings.get("core.sparsecheckout", "") in {"true", "1", "yes", "on", ""}
+        and "core.sparsecheckout" in settings,
+        operation=_operation(places.git_dir),
+        hooks=_hooks(places.common_dir, git),
+        branches=tuple(os.fsdecode(line).removeprefix("refs/heads/") for line in listed.splitlines()),
+        checked_out=_checked_out(places.common_dir, git),
+    )
+
+
+def _settings(git: Git) -> dict[str, str]:
+    """The few settings of the repository that say what kind it is; keys in lower case."""
+    pattern = r"^(extensions\.partialclone|core\.sparsecheckout|remote\..*\.promisor)$"
+    found = git.run("config", "--null", "--get-regexp", pattern, check=False)
+    pairs = (item.partition("\n") for item in os.fsdecode(found.stdout).split("\0") if item)
+    return {key.lower(): value.lower() for key, _, value in pairs}
+
+
+def resolve_base(facts: RepoFacts, base: str = "") -> tuple[str, str]:
+    """The reference and the commit that new work of a project starts from.
+
+    Args:
+        base: the project's base branch; "" for the branch HEAD is on, or HEAD itself when detached.
+
+    Returns:
+        The full reference name ("HEAD" when detached) and its commit.
+
+    Raises:
+        NoCommit: the repository has no such branch.
+    """
+    if not base:
+        return (f"refs/heads/{facts.branch}" if facts.branch else "HEAD"), facts.head_commit
+    git = facts.git()
+    for name in (f"refs/heads/{base}", f"refs/remotes/{base}", f"refs/tags/{base}"):
+        commit = _commit(git, name)
+        if commit:
+            return name, commit
+    raise NoCommit(
+        f"{facts.path} has no branch {base!r}.", hint="Set the project's base to one that `git branch` lists."
+    )
+
+
+def uncommitted_paths(facts: RepoFacts, *, limit: int = 1000) -> tuple[str, ...]:
+    """Paths whose content in the checkout or the index is not that of HEAD, untracked files included, at most
+    `limit`.
+
+    `git status` compares content through clean filters and looks into submodules, both of which run programs
+    that the repository names. So every filter that its configuration defines is blanked for the call, and
+    submodules are left alone; a filtered file (LFS) whose timestamp changed is therefore listed though it may
+    be unchanged. The index is not refreshed on disk.
+    """
+    if facts.work_tree is None:
+        return ()
+    git = facts.git(work_tree=True)
+    status = git.run(
+        "status",
+        "--porcelain=v2",
+        "-z",
+        "--untracked-files=normal",
+        "--ignore-submodules=all",
+        "--no-renames",
+        "--no-ahead-behind",
+        config=blank_filters(git),
+    )
+    paths: list[str] = []
+    for record in status.stdout.split(b"\0"):
+        kind, _, rest = record.partition(b" ")
+        # Counted fields stand before the path in each kind of record: git-status(1), porcelain format 2.
+        before = {b"1": 7, b"u": 9, b"?": 0}.get(kind)
+        if before is not None:
+            paths.append(os.fsdecode(rest.split(b" ", before)[-1]))
+    return tuple(paths[:limit])
+
+
+def blank_filters(git: Git) -> tuple[str, ...]:
+    """Settings that switch off every filter the repository's configuration defines."""
+    found = git.run("config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.[a-z]+$", check=False)
+    names = {key.split(".", 1)[1].rsplit(".", 1)[0] for key in os.fsdecode(found.stdout).split("\0") if key}
+    settings: list[str] = []
+    for name in sorted(names):
+        if "=" in name or "\n" in name:
+            # `-c` splits at the first "=", so such a name cannot be overridden: fail closed.
+            raise GitError(
+                "A filter in the repository's configuration has a name that cannot be switched off.",
+                hint="Rename it in .git/config.",
+            )
+        settings += [f"filter.{name}.{key}=" for key in ("clean", "smudge", "process")]
+        settings.append(f"filter.{name}.required=false")
+    return tuple(settings)

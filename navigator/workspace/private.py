@@ -1,0 +1,444 @@
+"""The private repository of a project: where proposals are made, outside of the user's repository.
+
+A bare repository in the state folder borrows the user's objects through `objects/info/alternates` and writes
+only into itself. The base of every proposal is packed into it whole, so what the user's repository later
+prunes, rebases away or deletes cannot take a proposal's ground from under it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from navigator.domain.diff import FileDiff
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Project
+from navigator.workspace.bounded import Bounded
+from navigator.workspace.diffs import Comparison, RawChange, parse_comparison, path_bytes, path_text
+from navigator.workspace.edits.source_protocol import FileChange
+from navigator.workspace.facts import AbsentBlobs, RepoFacts, read_facts
+from navigator.workspace.runner import Git, GitError
+
+_OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_KEPT_INDEXES = 4
+_EXCLUDED_BASES = 8
+_BLOB_CACHE_BYTES = 32 * 1024 * 1024
+
+# Section headings of hunks come from git's built-in drivers, which only an attribute switches on. The private
+# repository has no other attributes: it is bare, and the user's are switched off.
+_ATTRIBUTES = "".join(
+    f"{pattern} diff={driver}\n"
+    for driver, patterns in {
+        "python": ("*.py", "*.pyi"),
+        "cpp": ("*.c", "*.h", "*.cc", "*.cpp", "*.hpp"),
+        "golang": ("*.go",),
+        "rust": ("*.rs",),
+        "java": ("*.java",),
+        "kotlin": ("*.kt",),
+        "csharp": ("*.cs",),
+        "ruby": ("*.rb",),
+        "php": ("*.php",),
+        "css": ("*.css",),
+        "html": ("*.html",),
+        "markdown": ("*.md",),
+        "bash": ("*.sh",),
+    }.items()
+    for pattern in patterns
+)
+
+# One at a time: the list of shallow commits is read, changed and replaced.
+_PINNING = threading.Lock()
+
+
+class PathRefused(NavigatorError):
+    """A change whose path cannot stand in a tree: git refuses it, or it collides with a file or folder."""
+
+    code: ClassVar[str] = "path_refused"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One file of a tree: mode in octal digits, object id, size in bytes (0 for a submodule)."""
+
+    mode: str
+    sha: str
+    size: int
+
+
+def _oid(text: str) -> str:
+    """`text` if it is a full object id; names never reach git from here."""
+    if _OID.fullmatch(text) is None:
+        raise ValueError(f"not a full object id: {text!r}")
+    return text
+
+
+class PrivateRepo:
+    """One project's private repository. Methods may be called from any thread."""
+
+    def __init__(self, git_dir: Path, facts: RepoFacts) -> None:
+        self.git_dir = git_dir
+        self.facts = facts
+        outside = () if facts.work_tree is None else (facts.work_tree,)
+        self.git = Git(git_dir, outside=outside)
+        self._entries: Bounded[str, dict[str, TreeEntry]] = Bounded(8)
+        self._compared: Bounded[tuple[str, str, int], Comparison] = Bounded(64)
+        self._blobs: Bounded[str, bytes] = Bounded(_BLOB_CACHE_BYTES, len)
+
+    @classmethod
+    def open(cls, root: Path, project: Project, facts: RepoFacts | None = None) -> PrivateRepo:
+        """Open the private repository of a project, and make it where it does not exist yet.
+
+        Args:
+            root: the folder that holds all private repositories.
+            project: whose; its id and root commit name the folder, so a database that was made anew never
+                meets
+                another repository's objects.
+            facts: what is known of the user's repository; read when not given.
+
+        Raises:
+            RepositoryError: the user's repository cannot be worked on.
+        """
+        known = facts if facts is not None else read_facts(project.path)
+        identity = project.root_commit or known.root_commit or "unknown"
+        git_dir = root.resolve() / f"{project.id}-{identity[:16]}-{known.object_format}.git"
+        objects = str(known.common_dir / "objects")
+        if "\n" in objects:
+            raise PathRefused(
+                "The repository's path holds a line break.",
+                hint="Move it: git cannot borrow objects from there.",
+            )
+        if not (git_dir / "HEAD").exists():
+            _create(git_dir, known)
+        alternates = git_dir / "objects" / "info" / "alternates"
+        if not alternates.exists() or alternates.read_text("utf-8", "surrogateescape") != f"{objects}\n":
+            # The repository may have moved since.
+            _replace(alternates, path_bytes(f"{objects}\n"))
+        return cls(git_dir, known)
+
+    def pin_base(self, commit: str) -> str:
+        """Make the private repository hold `commit`, its tree and all its files itself; returns the tree.
+
+        Raises:
+            AbsentBlobs: a partial clone lacks some of the files.
+            GitError: the commit does not exist, or the user's repository is damaged.
+        """
+        _oid(commit)
+        found = self.git.run(
+            "rev-parse", "--verify", "--quiet", f"refs/navigator/base/{commit}^{{tree}}", check=False
+        )
+        if found.status == 0:
+            return found.text
+        with _PINNING:
+            self._pack_base(commit)
+        return self.git.run("rev-parse", "--verify", f"{commit}^{{tree}}").text
+
+    def _pack_base(self, commit: str) -> None:
+        """Pack one commit without its history: listed as shallow, it ends every walk."""
+        shallow = self.git_dir / "shallow"
+        listed = shallow.read_text("ascii").split() if shallow.exists() else []
+        if commit not in listed:
+            _replace(shallow, "".join(f"{c}\n" for c in (*listed, commit)).encode("ascii"))
+        pinned = self.git.run("for-each-ref", "--format=%(objectname)", "refs/navigator/base/").text.split()
+        # What an earlier base holds is here already.
+        wanted = [commit, "--not", *(f"{old}^{{tree}}" for old in pinned[-_EXCLUDED_BASES:])]
+        try:
+            self.git.run(
+                "pack-objects",
+                "--revs",
+                "--quiet",
+                "--delta-base-offset",
+                str(self.git_dir / "objects" / "pack" / "pack"),
+                input=("\n".join(wanted) + "\n").encode("ascii"),
+                timeout=1800,
+            )
+        except GitError as error:
+            if not self.facts.partial:
+                raise
+            raise AbsentBlobs(
+                f"{self.facts.path} is a partial clone that lacks files of {commit[:12]}.",
+                hint="Fetch them with `git checkout` of that commit, or `git fetch --refetch`.",
+            ) from error
+        self.git.run("update-ref", f"refs/navigator/base/{commit}", commit)
+
+    def tree_of(self, treeish: str) -> str:
+        """The tree of a commit, or the tree itself."""
+        return self.git.run("rev-parse", "--verify", f"{_oid(treeish)}^{{tree}}").text
+
+    def tree_entries(self, treeish: str) -> dict[str, TreeEntry]:
+        """Every file of a tree by path. The dictionary is shared: do not change it."""
+        known = self._entries.get(_oid(treeish))
+        if known is not None:
+            return known
+        listed = self.git.run("ls-tree", "-r", "-z", "--long", "--full-tree", treeish).stdout
+        entries: dict[str, TreeEntry] = {}
+        for record in listed.split(b"\0"):
+            if not record:
+                continue
+            meta, _, path = record.partition(b"\t")
+            mode, _, sha, size = meta.split()
+            entries[path_text(path)] = TreeEntry(
+                mode.decode(), sha.decode(), int(size) if size.isdigit() else 0
+            )
+        return self._entries.put(treeish, entries)
+
+    def read_blob(self, sha: str) -> bytes:
+        """The content of one file by its object id."""
+        return self.read_blobs((sha,))[sha]
+
+    def read_blobs(self, shas: Iterable[str]) -> dict[str, bytes]:
+        """The contents of many files by object id, through one git process.
+
+        Raises:
+            GitError: one of them does not exist here.
+        """
+        wanted = dict.fromkeys(_oid(sha) for sha in shas)
+        result: dict[str, bytes] = {}
+        for sha in wanted:
+            known = self._blobs.get(sha)
+            if known is not None:
+                result[sha] = known
+        missing = [sha for sha in wanted if sha not in result]
+        if not missing:
+            return result
+        out = self.git.run(
+            "cat-file", "--batch", input="".join(f"{sha}\n" for sha in missing).encode()
+        ).stdout
+        at = 0
+        for sha in missing:
+            end = out.index(b"\n", at)
+            words = out[at:end].split()
+            if len(words) != 3 or words[1] != b"blob":
+                raise GitError(f"Object {sha} cannot be read as a file.", hint="Is the repository complete?")
+            size = int(words[2])
+            result[sha] = self._blobs.put(sha, out[end + 1 : end + 1 + size])
+            at = end + 1 + size + 1
+        return result
+
+    def write_tree(self, base_treeish: str, changes: Mapping[str, FileChange]) -> str:
+        """A new tree: the base with some files written, made or removed. Returns its object id.
+
+        A change without a mode keeps the base's mode, or is a plain file where the path is new. git's own
+        checks of paths (`.git` in every disguise of HFS+ and NTFS) are on.
+
+        Raises:
+            PathRefused: a path git does not accept, or a file where a folder is.
+        """
+        entries = self.tree_entries(base_treeish)
+        _check_shape(entries, changes)
+        lines = [
+            b"0 %b\t%b\0" % (b"0" * len(self.facts.zero), path_bytes(path))
+            for path, change in changes.items()
+            if change.content is None
+        ]
+        written = {path: change for path, change in changes.items() if change.content is not None}
+        with tempfile.TemporaryDirectory(prefix="tree-", dir=self._work()) as folder:
+            shas = self._write_blobs(Path(folder), [change.content or b"" for change in written.values()])
+            for (path, change), sha in zip(written.items(), shas, strict=True):
+                mode = change.mode or (entries[path].mode if path in entries else "100644")
+                lines.append(b"%b %b\t%b\0" % (mode.encode(), sha.encode(), path_bytes(path)))
+            index = Path(folder) / "index"
+            shutil.copyfile(self._base_index(base_treeish), index)
+            git = Git(self.git_dir, index=index, outside=self.git.outside)
+            try:
+                git.run("update-index", "-z", "--index-info", input=b"".join(lines))
+            except GitError as error:
+                raise PathRefused(
+                    f"git does not accept a path of this change: {error.stderr.splitlines()[0]}",
+                    hint="Such a path could write outside of the project; the change is not made.",
+                ) from error
+            return git.run("write-tree").text
+
+    def _work(self) -> Path:
+        folder = self.git_dir / "navigator"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    def _write_blobs(self, folder: Path, contents: list[bytes]) -> list[str]:
+        """Store file contents as they are, through one git process; returns their ids in order."""
+        if not contents:
+            return []
+        names = []
+        for number, content in enumerate(contents):
+            (folder / str(number)).write_bytes(content)
+            names.append(f"{folder.relative_to(self.git_dir)}/{number}\n")
+        shas = self.git.run(
+            "hash-object", "-w", "--no-filters", "--stdin-paths", input="".join(names).encode("ascii")
+        ).text.split()
+        for sha, content in zip(shas, contents, strict=True):
+            self._blobs.put(sha, content)
+        return shas
+
+    def _base_index(self, treeish: str) -> Path:
+        """An index file that holds a tree, kept for the next proposal on the same base."""
+        folder = self._work()
+        kept = folder / f"index-{_oid(treeish)}"
+        if kept.exists():
+            return kept
+        with tempfile.TemporaryDirectory(prefix="base-", dir=folder) as made:
+            index = Path(made) / "index"
+            Git(self.git_dir, index=index, outside=self.git.outside).run("read-tree", treeish)
+            index.replace(kept)
+        stale = sorted(folder.glob("index-*"), key=lambda p: p.stat().st_mtime, reverse=True)[_KEPT_INDEXES:]
+        for old in stale:
+            if old != kept:
+                old.unlink(missing_ok=True)
+        return kept
+
+    def compare(self, a: str, b: str, context: int = 3) -> Comparison:
+        """Compare two trees or commits, through one git process: raw records and hunks.
+
+        Renames are found only where the content is the same to the byte. No program that attributes or
+        configuration name is run. Hunks are labelled H1, H2, … through the whole comparison.
+        """
+        key = (_oid(a), _oid(b), context)
+        known = self._compared.get(key)
+        if known is not None:
+            return known
+        out = self.git.run(
+            "diff-tree",
+            "-r",
+            "-z",
+            "--raw",
+            "-p",
+            "--full-index",
+            "--find-renames=100%",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "--diff-algorithm=histogram",
+            f"--unified={context}",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            a,
+            b,
+        ).stdout
+        return self._compared.put(key, parse_comparison(out))
+
+    def raw_diff(self, a: str, b: str) -> list[RawChange]:
+        """Every path that differs, with modes and ids, without renames: what policy reads."""
+        return list(self.compare(a, b).raw)
+
+    def diff(self, a: str, b: str, context: int = 3) -> list[FileDiff]:
+        """What differs, as files and hunks: what people and the reviewer read."""
+        return list(self.compare(a, b, context).files)
+
+    def keep(self, name: str, tree: str, base: str) -> None:
+        """Hold on to a proposal's tree and base under a name of letters, digits, `_` and `-`, such as
+        `P7`."""
+        where = f"refs/navigator/keep/{_name(name)}"
+        lines = f"update {where}/tree {_oid(tree)}\nupdate {where}/base {_oid(base)}\n"
+        self.git.run("update-ref", "--stdin", input=lines.encode("ascii"))
+
+    def drop(self, name: str) -> None:
+        """Let go of what `keep` held; nothing happens when there is nothing. `collect` frees the space."""
+        where = f"refs/navigator/keep/{_name(name)}"
+        self.git.run(
+            "update-ref", "--stdin", input=f"delete {where}/tree\ndelete {where}/base\n".encode("ascii")
+        )
+
+    def kept(self) -> dict[str, tuple[str, str]]:
+        """What `keep` holds: name to (tree, base)."""
+        out = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", "refs/navigator/keep/").text
+        refs = dict(line.split() for line in out.splitlines())
+        names = {ref.split("/")[3] for ref in refs}
+        held = {
+            name: (
+                refs.get(f"refs/navigator/keep/{name}/tree", ""),
+                refs.get(f"refs/navigator/keep/{name}/base", ""),
+            )
+            for name in sorted(names)
+        }
+        return {name: pair for name, pair in held.items() if all(pair)}
+
+    def collect(self, bases: Collection[str] = ()) -> None:
+        """Free the space of what nothing holds any more. Objects younger than two hours stay.
+
+        Args:
+            bases: further base commits to hold, such as those of tasks that have no proposal yet.
+        """
+        with _PINNING:
+            needed = {base for _, base in self.kept().values()} | set(bases)
+            pinned = self.git.run(
+                "for-each-ref", "--format=%(objectname)", "refs/navigator/base/"
+            ).text.split()
+            gone = [base for base in pinned if base not in needed]
+            lines = "".join(f"delete refs/navigator/base/{base}\n" for base in gone)
+            self.git.run("update-ref", "--stdin", input=lines.encode("ascii"))
+            # Without --local: what is borrowed and still needed comes in, so that the repository stands
+            # alone.
+            self.git.run("repack", "-a", "-d", "-q", timeout=1800)
+            self.git.run("prune", "--expire=2.hours.ago", timeout=1800)
+
+
+def _name(name: str) -> str:
+    if _NAME.fullmatch(name) is None:
+        raise ValueError(f"not a name for a reference: {name!r}")
+    return name
+
+
+def _check_shape(entries: Mapping[str, TreeEntry], changes: Mapping[str, FileChange]) -> None:
+    """Refuse what git's index would silently resolve by throwing other files away."""
+    removed = {path for path, change in changes.items() if change.content is None}
+    for path in removed:
+        if path not in entries:
+            raise PathRefused(f"{path} cannot be deleted: the base has no such file.", hint="Check the path.")
+    left = {path for path in entries if path not in removed}
+    written = {path for path, change in changes.items() if change.content is not None}
+    files = left | written
+    for path in written:
+        parts = path.split("/")
+        if not path or "\0" in path or any(part in {"", ".", ".."} for part in parts):
+            raise PathRefused(f"{path!r} is not a path inside the project.", hint="Start at its top folder.")
+        above = next((p for p in ("/".join(parts[:n]) for n in range(1, len(parts))) if p in files), None)
+        if above is not None:
+            raise PathRefused(f"{path} cannot be made: {above} is a file.", hint="Delete that file first.")
+    folders = {"/".join(path.split("/")[:n]) for path in files for n in range(1, path.count("/") + 1)}
+    for path in written:
+        if path in folders:
+            raise PathRefused(f"{path} cannot be made: a folder has that name.", hint="Choose another.")
+
+
+def _create(git_dir: Path, facts: RepoFacts) -> None:
+    """Make an empty bare repository beside its place and move it there, so that a half-made one is never
+    met."""
+    git_dir.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="new-", dir=git_dir.parent) as folder:
+        made = Path(folder) / "made.git"
+        made.mkdir(mode=0o700)
+        outside = () if facts.work_tree is None else (facts.work_tree,)
+        Git(made, outside=outside).run(
+            "init",
+            "--bare",
+            "--quiet",
+            "--template=",
+            f"--object-format={facts.object_format}",
+            "--initial-branch=none",
+            config=("init.defaultRefFormat=files",),
+        )
+        (made / "info").mkdir(exist_ok=True)
+        (made / "info" / "attributes").write_text(_ATTRIBUTES, "ascii")
+        (made / "objects" / "info").mkdir(exist_ok=True)
+        try:
+            made.rename(git_dir)
+        except OSError:
+            # Somebody else was quicker; theirs is as good.
+            if not (git_dir / "HEAD").exists():
+                raise
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    fd, name = tempfile.mkstemp(prefix=f"{path.name}-", dir=path.parent)
+    with os.fdopen(fd, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    Path(name).replace(path)

@@ -1,0 +1,375 @@
+"""The one place where git is started: no shell, no hooks, no prompts, no network.
+
+A repository is not trusted. Its own configuration may name programs (hooks, fsmonitor, filters, textconv,
+external diffs, a promisor remote's upload-pack); git's SECURITY notes say that running git in such a
+repository is not safe. So every call here names the git directory outright (no discovery, so no embedded bare
+repository), clears the environment of every `GIT_*` variable, reads no configuration but the repository's,
+and overrides what would run a program. Commands that would ask for filters or textconv need flags besides;
+their callers give them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import IO, ClassVar
+
+from navigator.domain.errors import MissingPart, NavigatorError
+from navigator.domain.text import safe_text
+
+MIN_GIT = (2, 34)
+"""The oldest git whose flags and environment variables are relied on here."""
+
+DEFAULT_TIMEOUT = 120.0
+"""Seconds."""
+
+DEFAULT_MAX_OUTPUT = 256 * 1024 * 1024
+"""Bytes of standard output; more than any tree listing or proposal diff that can be shown."""
+
+_MAX_STDERR = 64 * 1024
+
+_HARDENED = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.attributesFile=/dev/null",
+    "core.protectHFS=true",
+    "core.protectNTFS=true",
+    "core.splitIndex=false",
+    "core.pager=cat",
+    "core.editor=false",
+    "core.askPass=false",
+    "core.sshCommand=false",
+    "core.gitProxy=",
+    "core.alternateRefsCommand=true",
+    "credential.helper=",
+    "protocol.allow=never",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "commit.gpgSign=false",
+    "log.showSignature=false",
+)
+
+_KEPT = ("PATH", "HOME", "TMPDIR", "USER", "LOGNAME")
+_IDENTITY = ("XDG_CONFIG_HOME", "EMAIL", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+_SIGNING = (
+    "GNUPGHOME",
+    "GPG_TTY",
+    "GPG_AGENT_INFO",
+    "SSH_AUTH_SOCK",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "PINENTRY_USER_DATA",
+)
+_PERSON = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
+
+
+class GitError(NavigatorError):
+    """A git command failed. `status` is its exit status, `stderr` what it said, made safe to show."""
+
+    code: ClassVar[str] = "git"
+
+    def __init__(self, message: str, *, hint: str = "", status: int = -1, stderr: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.stderr = stderr
+
+
+class GitTimeout(GitError):
+    """A git command took longer than it was given, and was ended."""
+
+    code = "git_timeout"
+
+
+class GitOutputTooLarge(GitError):
+    """A git command wrote more than it was allowed, and was ended."""
+
+    code = "git_output"
+
+
+@dataclass(frozen=True, slots=True)
+class GitResult:
+    """What a git command left: its exit status, standard output as bytes, standard error made safe."""
+
+    status: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def text(self) -> str:
+        """Standard output as text without surrounding blank space; undecodable bytes as surrogates."""
+        return os.fsdecode(self.stdout).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Author or committer of a commit, with an optional date in git's raw form (`1700000000 +0100`)."""
+
+    name: str
+    email: str
+    date: str = ""
+
+    def environment(self) -> dict[str, str]:
+        """The variables that make git use this person as author and committer."""
+        values = {
+            "GIT_AUTHOR_NAME": self.name,
+            "GIT_AUTHOR_EMAIL": self.email,
+            "GIT_COMMITTER_NAME": self.name,
+            "GIT_COMMITTER_EMAIL": self.email,
+        }
+        if self.date:
+            values |= {"GIT_AUTHOR_DATE": self.date, "GIT_COMMITTER_DATE": self.date}
+        return values
+
+
+@cache
+def _version_of(executable: str) -> tuple[int, ...]:
+    out = subprocess.run(
+        [executable, "version"],
+        capture_output=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env={"PATH": os.defpath, "LC_ALL": "C"},
+        timeout=DEFAULT_TIMEOUT,
+        cwd="/",
+    ).stdout.decode("ascii", "replace")
+    match = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", out)
+    return tuple(int(part) for part in match.groups(default="0")) if match else (0, 0, 0)
+
+
+def find_git(outside: Iterable[Path] = ()) -> Path:
+    """The git executable: absolute, and not inside any of the folders of `outside`.
+
+    A repository must not be able to bring its own `git` along when the PATH holds one of its folders.
+
+    Raises:
+        MissingPart: there is none, or it is older than `MIN_GIT`.
+    """
+    barred = tuple(folder.resolve() for folder in outside)
+    for entry in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if not Path(entry).is_absolute():
+            continue
+        found = shutil.which("git", path=entry)
+        if found is None or any(Path(found).resolve().is_relative_to(folder) for folder in barred):
+            continue
+        version = _version_of(found)
+        if version < MIN_GIT:
+            raise MissingPart(
+                f"{found} is git {'.'.join(map(str, version))}.",
+                hint=f"Navigator needs git {'.'.join(map(str, MIN_GIT))} or newer.",
+            )
+        return Path(found)
+    raise MissingPart("git is not on the PATH.", hint="Install git, then run `navigator doctor`.")
+
+
+class Git:
+    """Runs git against one git directory.
+
+    Args:
+        git_dir: the git directory, absolute. Discovery never takes place.
+        work_tree: where the files stand, for the few commands that look at them.
+        index: another index file than the repository's own.
+        config: further `key=value` settings for every call.
+        user_config: read the system's and the user's own configuration too. Only for reading who the user is.
+        outside: folders that the git executable must not come from; `work_tree` is always one.
+    """
+
+    def __init__(
+        self,
+        git_dir: Path,
+        *,
+        work_tree: Path | None = None,
+        index: Path | None = None,
+        config: Sequence[str] = (),
+        user_config: bool = False,
+        outside: Sequence[Path] = (),
+    ) -> None:
+        if not git_dir.is_absolute():
+            raise ValueError(f"git directory is not absolute: {git_dir}")
+        self.git_dir = git_dir
+        self.work_tree = work_tree
+        self.index = index
+        self.config = tuple(config)
+        self.user_config = user_config
+        self.outside = (*outside, *((work_tree,) if work_tree is not None else ()))
+
+    def environment(self) -> dict[str, str]:
+        """The whole environment of a call: nothing of the caller's `GIT_*` reaches git."""
+        names = (*_KEPT, *_IDENTITY, *_SIGNING, *_PERSON) if self.user_config else _KEPT
+        env = {name: os.environ[name] for name in names if name in os.environ}
+        env |= {
+            "LC_ALL": "C",
+            "GIT_DIR": str(self.git_dir),
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_ALLOW_PROTOCOL": "none",
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_PAGER": "cat",
+        }
+        if not self.user_config:
+            env |= {
+                "GIT_CONFIG_NOSYSTEM": "1",
+                "GIT_CONFIG_GLOBAL": os.devnull,
+                "GIT_CONFIG_SYSTEM": os.devnull,
+            }
+        if self.work_tree is not None:
+            env["GIT_WORK_TREE"] = str(self.work_tree)
+        if self.index is not None:
+            env["GIT_INDEX_FILE"] = str(self.index)
+        return env
+
+    def run(
+        self,
+        *args: str,
+        input: bytes | None = None,
+        check: bool = True,
+        max_output: int = DEFAULT_MAX_OUTPUT,
+        timeout: float = DEFAULT_TIMEOUT,
+        env: Mapping[str, str] | None = None,
+        config: Sequence[str] = (),
+    ) -> GitResult:
+        """Run `git args…` and wait for it.
+
+        Args:
+            args: words of the command; `--end-of-options` or `--` stands before any word the caller did not
+                write.
+            input: bytes for standard input, which is closed otherwise.
+            check: raise when the exit status is not 0.
+            max_output: bytes of standard output after which the command is ended.
+            timeout: seconds after which the command is ended.
+            env: variables on top of the hardened environment.
+            config: `key=value` settings on top of the hardened ones.
+
+        Raises:
+            GitError: git failed and `check` is set; `GitTimeout`, `GitOutputTooLarge` for the limits.
+            MissingPart: there is no git to run.
+        """
+        command = [str(find_git(self.outside))]
+        for setting in (*_HARDENED, *self.config, *config):
+            command += ["-c", setting]
+        command += args
+        cwd = self.work_tree or self.git_dir
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**self.environment(), **(env or {})},
+                cwd=cwd,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise GitError(
+                f"git could not be started in {cwd}: {error.strerror}.",
+                hint="Is the repository still there? `navigator project check` tells.",
+            ) from error
+        try:
+            stdout, stderr = _talk(process, input, max_output, time.monotonic() + timeout)
+        except BaseException as error:
+            _end(process)
+            if isinstance(error, TimeoutError):
+                raise GitTimeout(
+                    f"`git {args[0]}` took longer than {timeout:.0f} s in {self.git_dir}.",
+                    hint="Is the disk slow, or another git at work there? Try again.",
+                ) from None
+            if isinstance(error, OverflowError):
+                raise GitOutputTooLarge(
+                    f"`git {args[0]}` wrote more than {max_output} bytes in {self.git_dir}.",
+                    hint="Narrow the project with `include`.",
+                ) from None
+            raise
+        said = safe_text(stderr.decode("utf-8", "replace")).strip()
+        result = GitResult(process.returncode, stdout, said)
+        if check and result.status != 0:
+            first = said.splitlines()[0] if said else "it said nothing"
+            raise GitError(
+                f"`git {args[0]}` failed in {self.git_dir}: {first}.",
+                hint="`git fsck` in the repository tells whether it is sound.",
+                status=result.status,
+                stderr=said,
+            )
+        return result
+
+
+def _talk(
+    process: subprocess.Popen[bytes], feed: bytes | None, max_output: int, deadline: float
+) -> tuple[bytes, bytes]:
+    """Feed and read a process until it ends. Raises TimeoutError or OverflowError at the limits."""
+    assert process.stdout is not None and process.stderr is not None
+    out: list[bytes] = []
+    err: list[bytes] = []
+    sizes = {"out": 0, "err": 0}
+    pending = memoryview(feed or b"")
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ, "out")
+        selector.register(process.stderr, selectors.EVENT_READ, "err")
+        if process.stdin is not None:
+            os.set_blocking(process.stdin.fileno(), False)
+            selector.register(process.stdin, selectors.EVENT_WRITE, "in")
+        while selector.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            for key, _ in selector.select(min(left, 1.0)):
+                if key.data == "in":
+                    assert process.stdin is not None
+                    pending = _feed(process.stdin, pending)
+                    if not pending:
+                        selector.unregister(process.stdin)
+                        with contextlib.suppress(BrokenPipeError):
+                            process.stdin.close()
+                    continue
+                chunk = os.read(key.fd, 1 << 18)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                    continue
+                sizes[key.data] += len(chunk)
+                if key.data == "out":
+                    if sizes["out"] > max_output:
+                        raise OverflowError
+                    out.append(chunk)
+                elif sizes["err"] <= _MAX_STDERR:
+                    err.append(chunk)
+    try:
+        process.wait(max(deadline - time.monotonic(), 0.1))
+    except subprocess.TimeoutExpired:
+        raise TimeoutError from None
+    process.stdout.close()
+    process.stderr.close()
+    return b"".join(out), b"".join(err)
+
+
+def _feed(pipe: IO[bytes], pending: memoryview) -> memoryview:
+    """Write what the pipe takes; nothing is left to write once the reader has gone."""
+    try:
+        return pending[os.write(pipe.fileno(), pending[: 1 << 16]) :]
+    except BrokenPipeError:
+        return pending[:0]
+    except BlockingIOError:
+        return pending
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and everything it started, and close its pipes."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
