@@ -1,0 +1,85 @@
+"""Which paths of a repository a project is about, and which hold secrets. Pure rules over path names."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import PurePosixPath
+
+from navigator.domain.models import Project
+
+_SECRET_NAMES = re.compile(
+    r"""(?xi) ^(?:
+        \.env (?: [._-] .* )? | .+ \.env | \.envrc
+      | id_(?: rsa | dsa | ecdsa | ed25519 ) (?: _ sk )? (?: \. (?!pub$) .* )?
+      | .+ \. (?: pem | key | p12 | pfx | jks | keystore | kdbx | ppk | asc | gpg | age )
+      | \.netrc | _netrc | \.pypirc | \.pgpass | \.htpasswd | \.git-credentials | \.dockercfg | \.vault-token
+      | credentials (?: \. (?: json | ya?ml | toml | ini | csv ) )?
+      | secrets? \. (?: json | ya?ml | toml | ini | env )
+      | service[-_]account .* \.json
+    )$"""
+)
+_EXAMPLES = re.compile(r"(?i)\.(?:example|sample|template|dist)$")
+_SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube", ".azure"})
+_PRIVATE_KEY = re.compile(rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
+
+
+def is_secret(path: str) -> bool:
+    """Whether a path by its name holds keys or passwords: `.env*`, `*.pem`, `id_rsa` and the like.
+
+    `.env.example` and other samples are not secret.
+    """
+    parts = path.split("/")
+    if any(part in _SECRET_FOLDERS for part in parts[:-1]):
+        return True
+    name = parts[-1]
+    return _SECRET_NAMES.match(name) is not None and _EXAMPLES.search(name) is None
+
+
+def holds_private_key(content: bytes) -> bool:
+    """Whether a file's content has the head of a private key in it."""
+    return _PRIVATE_KEY.search(content) is not None
+
+
+@cache
+def _pattern(glob: str) -> re.Pattern[str]:
+    """A glob as a regular expression on the whole path.
+
+    `*` and `?` stay within a folder, `**` crosses folders; a pattern without a slash fits names at any
+    depth, and a pattern that fits a folder fits everything below it.
+    """
+    text = glob.strip()
+    anchored = "/" in text.rstrip("/")
+    text = text.strip("/")
+    out = "" if anchored else "(?:.*/)?"
+    at = 0
+    while at < len(text):
+        if text.startswith("**/", at):
+            out, at = out + "(?:.*/)?", at + 3
+        elif text.startswith("**", at):
+            out, at = out + ".*", at + 2
+        elif text[at] == "*":
+            out, at = out + "[^/]*", at + 1
+        elif text[at] == "?":
+            out, at = out + "[^/]", at + 1
+        else:
+            out, at = out + re.escape(text[at]), at + 1
+    return re.compile(out + "(?:/.*)?", re.DOTALL)
+
+
+def fits(path: str, globs: tuple[str, ...]) -> bool:
+    """Whether any of the patterns fits the path or a folder above it."""
+    return any(_pattern(glob).fullmatch(path) is not None for glob in globs)
+
+
+def in_scope(path: str, project: Project) -> bool:
+    """Whether a project is about this path: within `include` (everything when empty) and not within
+    `exclude`."""
+    if project.include and not fits(path, project.include):
+        return False
+    return not fits(path, project.exclude)
+
+
+def suffix_of(path: str) -> str:
+    """The extension in lower case with its dot, or ""."""
+    return PurePosixPath(path).suffix.lower()
