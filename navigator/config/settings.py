@@ -220,7 +220,7 @@ def describe(settings: Settings) -> dict[str, Any]:
     """What `navigator config show` prints: every value, and whether the file or the default gave it.
 
     Returns:
-        `{"file": path | None, "generator": {key: {"value": …, "from": "file" | "default"}}, …, "projects": […]}`.
+        `{"file": …, "generator": {key: {"value": …, "from": "file" | "default"}}, …, "projects": […]}`.
         A server's key is never among the values: settings hold the names of variables only.
     """
     shown: dict[str, Any] = {"file": str(settings.source) if settings.source else None}

@@ -1,0 +1,226 @@
+"""Opening the database: one writer that also checkpoints, any number of readers that can only read.
+
+SQLite before 3.51.3 can damage a WAL database when two connections write or checkpoint at once (the WAL-reset bug), so
+only the holder of the state folder's lock opens the writer, readers are opened read-only, and neither maps memory.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from navigator.store.backups import back_up, backup_due, newest_backup
+from navigator.store.errors import (
+    NoDatabase,
+    SchemaOutdated,
+    SchemaTooNew,
+    SqliteTooOld,
+    StoreError,
+    corrupt,
+    translated,
+)
+from navigator.store.schema import APPLICATION_ID, MIGRATIONS, Migration, triggers
+
+BUSY_SECONDS = 5.0
+_JOURNAL_LIMIT = 64 * 1024 * 1024
+_OLDEST_SQLITE = (3, 37, 0)
+"""STRICT tables came with SQLite 3.37."""
+
+
+def open_writer(path: Path, *, migrations: Sequence[Migration] = MIGRATIONS) -> sqlite3.Connection:
+    """Open the database for writing: check it, bring its schema up to date (a copy first), and return the connection.
+
+    The caller holds the state folder's lock and closes the connection. Autocommit: transactions are explicit.
+
+    Args:
+        path: made with mode 0600 if absent; copies go to `backups/` beside it.
+        migrations: the way from an empty database to the present schema.
+
+    Raises:
+        DatabaseCorrupt: damaged, not ours, or gone although copies exist. Nothing was changed.
+        SchemaTooNew: a later Navigator wrote it.
+        DatabaseLocked: another writer holds it.
+        DiskFull, StoreError: as they say.
+    """
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise SqliteTooOld(
+            f"Python links SQLite {sqlite3.sqlite_version}; the store needs 3.37.",
+            hint="Use a Python that links a newer SQLite.",
+        )
+    _make_private(path)
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        _check(connection, path)
+        _configure_writer(connection, path)
+        _migrate(connection, path, migrations)
+        _renew_triggers(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        raise translated(error, path) from error
+    except BaseException:
+        connection.close()
+        raise
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def open_reader(path: Path, *, version: int = len(MIGRATIONS)) -> sqlite3.Connection:
+    """Open the database for reading committed state; every write on this connection is refused.
+
+    Raises:
+        NoDatabase: there is none yet.
+        SchemaTooNew, SchemaOutdated: written by a later or an earlier Navigator.
+        DatabaseCorrupt, DatabaseLocked, StoreError: as they say.
+    """
+    if not path.exists() or not path.stat().st_size:
+        backup = newest_backup(path.parent / "backups")
+        if backup is not None:
+            raise corrupt(path, "it is empty or gone", backup)
+        raise NoDatabase(
+            f"There is no database at {path} yet.", hint="`navigator project add PATH` begins one."
+        )
+    try:
+        connection = sqlite3.connect(
+            f"file:{quote(str(path))}?mode=ro",
+            uri=True,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+    except sqlite3.Error as error:
+        raise translated(error, path) from error
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("PRAGMA mmap_size = 0")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        present = schema_version(connection)
+        if present > version:
+            raise _too_new(path, present, version)
+        if present < version:
+            raise SchemaOutdated(
+                f"{path} has schema {present}, this Navigator reads {version}.",
+                hint="`navigator run` brings it up to date, after making a copy.",
+            )
+    except sqlite3.Error as error:
+        connection.close()
+        raise translated(error, path) from error
+    except BaseException:
+        connection.close()
+        raise
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def schema_version(connection: sqlite3.Connection) -> int:
+    """`PRAGMA user_version`: how many migrations the database has had."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def quick_check(connection: sqlite3.Connection) -> str:
+    """What `PRAGMA quick_check` says: "ok", or the first damage found."""
+    return str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+
+
+def _make_private(path: Path) -> None:
+    """Have the file exist with mode 0600; SQLite gives -wal and -shm the mode of the file itself."""
+    backup = newest_backup(path.parent / "backups")
+    if backup is not None and (not path.exists() or not path.stat().st_size):
+        raise corrupt(path, "it is empty or gone", backup)
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        for name in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+            if name.exists():
+                name.chmod(0o600)
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be opened: {error.strerror}.", hint="Check who owns the state folder."
+        ) from error
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    said = quick_check(connection)
+    backup = newest_backup(path.parent / "backups")
+    if said != "ok":
+        raise corrupt(path, said, backup)
+    owner = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if tables and owner != APPLICATION_ID:
+        raise corrupt(path, "it is a database, but not one of Navigator's", backup)
+
+
+def _configure_writer(connection: sqlite3.Connection, path: Path) -> None:
+    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise StoreError(
+            f"The file system of {path} does not take a write-ahead log (it offers {mode!r}).",
+            hint="Put NAVIGATOR_STATE on a local disk.",
+        )
+    # FULL: a commit that was answered survives a power cut, not only the death of the process.
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA mmap_size = 0")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_LIMIT}")
+
+
+def _too_new(path: Path, present: int, known: int) -> SchemaTooNew:
+    return SchemaTooNew(
+        f"{path} has schema {present}; this Navigator knows {known}.",
+        hint="Update Navigator, or set NAVIGATOR_STATE to another folder.",
+    )
+
+
+def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration]) -> None:
+    """Run the migrations that are missing, each in its own transaction, after one copy of what is there."""
+    present = schema_version(connection)
+    if present > len(migrations):
+        raise _too_new(path, present, len(migrations))
+    folder = path.parent / "backups"
+    if present and (present < len(migrations) or backup_due(folder)):
+        back_up(connection, folder, label=f"v{present}")
+    if present == len(migrations):
+        return
+    # Rebuilding a table others point at needs this off, and inside a transaction it cannot be changed.
+    connection.execute("PRAGMA foreign_keys = OFF")
+    for version in range(present, len(migrations)):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in migrations[version]:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {version + 1}")
+            broken = connection.execute("PRAGMA foreign_key_check").fetchone()
+            if broken is not None:
+                raise StoreError(
+                    f"Schema {version + 1} does not fit the rows of table {broken[0]} in {path}.",
+                    hint=f"Nothing was changed. A copy stands in {folder}.",
+                )
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _renew_triggers(connection: sqlite3.Connection) -> None:
+    """Have exactly the triggers that the domain's tables make today, so that code and database never disagree."""
+    wanted = triggers()
+    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+    present = {str(row[0]): str(row[1]) for row in rows}
+    if present == wanted:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for name in present:
+            connection.execute(f'DROP TRIGGER "{name}"')
+        for statement in wanted.values():
+            connection.execute(statement)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,198 @@
+"""The kernel lock of a state folder: who holds it is the only writer.
+
+`flock` is let go by the kernel when the holder dies, however it dies. The descriptor is closed on exec, so that a
+model server or a test run started by the conductor does not keep the lock alive.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from navigator.domain.models import utc_now
+from navigator.store.errors import DatabaseLocked
+
+if TYPE_CHECKING:
+    from navigator.config.paths import StatePaths
+
+_TRIES = 5
+_PAUSE = 0.02
+
+
+class StateLock:
+    """The lock of one state folder; one instance holds it at most once."""
+
+    def __init__(self, paths: StatePaths) -> None:
+        self._path = paths.lock
+        self._descriptor: int | None = None
+
+    @property
+    def acquired(self) -> bool:
+        """Whether this instance holds the lock."""
+        return self._descriptor is not None
+
+    def acquire(self, blocking: bool = False, *, command: str = "") -> bool:
+        """Take the lock and note who holds it.
+
+        Args:
+            blocking: wait until it is free.
+            command: what the holder does, for others to read; by default this process's own command line.
+
+        Returns:
+            False when somebody else holds it.
+        """
+        if self._descriptor is not None:
+            return True
+        # O_CLOEXEC is Python's default; it stands here because the lock depends on it.
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.fchmod(descriptor, 0o600)
+            if not _take(descriptor, self._path, blocking=blocking):
+                os.close(descriptor)
+                return False
+            note = json.dumps(_own_note(command)).encode()
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, note, 0)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self._descriptor = descriptor
+        return True
+
+    def release(self) -> None:
+        """Let go; nothing happens when it is not held."""
+        if self._descriptor is None:
+            return
+        descriptor, self._descriptor = self._descriptor, None
+        os.ftruncate(descriptor, 0)
+        os.close(descriptor)
+
+    def holder(self) -> dict[str, Any] | None:
+        """Who holds the lock: `{"pid", "boot", "ticks", "started", "command"}`, or None when nobody does."""
+        return read_holder(self._path)
+
+
+@contextmanager
+def held(paths: StatePaths, *, command: str = "") -> Iterator[StateLock]:
+    """Hold the lock for a block.
+
+    Raises:
+        DatabaseLocked: somebody else holds it; the message names them.
+    """
+    lock = StateLock(paths)
+    if not lock.acquire(command=command):
+        raise DatabaseLocked(
+            f"The state folder {paths.root} is held by {describe_holder(paths.lock)}.",
+            hint="Wait until it is done, or ask it: commands talk to a running conductor by themselves.",
+        )
+    try:
+        yield lock
+    finally:
+        lock.release()
+
+
+def read_holder(path: Path) -> dict[str, Any] | None:
+    """The note of a living holder of the lock file `path`, or None.
+
+    The note is trusted only while its process lives: same boot, same pid, same start. Where it seems dead (or lives in
+    another pid namespace) the lock itself is tried for an instant.
+    """
+    note = _read_note(path)
+    if note is None:
+        return None
+    if _alive(note):
+        return note
+    return note if _is_locked(path) else None
+
+
+def describe_holder(path: Path) -> str:
+    """The holder in words: `process 123 (navigator run, since …)`, or `another process`."""
+    note = read_holder(path)
+    if note is None:
+        return "another process"
+    return f"process {note.get('pid')} ({note.get('command')}, since {note.get('started')})"
+
+
+def _take(descriptor: int, path: Path, *, blocking: bool) -> bool:
+    if blocking:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return True
+    for left in reversed(range(_TRIES)):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            note = _read_note(path)
+            if not left or (note is not None and _alive(note)):
+                return False
+            # Perhaps only a reader that tries, in `_is_locked`, whether a dead holder's lock is free.
+            time.sleep(_PAUSE)
+        else:
+            return True
+    return False
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _own_note(command: str) -> dict[str, Any]:
+    pid = os.getpid()
+    words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv else []
+    shown = command or " ".join(words)
+    return {
+        "pid": pid,
+        "boot": _boot_id(),
+        "ticks": _start_ticks(pid),
+        "started": utc_now(),
+        "command": shown[:200],
+    }
+
+
+def _read_note(path: Path) -> dict[str, Any] | None:
+    try:
+        note = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return note if isinstance(note, dict) and isinstance(note.get("pid"), int) else None
+
+
+def _alive(note: dict[str, Any]) -> bool:
+    if note.get("boot") != _boot_id():
+        return False
+    ticks = _start_ticks(note["pid"])
+    return ticks is not None and ticks == note.get("ticks")
+
+
+def _boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _start_ticks(pid: int) -> int | None:
+    """When the process started, in clock ticks since boot (field 22 of proc_pid_stat(5)); None when it is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The second field is the command in parentheses and may itself hold spaces and parentheses.
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else int(fields[19])

@@ -1,0 +1,303 @@
+"""The tables, their constraints, and the triggers that make the database obey the domain's transition tables.
+
+Nested values (edits, checks, findings, …) are JSON in TEXT columns; ids are integers here and T…/P… outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import TypeVar
+
+from navigator.domain.states import (
+    PROPOSAL_TRANSITIONS,
+    TASK_TRANSITIONS,
+    Complexity,
+    DecisionKind,
+    EditCode,
+    LandingState,
+    ProposalState,
+    Role,
+    TaskKind,
+    TaskState,
+    Verdict,
+)
+
+APPLICATION_ID = 0x4E415631
+"""`PRAGMA application_id` of Navigator's databases: "NAV1"."""
+
+Migration = Sequence[str]
+"""Statements that lead from one schema version to the next, run in one transaction."""
+
+
+_S = TypeVar("_S", bound=StrEnum)
+
+
+def _quoted(words: Iterable[StrEnum]) -> str:
+    return ", ".join(f"'{word.value}'" for word in sorted(words))
+
+
+def _one_of(column: str, words: Iterable[StrEnum]) -> str:
+    """A CHECK over the words of an enum; NULL passes where the column allows it."""
+    return f"CHECK ({column} IN ({_quoted(words)}))"
+
+
+_FLAG = "INTEGER NOT NULL DEFAULT 0 CHECK ({0} IN (0, 1))"
+
+_FIRST: Migration = (
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    """CREATE TABLE meta (
+        key TEXT PRIMARY KEY, value TEXT NOT NULL
+    ) STRICT""",
+    f"""CREATE TABLE projects (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL CHECK (name <> ''),
+        path TEXT NOT NULL CHECK (path <> ''),
+        base TEXT NOT NULL DEFAULT '',
+        landing TEXT NOT NULL DEFAULT 'branch' CHECK (landing IN ('branch', 'current')),
+        "check" TEXT NOT NULL DEFAULT '',
+        check_mounts TEXT NOT NULL DEFAULT '[]',
+        include TEXT NOT NULL DEFAULT '[]',
+        exclude TEXT NOT NULL DEFAULT '[]',
+        conventions TEXT NOT NULL DEFAULT 'AGENTS.md',
+        root_commit TEXT NOT NULL DEFAULT '',
+        source TEXT NOT NULL DEFAULT 'store' CHECK (source IN ('store', 'config')),
+        demo {_FLAG.format("demo")},
+        removed {_FLAG.format("removed")}
+    ) STRICT""",
+    "CREATE UNIQUE INDEX projects_name ON projects (name) WHERE removed = 0",
+    "CREATE UNIQUE INDEX projects_path ON projects (path) WHERE removed = 0",
+    f"""CREATE TABLE tasks (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        project_id INTEGER NOT NULL REFERENCES projects (id),
+        text TEXT NOT NULL CHECK (text <> ''),
+        kind TEXT NOT NULL {_one_of("kind", TaskKind)},
+        complexity TEXT NOT NULL {_one_of("complexity", Complexity)},
+        priority INTEGER NOT NULL DEFAULT 0,
+        files TEXT NOT NULL DEFAULT '[]',
+        state TEXT NOT NULL {_one_of("state", TaskState)},
+        attempt INTEGER NOT NULL DEFAULT 0 CHECK (attempt >= 0),
+        round INTEGER NOT NULL DEFAULT 0 CHECK (round >= 0),
+        note TEXT NOT NULL DEFAULT '',
+        reason TEXT NOT NULL DEFAULT '',
+        report TEXT NOT NULL DEFAULT '',
+        created TEXT NOT NULL,
+        updated TEXT NOT NULL,
+        since TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX tasks_state ON tasks (state)",
+    "CREATE INDEX tasks_project ON tasks (project_id)",
+    f"""CREATE TABLE proposals (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL CHECK (attempt >= 0),
+        round INTEGER NOT NULL CHECK (round >= 0),
+        state TEXT NOT NULL {_one_of("state", ProposalState)},
+        base_commit TEXT NOT NULL,
+        tree TEXT NOT NULL,
+        batch TEXT NOT NULL DEFAULT '',
+        written_by TEXT NOT NULL {_one_of("written_by", Role)},
+        title TEXT NOT NULL DEFAULT '',
+        summary TEXT NOT NULL DEFAULT '',
+        edits TEXT NOT NULL DEFAULT '[]',
+        policy TEXT NOT NULL DEFAULT '[]',
+        checks TEXT NOT NULL DEFAULT '[]',
+        overlaps TEXT NOT NULL DEFAULT '[]',
+        added INTEGER NOT NULL DEFAULT 0,
+        removed INTEGER NOT NULL DEFAULT 0,
+        seen {_FLAG.format("seen")},
+        prompt_version TEXT NOT NULL DEFAULT '',
+        model TEXT NOT NULL DEFAULT '',
+        rehearsal {_FLAG.format("rehearsal")},
+        usage TEXT NOT NULL DEFAULT '{{}}',
+        created TEXT NOT NULL,
+        UNIQUE (task_id, attempt, round)
+    ) STRICT""",
+    "CREATE INDEX proposals_state ON proposals (state)",
+    f"""CREATE TABLE reviews (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        proposal_id INTEGER NOT NULL REFERENCES proposals (id),
+        role TEXT NOT NULL {_one_of("role", Role)},
+        counted {_FLAG.format("counted")},
+        verdict TEXT NOT NULL {_one_of("verdict", Verdict)},
+        stated_verdict TEXT {_one_of("stated_verdict", Verdict)},
+        self_review {_FLAG.format("self_review")},
+        summary TEXT NOT NULL DEFAULT '',
+        findings TEXT NOT NULL DEFAULT '[]',
+        addressed TEXT NOT NULL DEFAULT '[]',
+        prompt_version TEXT NOT NULL DEFAULT '',
+        model TEXT NOT NULL DEFAULT '',
+        rehearsal {_FLAG.format("rehearsal")},
+        usage TEXT NOT NULL DEFAULT '{{}}',
+        at TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX reviews_proposal ON reviews (proposal_id)",
+    "CREATE UNIQUE INDEX reviews_counted ON reviews (proposal_id, role) WHERE counted = 1",
+    f"""CREATE TABLE decisions (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        proposal_id INTEGER NOT NULL REFERENCES proposals (id),
+        kind TEXT NOT NULL {_one_of("kind", DecisionKind)},
+        note TEXT NOT NULL DEFAULT '',
+        tree TEXT NOT NULL,
+        confirmed TEXT NOT NULL DEFAULT '[]',
+        at TEXT NOT NULL,
+        withdrawn {_FLAG.format("withdrawn")}
+    ) STRICT""",
+    "CREATE UNIQUE INDEX decisions_standing ON decisions (proposal_id) WHERE withdrawn = 0",
+    f"""CREATE TABLE landings (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        proposal_id INTEGER NOT NULL REFERENCES proposals (id),
+        state TEXT NOT NULL {_one_of("state", LandingState)},
+        ref TEXT NOT NULL DEFAULT '',
+        "commit" TEXT NOT NULL DEFAULT '',
+        transplanted {_FLAG.format("transplanted")},
+        reason TEXT NOT NULL DEFAULT '',
+        at TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX landings_proposal ON landings (proposal_id)",
+    f"""CREATE TABLE calls (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        role TEXT NOT NULL {_one_of("role", Role)},
+        task_id INTEGER REFERENCES tasks (id),
+        attempt INTEGER NOT NULL DEFAULT 0,
+        round INTEGER NOT NULL DEFAULT 0,
+        purpose TEXT NOT NULL,
+        seq INTEGER NOT NULL DEFAULT 0,
+        prompt_version TEXT NOT NULL DEFAULT '',
+        prompt_hash TEXT NOT NULL DEFAULT '',
+        model TEXT NOT NULL DEFAULT '',
+        outcome TEXT NOT NULL CHECK (outcome <> ''),
+        error_code TEXT NOT NULL DEFAULT '',
+        prompt_tokens INTEGER NOT NULL DEFAULT 0,
+        completion_tokens INTEGER NOT NULL DEFAULT 0,
+        cached_tokens INTEGER NOT NULL DEFAULT 0,
+        seconds REAL NOT NULL DEFAULT 0,
+        retries INTEGER NOT NULL DEFAULT 0,
+        repeat {_FLAG.format("repeat")},
+        rehearsal {_FLAG.format("rehearsal")},
+        started TEXT NOT NULL,
+        ended TEXT,
+        answer BLOB
+    ) STRICT""",
+    "CREATE INDEX calls_step ON calls (task_id, attempt, round, purpose, seq)",
+    "CREATE INDEX calls_open ON calls (id) WHERE outcome = 'started'",
+    f"""CREATE TABLE swaps (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        from_role TEXT {_one_of("from_role", Role)},
+        to_role TEXT NOT NULL {_one_of("to_role", Role)},
+        strategy TEXT NOT NULL,
+        started TEXT NOT NULL,
+        phases TEXT NOT NULL DEFAULT '[]',
+        seconds REAL NOT NULL DEFAULT 0,
+        outcome TEXT NOT NULL,
+        reason TEXT NOT NULL DEFAULT '',
+        rehearsal {_FLAG.format("rehearsal")}
+    ) STRICT""",
+    f"""CREATE TABLE edit_failures (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        round INTEGER NOT NULL,
+        code TEXT NOT NULL {_one_of("code", EditCode)},
+        path TEXT NOT NULL DEFAULT '',
+        model TEXT NOT NULL DEFAULT '',
+        rehearsal {_FLAG.format("rehearsal")},
+        at TEXT NOT NULL
+    ) STRICT""",
+    """CREATE TABLE journal (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        proposal_id INTEGER NOT NULL REFERENCES proposals (id),
+        plan TEXT NOT NULL,
+        opened TEXT NOT NULL,
+        closed TEXT,
+        outcome TEXT NOT NULL DEFAULT ''
+    ) STRICT""",
+    "CREATE INDEX journal_pending ON journal (id) WHERE closed IS NULL",
+    """CREATE TABLE batches (
+        name TEXT PRIMARY KEY CHECK (name <> ''),
+        started TEXT NOT NULL,
+        ended TEXT,
+        swaps TEXT NOT NULL DEFAULT '[]'
+    ) STRICT""",
+    """CREATE TABLE events (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        at TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        task_id TEXT NOT NULL DEFAULT '',
+        proposal_id TEXT NOT NULL DEFAULT '',
+        data TEXT NOT NULL DEFAULT '{}'
+    ) STRICT""",
+    """CREATE TABLE drafts (
+        key TEXT PRIMARY KEY, text TEXT NOT NULL, updated TEXT NOT NULL
+    ) STRICT""",
+    f"""CREATE TABLE comments (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        proposal_id INTEGER NOT NULL REFERENCES proposals (id),
+        path TEXT NOT NULL,
+        side TEXT NOT NULL CHECK (side IN ('old', 'new')),
+        line INTEGER NOT NULL CHECK (line >= 0),
+        quote TEXT NOT NULL DEFAULT '',
+        text TEXT NOT NULL CHECK (text <> ''),
+        created TEXT NOT NULL,
+        sent {_FLAG.format("sent")}
+    ) STRICT""",
+    "CREATE INDEX comments_proposal ON comments (proposal_id)",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST,)
+"""Entry n leads from `PRAGMA user_version` n to n + 1. The CHECKs are spelled from the domain's enums: a new word
+there needs a new entry here that rebuilds the table (a test holds the first entry to its present text)."""
+
+TABLES = (
+    "projects",
+    "tasks",
+    "proposals",
+    "reviews",
+    "decisions",
+    "landings",
+    "calls",
+    "swaps",
+    "edit_failures",
+    "journal",
+    "batches",
+    "events",
+    "comments",
+    "drafts",
+    "meta",
+)
+
+
+def triggers() -> dict[str, str]:
+    """Every trigger by name: legal transitions, first states, and proposals that nothing alters once reviewed."""
+    made = {
+        **_transition_triggers("tasks", TASK_TRANSITIONS, TaskState.QUEUED),
+        **_transition_triggers("proposals", PROPOSAL_TRANSITIONS, ProposalState.OPEN),
+    }
+    made["proposals_immutable"] = (
+        "CREATE TRIGGER proposals_immutable"
+        " BEFORE UPDATE OF task_id, attempt, round, base_commit, tree, edits, model ON proposals"
+        " WHEN EXISTS (SELECT 1 FROM reviews WHERE proposal_id = OLD.id)"
+        " OR EXISTS (SELECT 1 FROM decisions WHERE proposal_id = OLD.id)"
+        " BEGIN SELECT RAISE(ABORT, 'a proposal that was read is never altered'); END"
+    )
+    return made
+
+
+def _transition_triggers(table: str, transitions: Mapping[_S, frozenset[_S]], first: _S) -> dict[str, str]:
+    legal = " OR ".join(
+        f"(OLD.state = '{state}' AND NEW.state IN ({_quoted(targets)}))"
+        for state, targets in transitions.items()
+        if targets
+    )
+    return {
+        f"{table}_transition": (
+            f"CREATE TRIGGER {table}_transition BEFORE UPDATE OF state ON {table}"
+            f" WHEN OLD.state IS NOT NEW.state AND NOT ({legal})"
+            f" BEGIN SELECT RAISE(ABORT, 'illegal change of state in {table}'); END"
+        ),
+        f"{table}_first_state": (
+            f"CREATE TRIGGER {table}_first_state BEFORE INSERT ON {table} WHEN NEW.state IS NOT '{first}'"
+            f" BEGIN SELECT RAISE(ABORT, 'a new row of {table} starts as {first}'); END"
+        ),
+    }
