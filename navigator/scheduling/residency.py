@@ -96,10 +96,11 @@ def _reviewer_due(snapshot: Snapshot, now: float) -> bool:
         return False
     if snapshot.hurry:
         return True
-    if not writes_left(snapshot, Role.GENERATOR) and not checks_holding(snapshot, now):
-        return bool(snapshot.until) or now >= snapshot.last_arrival + snapshot.batch.quiet
+    written_out = not writes_left(snapshot, Role.GENERATOR) and not checks_holding(snapshot, now)
     if snapshot.until:
-        return False
+        return written_out
+    if written_out and now >= snapshot.last_arrival + snapshot.batch.quiet:
+        return True
     if len(waiting) >= snapshot.batch.target:
         return True
     oldest = oldest_wait(waiting)

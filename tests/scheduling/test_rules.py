@@ -196,6 +196,8 @@ def waiting(count: int, since: float = NOW - 1) -> list[TaskView]:
     [
         ("below the target", snap(*waiting(2), task(1), **STAYS), False),
         ("at the target", snap(*waiting(3), task(1), **STAYS), True),
+        ("at the target, with nothing left to write", snap(*waiting(3), **STAYS), True),
+        ("at the longest wait, with nothing left to write", snap(*waiting(1, NOW - 1800), **STAYS), True),
         ("at the target, in a session that ends", snap(*waiting(99), task(1)), False),
         ("just before the longest wait", snap(*waiting(1, NOW - 1799), task(1), **STAYS), False),
         ("at the longest wait", snap(*waiting(1, NOW - 1800), task(1), **STAYS), True),

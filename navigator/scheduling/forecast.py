@@ -1,0 +1,226 @@
+"""How long a batch takes, what a swap costs each of its tasks, and when the next review will happen by itself.
+
+All durations are seconds, all speeds tokens a second. Figures come from measurement where there is any
+(medians of recorded swaps and calls) and from the published ones of the two-model cascade otherwise; a
+forecast says which.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from navigator.domain.errors import UsageError
+from navigator.domain.snapshot import Snapshot
+from navigator.domain.states import Role, TaskState
+from navigator.scheduling.view import given_up, oldest_wait, reviewer_work, writes_left
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a forecast is made from.
+
+    Attributes:
+        swap_in: seconds of a swap to the reviewer.
+        swap_back: seconds of a swap to the generator.
+        generator_speed: tokens a second of the generator, of all its streams together.
+        reviewer_speed: the same of the reviewer.
+        proposal_tokens: tokens the generator writes for one proposal.
+        review_tokens: tokens the reviewer writes for one review.
+        source: "measured", "given" or "published".
+    """
+
+    swap_in: float
+    swap_back: float
+    generator_speed: float
+    reviewer_speed: float
+    proposal_tokens: float
+    review_tokens: float
+    source: str = "given"
+
+    def __post_init__(self) -> None:
+        if self.generator_speed <= 0 or self.reviewer_speed <= 0:
+            raise UsageError(
+                "A forecast needs speeds above zero.", hint="Give tokens a second for both models."
+            )
+        if min(self.swap_in, self.swap_back, self.proposal_tokens, self.review_tokens) < 0:
+            raise UsageError("A forecast needs durations and token counts of zero or more.")
+
+    @property
+    def round_trip(self) -> float:
+        """Seconds of a swap to the reviewer and back."""
+        return self.swap_in + self.swap_back
+
+    @property
+    def write_seconds(self) -> float:
+        """Seconds the generator needs for one proposal."""
+        return self.proposal_tokens / self.generator_speed
+
+    @property
+    def review_seconds(self) -> float:
+        """Seconds the reviewer needs for one review."""
+        return self.review_tokens / self.reviewer_speed
+
+
+PUBLISHED = Figures(
+    swap_in=42.7,
+    swap_back=32.7,
+    generator_speed=184.0,
+    reviewer_speed=48.0,
+    proposal_tokens=2000.0,
+    review_tokens=500.0,
+    source="published",
+)
+"""Qwen3.5-35B-A3B at 184 tok/s writes, Qwen3.5-122B-A10B at 48 tok/s reviews, one 96 GB GPU, one stream each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """A batch of `batch` proposals: written, one swap, reviewed, one swap back. Seconds throughout.
+
+    `swap_each` is the round trip's share of each proposal, `swap_in_each` that of the way there alone;
+    `seconds_each` is all of it, `tokens_per_second` what the session writes per second of its whole length.
+    """
+
+    batch: int
+    write_seconds: float
+    swap_seconds: float
+    review_seconds: float
+    total_seconds: float
+    seconds_each: float
+    swap_each: float
+    swap_in_each: float
+    tokens_per_second: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a swap costs each proposal if the review comes now, and if it comes when the target is reached.
+
+    `now_each` is None when nothing waits. `extra_seconds` is what reviewing now costs all that wait,
+    together, more than waiting for the target would; zero from the target on.
+    """
+
+    waiting: int
+    target: int
+    now_each: float | None
+    target_each: float
+    extra_seconds: float
+
+
+def forecast(batch: int, figures: Figures = PUBLISHED) -> Forecast:
+    """The time and the amortisation of one batch.
+
+    Raises:
+        UsageError: the batch is empty.
+    """
+    _require_items(batch)
+    write = batch * figures.write_seconds
+    review = batch * figures.review_seconds
+    total = write + figures.round_trip + review
+    return Forecast(
+        batch=batch,
+        write_seconds=write,
+        swap_seconds=figures.round_trip,
+        review_seconds=review,
+        total_seconds=total,
+        seconds_each=total / batch,
+        swap_each=figures.round_trip / batch,
+        swap_in_each=figures.swap_in / batch,
+        tokens_per_second=batch * figures.proposal_tokens / total if total else 0.0,
+        source=figures.source,
+    )
+
+
+def one_task_seconds(figures: Figures = PUBLISHED, *, revisions: int = 0, back: bool = False) -> float:
+    """Seconds of one task alone: written, swapped to its review, reviewed; then back, and revised.
+
+    Args:
+        figures: speeds and swaps.
+        revisions: how many follow. Each is written with the generator resident, and each but the last is
+            reviewed again; the last is counted as written only, so that the figure compares with published
+            ones.
+        back: count the swap back even when nothing is revised.
+    """
+    seconds = figures.write_seconds + figures.swap_in + figures.review_seconds
+    if revisions == 0:
+        return seconds + (figures.swap_back if back else 0.0)
+    again = figures.swap_in + figures.review_seconds
+    return seconds + revisions * (figures.swap_back + figures.write_seconds) + (revisions - 1) * again
+
+
+def price(waiting: int, target: int, figures: Figures = PUBLISHED) -> Price:
+    """What reviewing now costs against waiting until `target` proposals share the swap.
+
+    Raises:
+        UsageError: the target is not positive.
+    """
+    _require_items(target)
+    at_target = figures.round_trip / target
+    if waiting <= 0:
+        return Price(0, target, None, at_target, 0.0)
+    extra = max(0.0, figures.round_trip - waiting * at_target)
+    return Price(waiting, target, figures.round_trip / waiting, at_target, extra)
+
+
+def break_even_tokens(round_trip: float, single_speed: float, generator_speed: float) -> float | None:
+    """Tokens a session must write before a fast generator has earned one round trip against a single slower model.
+
+    Args:
+        round_trip: seconds of both swaps.
+        single_speed: tokens a second of the model that could stay loaded.
+        generator_speed: tokens a second of the generator.
+
+    Returns:
+        The tokens, or None when the generator is not the faster one and never earns it.
+    """
+    if single_speed <= 0 or generator_speed <= single_speed:
+        return None
+    return round_trip / (1 / single_speed - 1 / generator_speed)
+
+
+def review_eta(snapshot: Snapshot, now: float, *, write_seconds: float) -> float | None:
+    """Seconds until the next review begins by itself, nothing new arriving and nobody hurrying it.
+
+    The swap itself is not counted: this is when it starts.
+
+    Args:
+        snapshot: what is true.
+        now: the monotonic second of the snapshot's clock.
+        write_seconds: seconds from one written proposal to the next, over all streams.
+
+    Returns: Zero when it can begin or goes on; None when no review is in sight (nothing to review, no swap
+        left, the reviewer given up).
+    """
+    waiting = reviewer_work(snapshot)
+    checking = sum(task.state is TaskState.CHECKING for task in snapshot.tasks)
+    to_write = writes_left(snapshot, Role.GENERATOR)
+    at_once = snapshot.both_resident or Role.REVIEWER in (snapshot.resident, snapshot.swapping_to)
+    swaps_needed = 0 if at_once and (waiting or checking or snapshot.both_resident) else 1 + at_once
+    if given_up(snapshot, Role.REVIEWER) or not (waiting or checking or to_write):
+        return None
+    if snapshot.swaps_left is not None and snapshot.swaps_left < swaps_needed:
+        return None
+
+    reachable = max(0.0, snapshot.unreachable.get(Role.REVIEWER, now) - now)
+    if (waiting or checking) and (at_once or snapshot.hurry):
+        return reachable
+    if snapshot.both_resident:
+        return max(reachable, write_seconds)
+
+    written_out = len(to_write) * write_seconds
+    if snapshot.until:
+        return max(reachable, written_out)
+    ways = [max(written_out, snapshot.last_arrival + snapshot.batch.quiet - now)]
+    missing = snapshot.batch.target - len(waiting) - checking
+    if missing <= len(to_write):
+        ways.append(max(0, missing) * write_seconds)
+    oldest = oldest_wait(waiting)
+    if oldest is not None:
+        ways.append(oldest + snapshot.batch.max_wait - now)
+    return max(reachable, 0.0, min(ways))
+
+
+def _require_items(count: int) -> None:
+    if count < 1:
+        raise UsageError("A batch has at least one proposal.", hint="Give --batch a number from 1 up.")

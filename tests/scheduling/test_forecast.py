@@ -1,0 +1,145 @@
+"""Forecasts against the published figures, and the moment of the next review against the scheduler itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.domain.errors import UsageError
+from navigator.domain.snapshot import BatchRules, Snapshot, SwapTo
+from navigator.domain.states import Role, TaskState
+from navigator.scheduling.forecast import (
+    PUBLISHED,
+    Figures,
+    break_even_tokens,
+    forecast,
+    one_task_seconds,
+    price,
+    review_eta,
+)
+from navigator.scheduling.next_actions import next_actions
+from tests.scheduling.test_rules import NOW, snap, task, waiting
+
+TEN_SECOND_REVIEWS = replace(PUBLISHED, review_tokens=480.0)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "computed", "golden"),
+    [
+        ("a round trip", PUBLISHED.round_trip, 75.4),
+        ("the way there, shared by 30", forecast(30).swap_in_each, 1.42333),
+        ("the round trip, shared by 30", forecast(30).swap_each, 2.51333),
+        ("writing 30 proposals", forecast(30).write_seconds, 326.087),
+        (
+            "tokens a second of a session of 30 with ten-second reviews",
+            forecast(30, TEN_SECOND_REVIEWS).tokens_per_second,
+            85.5326,
+        ),
+        ("tokens that earn a round trip against 137 tok/s", break_even_tokens(75.4, 137, 184), 40440.1),
+        ("one task alone", one_task_seconds(), 63.9862),
+        ("and back", one_task_seconds(back=True), 96.6862),
+        ("and revised, not reviewed again", one_task_seconds(revisions=1), 107.556),
+    ],
+)
+def test_the_published_figures_come_out(quantity: str, computed: float, golden: float) -> None:
+    assert computed == pytest.approx(golden, rel=5e-6), quantity
+
+
+def test_a_second_revision_pays_for_the_review_of_the_first() -> None:
+    step = one_task_seconds(revisions=2) - one_task_seconds(revisions=1)
+    assert step == pytest.approx(32.7 + 2000 / 184 + 42.7 + 500 / 48)
+
+
+@given(st.integers(1, 500))
+def test_a_forecast_adds_up(batch: int) -> None:
+    made = forecast(batch)
+    parts = made.write_seconds + made.swap_seconds + made.review_seconds
+    assert made.total_seconds == pytest.approx(parts)
+    assert made.seconds_each * batch == pytest.approx(made.total_seconds)
+    assert made.seconds_each == pytest.approx(
+        PUBLISHED.write_seconds + PUBLISHED.review_seconds + made.swap_each
+    )
+
+
+def test_two_models_that_cost_no_swap_have_a_forecast_too() -> None:
+    free = Figures(0, 0, 10, 10, 0, 0)
+    assert forecast(3, free).total_seconds == 0
+    assert forecast(3, free).tokens_per_second == 0
+
+
+def test_the_price_of_now_falls_to_that_of_the_target() -> None:
+    now = price(19, 30)
+    assert now.now_each == pytest.approx(75.4 / 19)
+    assert now.target_each == pytest.approx(75.4 / 30)
+    assert now.extra_seconds == pytest.approx(75.4 * (1 - 19 / 30))
+    assert price(30, 30).extra_seconds == pytest.approx(0)
+    assert price(45, 30).extra_seconds == 0
+    assert price(0, 30).now_each is None
+
+
+@pytest.mark.parametrize(("single", "fast"), [(184.0, 184.0), (200.0, 184.0), (0.0, 184.0)])
+def test_a_generator_that_is_not_faster_never_earns_a_swap(single: float, fast: float) -> None:
+    assert break_even_tokens(75.4, single, fast) is None
+
+
+def test_what_cannot_be_forecast_is_refused_with_a_hint() -> None:
+    for broken in (
+        lambda: forecast(0),
+        lambda: price(3, 0),
+        lambda: replace(PUBLISHED, reviewer_speed=0),
+        lambda: replace(PUBLISHED, swap_in=-1),
+    ):
+        with pytest.raises(UsageError):
+            broken()
+
+
+STAYS = {"until": "", "batch": BatchRules(target=3, max_wait=1800.0, quiet=180.0)}
+
+
+@pytest.mark.parametrize(
+    ("why", "snapshot", "seconds"),
+    [
+        ("nothing to review and nothing to write", snap(), None),
+        ("the reviewer is here", snap(*waiting(1), resident=Role.REVIEWER), 0),
+        ("it is on its way", snap(*waiting(1), resident=None, swapping_to=Role.REVIEWER), 0),
+        ("asked for", snap(*waiting(1), task(1), hurry=True), 0),
+        ("given up", snap(*waiting(1), unreachable={Role.REVIEWER: math.inf}), None),
+        ("out of reach for a while", snap(*waiting(1), unreachable={Role.REVIEWER: NOW + 40}), 40),
+        ("no swap left", snap(*waiting(1), swaps_left=0), None),
+        ("one swap left, and two needed", snap(task(1), resident=Role.REVIEWER, swaps_left=1), None),
+        ("a session that ends writes everything first", snap(*waiting(9), task(1), task(2)), 20),
+        ("quiet will come", snap(*waiting(1), **{**STAYS, "last_arrival": NOW - 100}), 80),
+        ("the target will be reached", snap(*waiting(1), *map(task, range(5)), **STAYS), 20),
+        ("the oldest will have waited", snap(*waiting(1, NOW - 1795), task(1), **STAYS), 5),
+        ("both answer: after the next proposal", snap(task(1), both_resident=True), 10),
+        ("both answer: after the check", snap(task(1, TaskState.CHECKING), both_resident=True), 0),
+    ],
+)
+def test_when_the_next_review_will_come(why: str, snapshot: Snapshot, seconds: float | None) -> None:
+    assert review_eta(snapshot, NOW, write_seconds=10) == seconds, why
+
+
+@given(
+    count=st.integers(1, 5),
+    waited=st.floats(0, 4000),
+    since_arrival=st.floats(0, 4000),
+    target=st.integers(1, 6),
+)
+def test_with_nothing_to_write_the_forecast_is_the_moment_the_scheduler_swaps(
+    count: int, waited: float, since_arrival: float, target: int
+) -> None:
+    snapshot = snap(
+        *waiting(count, NOW - waited),
+        until="",
+        last_arrival=NOW - since_arrival,
+        batch=BatchRules(target=target, max_wait=1800.0, quiet=180.0),
+    )
+    seconds = review_eta(snapshot, NOW, write_seconds=10)
+    assert seconds is not None
+    assert SwapTo(Role.REVIEWER) in next_actions(snapshot, NOW + seconds + 1e-6)
+    if seconds > 1e-3:
+        assert SwapTo(Role.REVIEWER) not in next_actions(snapshot, NOW + seconds - 1e-3)
