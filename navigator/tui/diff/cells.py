@@ -1,0 +1,184 @@
+"""Text measured in terminal cells: what a raw line looks like on screen, where it is cut and where it wraps.
+
+Everything here is pure. Lines of plain ASCII take constant-time paths; other lines are measured cluster by cluster (a
+character with the zero-width characters that follow it), so that a wide character is never cut in half.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from rich.cells import cell_len, get_character_cell_size
+
+from navigator.domain.text import safe_text
+
+TAB = 4
+"""Columns between tab stops."""
+
+_VARIATION_SELECTOR = "\ufe0f"
+
+
+class Window(NamedTuple):
+    """A cut of a displayed line: characters `start` to `stop`, after `lead` blank cells; `cells` counts both."""
+
+    start: int
+    stop: int
+    lead: int
+    cells: int
+
+
+def display(text: str) -> str:
+    """`text` as it may reach the terminal: one line, unsafe characters made visible, tabs expanded to spaces."""
+    if text.isascii() and text.isprintable():
+        return text
+    safe = safe_text(text).replace("\n", "\u240a")
+    return safe if "\t" not in safe else _expand_tabs(safe)
+
+
+def _expand_tabs(text: str) -> str:
+    parts: list[str] = []
+    column = 0
+    for index, part in enumerate(text.split("\t")):
+        if index:
+            spaces = TAB - column % TAB
+            parts.append(" " * spaces)
+            column += spaces
+        parts.append(part)
+        column += cell_len(part)
+    return "".join(parts)
+
+
+def cells(text: str) -> int:
+    """How many cells the raw line `text` takes once displayed."""
+    if text.isascii() and text.isprintable():
+        return len(text)
+    return cell_len(display(text))
+
+
+def rows_needed(text: str, width: int) -> int:
+    """How many rows the raw line `text` takes when wrapped at `width` cells; at least one."""
+    if text.isascii() and text.isprintable():
+        return max(1, -(-len(text) // width))
+    return len(wrap(display(text), width))
+
+
+@lru_cache(maxsize=256)
+def _edges(text: str) -> tuple[array[int], array[int]]:
+    """For a displayed line: the first character of every cluster, and the cell it starts at; both end with the end."""
+    starts: array[int] = array("L")
+    columns: array[int] = array("L")
+    column = 0
+    width = 0
+    for index, character in enumerate(text):
+        if character == _VARIATION_SELECTOR and starts:
+            # Emoji presentation: the whole cluster is as wide as rich says it is.
+            wide = cell_len(text[starts[-1] : index + 1])
+            column += wide - width
+            width = wide
+            continue
+        size = get_character_cell_size(character)
+        if size == 0 and starts:
+            continue
+        starts.append(index)
+        columns.append(column)
+        width = size
+        column += size
+    starts.append(len(text))
+    columns.append(column)
+    return starts, columns
+
+
+def window(text: str, first: int, width: int) -> Window:
+    """The part of the displayed line `text` that shows in `width` cells from cell `first` on."""
+    if text.isascii():
+        start = min(first, len(text))
+        stop = min(first + width, len(text))
+        return Window(start, stop, 0, stop - start)
+    starts, columns = _edges(text)
+    left = bisect_left(columns, first)
+    right = bisect_right(columns, first + width) - 1
+    if left >= len(columns) or right < left:
+        # Nothing starts inside: past the end, or one wide character around a window one cell wide.
+        return Window(len(text), len(text), 0, 0)
+    lead = min(columns[left] - first, width)
+    return Window(starts[left], starts[right], lead, columns[right] - first)
+
+
+def wrap(text: str, width: int) -> tuple[int, ...]:
+    """Where each row of the displayed line `text` starts, in characters, when rows are `width` cells; (0,) if empty.
+
+    Rows break anywhere: code has no words. A cluster wider than `width` stands alone and is cut when drawn.
+    """
+    if text.isascii():
+        return tuple(range(0, len(text), width)) or (0,)
+    return _wrap_wide(text, width)
+
+
+@lru_cache(maxsize=256)
+def _wrap_wide(text: str, width: int) -> tuple[int, ...]:
+    starts, columns = _edges(text)
+    last = len(starts) - 1
+    breaks: list[int] = []
+    cluster = 0
+    while cluster < last:
+        breaks.append(starts[cluster])
+        following = bisect_right(columns, columns[cluster] + width) - 1
+        cluster = max(following, cluster + 1)
+    return tuple(breaks) or (0,)
+
+
+def wrap_words(text: str, width: int) -> list[str]:
+    """Prose wrapped between words at `width` cells, words longer than that broken. `text` may be raw and hold newlines.
+
+    Returns at least one row; every row is safe to draw.
+    """
+    rows: list[str] = []
+    for paragraph in text.split("\n"):
+        rows.extend(_wrap_paragraph(display(paragraph), max(width, 1)))
+    return rows
+
+
+def _wrap_paragraph(text: str, width: int) -> list[str]:
+    rows: list[str] = []
+    row = ""
+    room = width
+    for word in text.split():
+        size = cell_len(word)
+        if row and size + 1 <= room:
+            row += " " + word
+            room -= size + 1
+            continue
+        if row:
+            rows.append(row)
+        breaks = (*wrap(word, width), len(word))
+        pieces = [word[start:stop] for start, stop in pairwise(breaks)]
+        rows.extend(pieces[:-1])
+        row = pieces[-1]
+        room = width - cell_len(row)
+    rows.append(row)
+    return rows
+
+
+def fit(text: str, width: int) -> str:
+    """A displayed text cut to `width` cells, with an ellipsis where something is missing."""
+    if cell_len(text) <= width:
+        return text
+    if width <= 0:
+        return ""
+    cut = window(text, 0, width - 1)
+    return text[cut.start : cut.stop] + "…"
+
+
+def fit_left(text: str, width: int) -> str:
+    """Like `fit`, but keeps the end: what matters in a path is its last part."""
+    size = cell_len(text)
+    if size <= width:
+        return text
+    if width <= 0:
+        return ""
+    cut = window(text, size - (width - 1), width - 1)
+    return "…" + text[cut.start :]

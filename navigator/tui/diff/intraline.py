@@ -1,0 +1,93 @@
+"""What changed within a line: words of a removed line against words of the added line that replaces it.
+
+Bounded on purpose: long lines, long runs and lines with little in common get no emphasis, so that the cost of a line
+on screen never depends on what a model wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from navigator.domain.diff import DiffLine
+
+MAX_CHARACTERS = 600
+"""Lines longer than this are not compared word by word."""
+
+MAX_RUN = 60
+"""Runs of removed or added lines longer than this are not paired."""
+
+MIN_LIKENESS = 0.45
+"""Share of characters that must stand in both lines; below, the whole line is new and emphasis would be noise."""
+
+_WORD = re.compile(r"\w+|\s+|.")
+
+Range = tuple[int, int]
+
+
+@lru_cache(maxsize=2048)
+def changed_words(old: str, new: str) -> tuple[tuple[Range, ...], tuple[Range, ...]] | None:
+    """Character ranges that differ, in `old` and in `new`; None when the lines are not versions of each other."""
+    if len(old) > MAX_CHARACTERS or len(new) > MAX_CHARACTERS:
+        return None
+    old_words = _WORD.findall(old)
+    new_words = _WORD.findall(new)
+    old_ranges: list[Range] = []
+    new_ranges: list[Range] = []
+    same = 0
+    old_at = new_at = 0
+    matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
+    for tag, old_first, old_last, new_first, new_last in matcher.get_opcodes():
+        old_end = old_at + sum(map(len, old_words[old_first:old_last]))
+        new_end = new_at + sum(map(len, new_words[new_first:new_last]))
+        if tag == "equal":
+            same += len("".join(old_words[old_first:old_last]).replace(" ", ""))
+        else:
+            _add(old_ranges, old_at, old_end, old)
+            _add(new_ranges, new_at, new_end, new)
+        old_at, new_at = old_end, new_end
+    longest = max(len(old.replace(" ", "")), len(new.replace(" ", "")))
+    if not longest or same / longest < MIN_LIKENESS:
+        return None
+    return tuple(old_ranges), tuple(new_ranges)
+
+
+def _add(ranges: list[Range], start: int, stop: int, text: str) -> None:
+    """Append a range; ranges with only blanks between them become one."""
+    if start == stop:
+        return
+    if ranges and text[ranges[-1][1] : start].isspace():
+        ranges[-1] = (ranges[-1][0], stop)
+        return
+    ranges.append((start, stop))
+
+
+def partner(lines: Sequence[DiffLine], index: int) -> int | None:
+    """The line that `lines[index]` replaces or is replaced by: the same place in the other run of its change.
+
+    Runs of unequal length pair from the top, as the side-by-side view does.
+    """
+    kind = lines[index].kind
+    if kind == " ":
+        return None
+    first = index
+    while first and index - first <= MAX_RUN and lines[first - 1].kind == kind:
+        first -= 1
+    if index - first > MAX_RUN:
+        return None
+    place = index - first
+    if kind == "+":
+        start = first
+        while start and first - start <= MAX_RUN and lines[start - 1].kind == "-":
+            start -= 1
+        other = start + place
+        return other if other < first and first - start <= MAX_RUN else None
+    end = first
+    while end < len(lines) and end - first <= MAX_RUN and lines[end].kind == "-":
+        end += 1
+    other = end + place
+    if end - first > MAX_RUN or other >= len(lines):
+        return None
+    return other if all(line.kind == "+" for line in lines[end : other + 1]) else None

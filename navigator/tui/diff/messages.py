@@ -1,0 +1,46 @@
+"""What the diff view tells its owner."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from textual.message import Message
+
+from navigator.tui.diff.model import Side
+
+Where = Literal["above", "below"]
+
+
+class CursorMoved(Message):
+    """The cursor stands somewhere else. `line` is None on headers; `hunk` is a label or empty."""
+
+    def __init__(self, path: str, side: Side, line: int | None, hunk: str) -> None:
+        super().__init__()
+        self.path = path
+        self.side = side
+        self.line = line
+        self.hunk = hunk
+
+
+class FindingToggled(Message):
+    """A finding or comment was opened or closed; `key` is the one it was given with."""
+
+    def __init__(self, key: str, expanded: bool) -> None:
+        super().__init__()
+        self.key = key
+        self.expanded = expanded
+
+
+class ContextRequested(Message):
+    """The developer wants to see unchanged lines: `count` lines of the new side of `path` from `first` on (1-based).
+
+    Answer with `DiffView.insert_context(path, hunk, lines, where)`. Below the last hunk the file may end sooner.
+    """
+
+    def __init__(self, path: str, hunk: str, where: Where, first: int, count: int) -> None:
+        super().__init__()
+        self.path = path
+        self.hunk = hunk
+        self.where = where
+        self.first = first
+        self.count = count

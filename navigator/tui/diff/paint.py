@@ -1,0 +1,422 @@
+"""Rows drawn as strips: gutters, signs, words, colours. Knows widths and styles, nothing of widgets or scrolling."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from navigator.domain.diff import DiffLine, FileDiff
+from navigator.domain.text import safe_text
+from navigator.tui.diff.boxes import BoxLine, box_lines
+from navigator.tui.diff.cells import display, fit, fit_left, window, wrap
+from navigator.tui.diff.highlight import Spans
+from navigator.tui.diff.intraline import changed_words, partner
+from navigator.tui.diff.layout import Kind, Row, hidden_above
+from navigator.tui.diff.model import Annotation, Mode
+from navigator.tui.theme import DiffPalette
+
+SIGNS = {" ": " ", "+": "+", "-": "−"}
+"""The sign column. The minus is the typographic one, as wide as the plus."""
+
+NARROW = 72
+"""Below this many cells a unified diff shows one column of numbers: the new one, or the old one of a removed line."""
+
+NO_NEWLINE = "no newline at end of file"
+
+_SUBSTITUTE = re.compile("[\u2400-\u2421]|<U\\+[0-9A-F]{4,6}>")
+
+Layer = Sequence[tuple[int, int, Style]]
+
+
+class Cursor(Enum):
+    """Whether the cursor is on a row, and whether the view has the focus."""
+
+    AWAY = 0
+    BLURRED = 1
+    FOCUSED = 2
+
+
+@dataclass(slots=True)
+class Scene:
+    """What there is to draw. `elsewhere` and `collapsed` are indices of annotations, `folded` of files."""
+
+    files: Sequence[FileDiff]
+    annotations: Sequence[Annotation] = ()
+    elsewhere: Collection[int] = ()
+    collapsed: Collection[int] = ()
+    folded: Collection[int] = ()
+    notes_in: dict[int, int] = field(default_factory=dict)
+
+    def line(self, row: Row, index: int) -> DiffLine:
+        """The diff line `index` of the row's hunk."""
+        return self.files[row.file].hunks[row.hunk].lines[index]
+
+
+class Painter:
+    """Draws rows of one scene at one width in one mode. Make another when any of these changes; it is cheap."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        palette: DiffPalette,
+        *,
+        mode: Mode = "unified",
+        width: int = 80,
+        wrap: bool = False,
+        offset: int = 0,
+    ) -> None:
+        self.scene = scene
+        self.palette = palette
+        self.mode = mode
+        self.width = max(1, width)
+        self.wrap = wrap
+        self.offset = 0 if wrap else offset
+        self.digits = _digits(scene.files)
+        self.both_numbers = mode == "unified" and width >= NARROW
+        self.gutter = self.digits + 4 + (self.digits + 1 if self.both_numbers else 0)
+        self.left = self.width // 2 if mode == "split" else 0
+        self._boxes: dict[int, list[BoxLine]] = {}
+
+    @property
+    def text_widths(self) -> tuple[int, int]:
+        """Cells for text on the left and on the right; unified diffs only use the right."""
+        right = max(1, self.width - self.left - self.gutter)
+        return (max(1, self.left - self.gutter), right) if self.mode == "split" else (right, right)
+
+    def box_height(self, row: Row) -> int:
+        """How many lines the box of a BOX row takes."""
+        return len(self._box(row.a))
+
+    def strip(
+        self,
+        row: Row,
+        sub: int,
+        height: int,
+        cursor: Cursor = Cursor.AWAY,
+        syntax: tuple[Spans, Spans] = ((), ()),
+    ) -> Strip:
+        """Line `sub` of `height` of a row, exactly `width` cells. `syntax` is that of its lines a and b."""
+        match row.kind:
+            case Kind.LINE:
+                segments = self._unified(row, sub, cursor, syntax[0])
+            case Kind.PAIR:
+                segments = self._pair(row, sub, cursor, syntax)
+            case Kind.BOX:
+                segments = self._box_line(row, sub, cursor)
+            case Kind.FILE:
+                segments = self._file(row, cursor) if sub == height - 1 else []
+            case Kind.HUNK:
+                segments = self._hunk(row, cursor)
+            case Kind.GAP:
+                segments = self._aside("⋯", "lines below are not shown", cursor)
+            case Kind.TEXT:
+                segments = self._aside(" ", _without_lines(self.scene.files[row.file]), cursor)
+        return Strip(segments).adjust_cell_length(self.width, self.palette.base)
+
+    # Headers
+
+    def _file(self, row: Row, cursor: Cursor) -> list[Segment]:
+        file = self.scene.files[row.file]
+        style, muted = self.palette.file, self.palette.file_muted
+        folded = row.file in self.scene.folded
+        counts = [
+            (f"+{file.added}", style + self.palette.added),
+            (f" −{file.removed}", style + self.palette.removed),
+        ]
+        tail = f"   {row.file + 1} of {len(self.scene.files)} "
+        what = _what_happened(file)
+        notes = self.scene.notes_in.get(row.file, 0)
+        if notes and folded:
+            what += f"  {notes} note{'s' if notes > 1 else ''}"
+        right = sum(cell_len(text) for text, _ in counts) + len(tail)
+        room = self.width - 3 - right - 1
+        path = fit_left(display(file.path).strip(), max(room, 8))
+        what = fit(what, room - cell_len(path) - 2)
+        segments = [self._bar(cursor, style), Segment("▸ " if folded else "  ", muted), Segment(path, style)]
+        segments.append(Segment(f"  {what}" if what else "", muted))
+        used = sum(cell_len(segment.text) for segment in segments)
+        segments.append(Segment(" " * max(1, self.width - used - right), style))
+        segments += [Segment(text, count_style) for text, count_style in counts]
+        segments.append(Segment(tail, muted))
+        return segments
+
+    def _hunk(self, row: Row, cursor: Cursor) -> list[Segment]:
+        file = self.scene.files[row.file]
+        hunk = file.hunks[row.hunk]
+        hidden = hidden_above(file, row.hunk)
+        base = self._line_style(" ", cursor)
+        room = self.width - self.gutter
+        more = f"{hidden} unchanged line{'s' if hidden > 1 else ''}" if hidden else ""
+        label = fit(display(hunk.label), room)
+        section = fit(display(hunk.section).strip(), room - cell_len(label) - cell_len(more) - 4)
+        segments = [
+            self._bar(cursor, base),
+            Segment(self._centred("⋯" if hidden else ""), base + _ink(self.palette.faint)),
+        ]
+        segments.append(Segment(label, base + _ink(self.palette.hunk)))
+        if section:
+            segments.append(Segment(f"  {section}", base + _ink(self.palette.muted)))
+        used = sum(cell_len(segment.text) for segment in segments)
+        gap = self.width - used - len(more) - 1
+        if more and gap >= 2:
+            segments.append(Segment(" " * gap + more + " ", base + _ink(self.palette.faint)))
+        return self._filled(segments, base)
+
+    def _aside(self, glyph: str, text: str, cursor: Cursor) -> list[Segment]:
+        base = self._line_style(" ", cursor)
+        ink = base + _ink(self.palette.faint)
+        segments = [self._bar(cursor, base), Segment(self._centred(glyph), ink)]
+        segments.append(Segment(fit(text, self.width - self.gutter), base + _ink(self.palette.muted)))
+        return self._filled(segments, base)
+
+    def _centred(self, glyph: str) -> str:
+        """A glyph among the numbers, filling the gutter after the bar."""
+        numbers = self.gutter - 4
+        return f"{glyph:>{numbers}}" + " " * 3
+
+    # Lines
+
+    def _unified(self, row: Row, sub: int, cursor: Cursor, syntax: Spans) -> list[Segment]:
+        line = self.scene.line(row, row.a)
+        base = self._line_style(line.kind, cursor)
+        if self.both_numbers:
+            numbers = f"{_number(line.old):>{self.digits}} {_number(line.new):>{self.digits}}"
+        else:
+            numbers = f"{_number(line.old if line.kind == '-' else line.new):>{self.digits}}"
+        segments = [self._bar(cursor, base)]
+        segments += self._code(row, row.a, sub, numbers, base, syntax, self.text_widths[1])
+        return segments
+
+    def _pair(self, row: Row, sub: int, cursor: Cursor, syntax: tuple[Spans, Spans]) -> list[Segment]:
+        left_width, right_width = self.text_widths
+        segments = self._half(row, row.a, "old", sub, cursor, syntax[0], left_width)
+        right = self._half(row, row.b, "new", sub, cursor, syntax[1], right_width)
+        return segments + right
+
+    def _half(
+        self, row: Row, index: int, side: str, sub: int, cursor: Cursor, syntax: Spans, width: int
+    ) -> list[Segment]:
+        kind = self.scene.line(row, index).kind if index >= 0 else " "
+        base = self._line_style(kind, cursor)
+        edge = (
+            self._bar(cursor, base)
+            if side == "old"
+            else Segment("│", _ink(self.palette.faint) + _paper(base))
+        )
+        if index < 0:
+            return [edge, Segment(" " * (self.gutter - 1 + width), base)]
+        line = self.scene.line(row, index)
+        number = line.old if side == "old" else line.new
+        return [edge, *self._code(row, index, sub, f"{_number(number):>{self.digits}}", base, syntax, width)]
+
+    def _code(
+        self, row: Row, index: int, sub: int, numbers: str, base: Style, syntax: Spans, width: int
+    ) -> list[Segment]:
+        """Numbers, sign and the visible part of one line, filled up to its width."""
+        line = self.scene.line(row, index)
+        text = display(line.text)
+        faint = base + _ink(self.palette.faint if line.kind == " " else self.palette.muted)
+        sign = base + (
+            _ink(self.palette.added if line.kind == "+" else self.palette.removed)
+            if line.kind != " "
+            else base
+        )
+        first, last = 0, len(text)
+        continued = False
+        if self.wrap:
+            breaks = (*wrap(text, width), len(text))
+            if sub >= len(breaks) - 1:
+                return [Segment(" " * (len(numbers) + 3 + width), base)]
+            first, last = breaks[sub], breaks[sub + 1]
+            lead, used = 0, cell_len(text[first:last])
+            if used > width:
+                # One character wider than the whole column.
+                first, used = last, 0
+        else:
+            visible = window(text, self.offset, width)
+            first, last, lead, used = visible
+            continued = last < len(text)
+        if sub:
+            segments = [Segment(f"{'↳':>{len(numbers)}}   ", faint)]
+        else:
+            segments = [Segment(f"{numbers} ", faint), Segment(f"{SIGNS[line.kind]} ", sign)]
+        if lead:
+            segments.append(Segment(" " * lead, base))
+        segments += _paint(text, first, last, base, self._layers(row, index, text, syntax, base))
+        room = width - used
+        if line.no_newline and last == len(text) and room > 3:
+            note = fit(f" ⊘ {NO_NEWLINE}", room)
+            segments.append(Segment(note, base + _ink(self.palette.muted)))
+            room -= cell_len(note)
+        if room:
+            segments.append(Segment(" " * room, base))
+        if continued:
+            return _mark_end(segments, faint)
+        return segments
+
+    def _layers(self, row: Row, index: int, text: str, syntax: Spans, base: Style) -> list[Layer]:
+        line = self.scene.line(row, index)
+        layers: list[Layer] = []
+        if syntax and (line.kind == " " or self.palette.syntax_on_changes):
+            styles = self.palette.syntax
+            layers.append([(start, stop, styles[group]) for start, stop, group in syntax])
+        if line.kind != " ":
+            word = self.palette.words[line.kind]
+            layers.append([(start, stop, word) for start, stop in self._changed(row, index)])
+        if text is not line.text and safe_text(line.text) != line.text:
+            layers.append([(*match.span(), self.palette.unsafe) for match in _SUBSTITUTE.finditer(text)])
+        return layers
+
+    def _changed(self, row: Row, index: int) -> Sequence[tuple[int, int]]:
+        lines = self.scene.files[row.file].hunks[row.hunk].lines
+        other = partner(lines, index)
+        if other is None:
+            return ()
+        added = lines[index].kind == "+"
+        old, new = (other, index) if added else (index, other)
+        changed = changed_words(display(lines[old].text), display(lines[new].text))
+        if changed is None:
+            return ()
+        return changed[1] if added else changed[0]
+
+    # Boxes
+
+    def _box(self, index: int) -> list[BoxLine]:
+        if index not in self._boxes:
+            self._boxes[index] = box_lines(
+                self.scene.annotations[index],
+                self.width - self._box_indent() - 4,
+                collapsed=index in self.scene.collapsed,
+                elsewhere=index in self.scene.elsewhere,
+            )
+        return self._boxes[index]
+
+    def _box_indent(self) -> int:
+        """Cells before a box's bar: boxes hang in the sign column, so that code and remarks read as one text."""
+        return min(self.gutter - 2, max(1, self.width - 24))
+
+    def _box_line(self, row: Row, sub: int, cursor: Cursor) -> list[Segment]:
+        styles = self.palette.box
+        body = styles["body"]
+        base = self.palette.base
+        bar = styles[self._box_colour(row.a)]
+        segments = [
+            self._bar(cursor, base),
+            Segment(" " * (self._box_indent() - 1), base),
+            Segment("┃ ", bar),
+        ]
+        pieces = self._box(row.a)[sub]
+        segments += [Segment(text, styles[style]) for text, style in pieces]
+        return self._filled(segments, body)
+
+    def _box_colour(self, index: int) -> str:
+        annotation = self.scene.annotations[index]
+        finding = getattr(annotation, "finding", None)
+        return "author" if finding is None else f"severity-{finding.severity.value}"
+
+    # Parts
+
+    def _bar(self, cursor: Cursor, base: Style) -> Segment:
+        if cursor is Cursor.AWAY:
+            return Segment(" ", base)
+        ink = self.palette.cursor_bar if cursor is Cursor.FOCUSED else _ink(self.palette.faint)
+        return Segment("▌", base + ink)
+
+    def _line_style(self, kind: str, cursor: Cursor) -> Style:
+        return (self.palette.cursor_lines if cursor is Cursor.FOCUSED else self.palette.lines)[kind]
+
+    def _filled(self, segments: list[Segment], style: Style) -> list[Segment]:
+        used = sum(cell_len(segment.text) for segment in segments)
+        if used < self.width:
+            segments.append(Segment(" " * (self.width - used), style))
+        return segments
+
+
+def _paint(text: str, first: int, last: int, base: Style, layers: Sequence[Layer]) -> list[Segment]:
+    """Characters `first` to `last` as segments; later layers lie over earlier ones."""
+    if first >= last:
+        return []
+    cuts = {first, last}
+    for layer in layers:
+        for start, stop, _ in layer:
+            if stop > first and start < last:
+                cuts.add(max(start, first))
+                cuts.add(min(stop, last))
+    edges = sorted(cuts)
+    styles = [base] * (len(edges) - 1)
+    place = {edge: index for index, edge in enumerate(edges)}
+    for layer in layers:
+        for start, stop, style in layer:
+            if stop <= first or start >= last:
+                continue
+            for index in range(place[max(start, first)], place[min(stop, last)]):
+                styles[index] += style
+    return [Segment(text[a:b], style) for a, b, style in zip(edges, edges[1:], styles, strict=False)]
+
+
+def _mark_end(segments: list[Segment], style: Style) -> list[Segment]:
+    """A sign in the last cell that the line goes on."""
+    width = sum(cell_len(segment.text) for segment in segments)
+    cut = Strip(segments, width).crop(0, width - 1)
+    return [*cut, Segment("›", style)]
+
+
+@lru_cache(maxsize=256)
+def _ink(style: Style) -> Style:
+    """The foreground and attributes of a style, without its background."""
+    return Style(color=style.color, bold=style.bold, italic=style.italic, dim=style.dim)
+
+
+@lru_cache(maxsize=64)
+def _paper(style: Style) -> Style:
+    return Style(bgcolor=style.bgcolor)
+
+
+def _number(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def _digits(files: Sequence[FileDiff]) -> int:
+    """Cells for a line number: enough for the last line of every hunk, at least three."""
+    highest = max(
+        (
+            max(hunk.old_start + hunk.old_count, hunk.new_start + hunk.new_count)
+            for file in files
+            for hunk in file.hunks
+        ),
+        default=0,
+    )
+    return max(3, len(str(highest)))
+
+
+def _what_happened(file: FileDiff) -> str:
+    """Status in words: new file, deleted, renamed; and a change of mode."""
+    words: list[str] = []
+    match file.status[:1]:
+        case "A":
+            words.append("new file")
+        case "D":
+            words.append("deleted")
+        case "R":
+            words.append(f"renamed from {display(file.old_path)}")
+        case "C":
+            words.append(f"copied from {display(file.old_path)}")
+        case "T":
+            words.append("type changed")
+    if file.old_mode and file.new_mode and file.old_mode != file.new_mode:
+        words.append(f"mode {display(file.old_mode)} → {display(file.new_mode)}")
+    return "  ".join(words)
+
+
+def _without_lines(file: FileDiff) -> str:
+    if file.binary:
+        return "binary file, not shown"
+    return "no line changed"

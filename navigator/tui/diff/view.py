@@ -1,0 +1,576 @@
+"""The diff view: one widget on the line API, whatever the length of the diff."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+
+from navigator.domain.diff import FileDiff
+from navigator.tui.diff import messages
+from navigator.tui.diff.canvas import DiffCanvas
+from navigator.tui.diff.context import with_lines_above, with_lines_below
+from navigator.tui.diff.layout import Kind, Row, build_rows, first_line, hidden_above
+from navigator.tui.diff.model import (
+    Anchor,
+    Annotation,
+    Comment,
+    FindingNote,
+    Mode,
+    Side,
+    find_file,
+    find_line,
+    place,
+)
+from navigator.tui.diff.paint import Scene
+from navigator.tui.diff.places import anchor_of, mark_of, row_of_key, row_of_line, row_of_mark
+
+CONTEXT_STEP = 20
+"""Unchanged lines asked for at a time."""
+
+PAN_STEP = 8
+"""Cells a step sideways."""
+
+MARGIN = 2
+"""Screen lines kept between the cursor and the edge; the first line may be a file's header that stays."""
+
+
+class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
+    """Shows `FileDiff`s with findings and comments beside the lines they are about.
+
+    Fill it with `show`; everything untrusted becomes inert on its way to the screen. The keys below are defaults:
+    each calls an action, and has an id by which a keymap can move it.
+    """
+
+    DEFAULT_CSS = """
+    DiffView {
+        background: $background;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "cursor_down", "Down", show=False, id="diff.cursor_down"),
+        Binding("k,up", "cursor_up", "Up", show=False, id="diff.cursor_up"),
+        Binding("ctrl+d", "half_page_down", "Half page down", show=False, id="diff.half_page_down"),
+        Binding("ctrl+u", "half_page_up", "Half page up", show=False, id="diff.half_page_up"),
+        Binding("pagedown", "full_page_down", "Page down", show=False, id="diff.full_page_down"),
+        Binding("pageup", "full_page_up", "Page up", show=False, id="diff.full_page_up"),
+        Binding("g,home", "first_row", "Top", show=False, id="diff.first_row"),
+        Binding("G,end", "last_row", "Bottom", show=False, id="diff.last_row"),
+        Binding("right_square_bracket", "next_hunk", "Next hunk", key_display="]", id="diff.next_hunk"),
+        Binding(
+            "left_square_bracket", "previous_hunk", "Previous hunk", key_display="[", id="diff.previous_hunk"
+        ),
+        Binding("right_curly_bracket", "next_file", "Next file", key_display="}", id="diff.next_file"),
+        Binding(
+            "left_curly_bracket", "previous_file", "Previous file", key_display="{", id="diff.previous_file"
+        ),
+        Binding("tab", "next_finding", "Next finding", id="diff.next_finding"),
+        Binding("shift+tab", "previous_finding", "Previous finding", show=False, id="diff.previous_finding"),
+        Binding("h,left", "pan_left", "Left", show=False, id="diff.pan_left"),
+        Binding("l,right", "pan_right", "Right", show=False, id="diff.pan_right"),
+        Binding("backslash", "toggle_split", "Split", key_display="\\", id="diff.toggle_split"),
+        Binding("w", "toggle_wrap", "Wrap", id="diff.toggle_wrap"),
+        Binding("o", "switch_side", "Other side", show=False, id="diff.switch_side"),
+        Binding("enter", "activate", "Open, close, expand", show=False, id="diff.activate"),
+        Binding("z", "toggle_findings", "Open or close all", show=False, id="diff.toggle_findings"),
+    ]
+
+    CursorMoved = messages.CursorMoved
+    FindingToggled = messages.FindingToggled
+    ContextRequested = messages.ContextRequested
+
+    def __init__(
+        self,
+        files: Sequence[FileDiff] = (),
+        findings: Sequence[FindingNote] = (),
+        comments: Sequence[Comment] = (),
+        *,
+        mode: Mode = "unified",
+        wrap: bool = False,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(mode=mode, wrap=wrap, name=name, id=id, classes=classes)
+        self._files = list(files)
+        self._findings = tuple(findings)
+        self._comments = tuple(comments)
+        self._collapsed: set[str] = set()
+        self._folded: set[str] = set()
+        self._ended: set[str] = set()
+        self._side: Side = "new"
+        self._announced: tuple[int, Anchor] | None = None
+
+    # What is shown
+
+    def show(
+        self,
+        files: Sequence[FileDiff],
+        findings: Sequence[FindingNote] = (),
+        comments: Sequence[Comment] = (),
+    ) -> None:
+        """Show another diff, from its top. Keys of findings and comments are unique among both."""
+        self._files = list(files)
+        self._findings = tuple(findings)
+        self._comments = tuple(comments)
+        for state in (self._collapsed, self._folded, self._ended):
+            state.clear()
+        self._syntax.clear()
+        self._widest = None
+        self._offset = 0
+        self._cursor = 0
+        self._side = "new"
+        self._announced = None
+        if self._painter is None:
+            return
+        self._rebuild()
+        self._scroll_now(0)
+        self._announce()
+
+    def set_findings(self, findings: Sequence[FindingNote]) -> None:
+        """Other findings on the same diff; the cursor stays where it is."""
+
+        def change() -> None:
+            self._findings = tuple(findings)
+
+        self._keeping_place(change)
+
+    def set_comments(self, comments: Sequence[Comment]) -> None:
+        """Other comments on the same diff; the cursor stays where it is."""
+
+        def change() -> None:
+            self._comments = tuple(comments)
+
+        self._keeping_place(change)
+
+    def insert_context(
+        self,
+        path: str,
+        hunk: str,
+        lines: Sequence[str],
+        where: messages.Where = "above",
+        *,
+        ended: bool = False,
+        no_newline: bool = False,
+    ) -> bool:
+        """Answer `ContextRequested`: put unchanged `lines` above `hunk`, or below the last hunk of the file.
+
+        `ended`: the file has no more lines below; `no_newline`: and it ends without one. Returns False, and changes
+        nothing, when the diff has no such hunk.
+        """
+        index = find_file(self._files, path)
+        labels = [] if index is None else [candidate.label for candidate in self._files[index].hunks]
+        if index is None or hunk not in labels:
+            return False
+        file = self._files[index]
+        if where == "above":
+            changed = with_lines_above(file, labels.index(hunk), lines)
+        else:
+            changed = with_lines_below(file, lines, no_newline=no_newline)
+
+        def change() -> None:
+            self._files[index] = changed
+            if ended:
+                self._ended.add(file.path)
+            self._syntax.clear()
+            self._widest = None
+
+        self._keeping_place(change)
+        return True
+
+    def set_expanded(self, key: str, expanded: bool) -> None:
+        """Open or close one finding or comment; no message is sent."""
+
+        def change() -> None:
+            (self._collapsed.discard if expanded else self._collapsed.add)(key)
+
+        self._keeping_place(change)
+
+    @property
+    def files(self) -> Sequence[FileDiff]:
+        """The diff as it is shown, with the context that was added."""
+        return tuple(self._files)
+
+    @property
+    def annotations(self) -> Sequence[Annotation]:
+        """Findings, then comments."""
+        return (*self._findings, *self._comments)
+
+    @property
+    def expanded(self) -> Mapping[str, bool]:
+        """By key, whether each finding and comment is open."""
+        return {annotation.key: annotation.key not in self._collapsed for annotation in self.annotations}
+
+    @property
+    def location(self) -> Anchor:
+        """What the cursor stands on: where a comment would go."""
+        return anchor_of(self._scene.files, self._layout, self._cursor, self._side)
+
+    @property
+    def current_key(self) -> str:
+        """The key of the finding or comment under the cursor, or empty."""
+        row = self._row
+        return self._scene.annotations[row.a].key if row is not None and row.kind == Kind.BOX else ""
+
+    # Rows
+
+    def _rebuild(self) -> None:
+        files = list(self._files)
+        annotations = self.annotations
+        placement = place(files, annotations)
+        folded = {index for index, file in enumerate(files) if file.path in self._folded}
+        ended = {index for index, file in enumerate(files) if file.path in self._ended}
+        notes_in: dict[int, int] = {}
+        for where, boxes in (*placement.lines.items(), *placement.hunks.items()):
+            notes_in[where[0]] = notes_in.get(where[0], 0) + len(boxes)
+        collapsed = {
+            index for index, annotation in enumerate(annotations) if annotation.key in self._collapsed
+        }
+        scene = Scene(files, annotations, placement.elsewhere, collapsed, folded, notes_in)
+        self._set_scene(scene, build_rows(files, placement, self.mode, folded, ended))
+
+    def _keeping_place(self, change: Callable[[], None]) -> None:
+        """Make a change and new rows; what the cursor stood on keeps its cursor and its line of the screen."""
+        if self._painter is None:
+            change()
+            return
+        scene = self._scene
+        mark = mark_of(scene.files, self._layout, scene.annotations, self._cursor, self._side)
+        on_screen = self._top_of(self._cursor) - round(self.scroll_y)
+        change()
+        self._rebuild()
+        if mark is not None:
+            scene = self._scene
+            self._cursor = row_of_mark(scene.files, self._layout, scene.annotations, mark) or 0
+        self._scroll_now(self._top_of(self._cursor) - on_screen)
+        self._reveal()
+        self._announce()
+
+    def on_resize(self, _: events.Resize) -> None:
+        width = max(1, self.scrollable_content_region.width)
+        if self._painter is None:
+            self._rebuild()
+            self._announce()
+        elif self._painter.width != width:
+            on_screen = self._top_of(self._cursor) - round(self.scroll_y)
+            self._stack()
+            self._scroll_now(self._top_of(self._cursor) - on_screen)
+        self._reveal()
+
+    def watch_mode(self) -> None:
+        self._keeping_place(lambda: None)
+
+    def watch_wrap(self) -> None:
+        self._offset = 0
+        self._keeping_place(lambda: None)
+
+    # The cursor
+
+    @property
+    def _row(self) -> Row | None:
+        rows = self._layout.rows
+        return rows[self._cursor] if self._cursor < len(rows) else None
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.scrollable_content_region.height)
+
+    def _top_of(self, index: int) -> int:
+        starts = self._layout.starts
+        return starts[index] if index < len(starts) else 0
+
+    def _scroll_now(self, y: int) -> None:
+        self.scroll_to(y=max(0, y), animate=False, force=True)
+
+    def _move(self, index: int) -> None:
+        """Put the cursor on a row and show it."""
+        index = max(0, min(index, len(self._layout.rows) - 1))
+        if index != self._cursor:
+            self._refresh_row(self._cursor)
+            self._cursor = index
+            self._refresh_row(index)
+        self._reveal()
+        self._announce()
+
+    def _reveal(self) -> None:
+        """Scroll as little as needed for the cursor's row; of a row taller than the screen, for some of it."""
+        if not self._layout.rows:
+            return
+        page = self._page
+        margin = min(MARGIN, (page - 1) // 2)
+        top = self._top_of(self._cursor)
+        bottom = top + self._layout.height(self._cursor)
+        scroll = round(self.scroll_y)
+        highest = bottom + margin - page
+        lowest = top - margin
+        if highest > lowest:
+            # Taller than the screen: anywhere inside will do.
+            highest, lowest = lowest, highest
+        if not highest <= scroll <= lowest:
+            self._scroll_now(min(max(scroll, highest), lowest))
+
+    def _announce(self) -> None:
+        anchor = self.location
+        if self._announced == (self._cursor, anchor):
+            return
+        self._announced = (self._cursor, anchor)
+        self.post_message(self.CursorMoved(anchor.path, anchor.side, anchor.line, anchor.hunk))
+
+    def move_to(self, path: str, side: Side = "new", line: int | None = None) -> bool:
+        """Put the cursor on a line, or on a file's header; False when the diff does not show it. Unfolds the file."""
+        index = find_file(self._files, path)
+        if index is None:
+            return False
+        if self._files[index].path in self._folded:
+            self._fold(self._files[index].path, False)
+        if line is None:
+            self._move(self._layout.file_rows[index])
+            return True
+        ref = find_line(self._files, path, side, line)
+        row = None if ref is None else row_of_line(self._layout, ref)
+        if row is None:
+            return False
+        self._side = side
+        self._move(row)
+        return True
+
+    def move_to_finding(self, key: str) -> bool:
+        """Put the cursor on a finding or comment; False when it is not shown."""
+        row = row_of_key(self._layout, self._scene.annotations, key)
+        if row is None:
+            return False
+        self._move(row)
+        return True
+
+    def _into_view(self) -> bool:
+        """Bring a cursor that was left behind by the wheel back to the screen; False when it was there already."""
+        if not self._layout.rows:
+            return False
+        top = round(self.scroll_y)
+        start = self._top_of(self._cursor)
+        if start < top + self._page and start + self._layout.height(self._cursor) > top:
+            return False
+        below = start < top
+        edge = top + MARGIN if below else top + self._page - 1 - MARGIN
+        self._move(self._layout.at(max(0, min(edge, self._layout.total - 1)))[0])
+        return True
+
+    def _step(self, by: int) -> None:
+        """One row on; inside a row taller than the screen, a few lines on."""
+        if self._into_view() or not self._layout.rows:
+            return
+        top = round(self.scroll_y)
+        start = self._top_of(self._cursor)
+        end = start + self._layout.height(self._cursor)
+        few = max(1, self._page // 3)
+        if by > 0 and end > top + self._page:
+            self._scroll_now(min(top + few, end - self._page))
+        elif by < 0 and start < top:
+            self._scroll_now(max(top - few, start - 1))
+        else:
+            self._move(self._cursor + by)
+
+    def _page_by(self, lines: int) -> None:
+        """Scroll by `lines`, the cursor with them; at an end the cursor goes all the way."""
+        if not self._layout.rows:
+            return
+        top = round(self.scroll_y)
+        start = max(self._top_of(self._cursor), min(top, self._layout.total - 1))
+        target = max(0, min(start + lines, self._layout.total - 1))
+        self._scroll_now(top + lines)
+        self._move(self._layout.at(target)[0])
+
+    def _jump(self, places: Sequence[int], by: int) -> None:
+        """To the next or previous of some rows, shown near the top so that what follows it is seen."""
+        at = bisect_right(places, self._cursor) if by > 0 else bisect_left(places, self._cursor) - 1
+        if not 0 <= at < len(places):
+            return
+        index = places[at]
+        row = self._layout.rows[index]
+        start = self._top_of(index) + (self._layout.height(index) - 1 if row.kind == Kind.FILE else 0)
+        following = places[at + 1] if at + 1 < len(places) else len(self._layout.rows)
+        end = self._top_of(following) if following < len(self._layout.rows) else self._layout.total
+        top = round(self.scroll_y)
+        if not (top + MARGIN <= start and end <= top + self._page):
+            self._scroll_now(start - (0 if row.kind == Kind.FILE else MARGIN))
+        self._move(index)
+
+    # Actions: the vocabulary that keys, the palette and the help page are made of
+
+    def action_cursor_down(self) -> None:
+        """Next row."""
+        self._step(1)
+
+    def action_cursor_up(self) -> None:
+        """Previous row."""
+        self._step(-1)
+
+    def action_half_page_down(self) -> None:
+        """Half a screen down."""
+        self._page_by(self._page // 2)
+
+    def action_half_page_up(self) -> None:
+        """Half a screen up."""
+        self._page_by(-(self._page // 2))
+
+    def action_full_page_down(self) -> None:
+        """A screen down."""
+        self._page_by(self._page - MARGIN)
+
+    def action_full_page_up(self) -> None:
+        """A screen up."""
+        self._page_by(MARGIN - self._page)
+
+    def action_first_row(self) -> None:
+        """To the top."""
+        self._scroll_now(0)
+        self._move(0)
+
+    def action_last_row(self) -> None:
+        """To the bottom."""
+        self._scroll_now(self._layout.total)
+        self._move(len(self._layout.rows) - 1)
+
+    def action_next_hunk(self) -> None:
+        """To the next hunk."""
+        self._jump(self._layout.hunk_rows, 1)
+
+    def action_previous_hunk(self) -> None:
+        """To the hunk before."""
+        self._jump(self._layout.hunk_rows, -1)
+
+    def action_next_file(self) -> None:
+        """To the next file."""
+        self._jump(self._layout.file_rows, 1)
+
+    def action_previous_file(self) -> None:
+        """To the file before, or the start of this one."""
+        self._jump(self._layout.file_rows, -1)
+
+    def action_next_finding(self) -> None:
+        """To the next finding or comment."""
+        self._jump(self._layout.box_rows, 1)
+
+    def action_previous_finding(self) -> None:
+        """To the finding or comment before."""
+        self._jump(self._layout.box_rows, -1)
+
+    def action_pan_left(self) -> None:
+        """Code to the left."""
+        self._pan(-PAN_STEP)
+
+    def action_pan_right(self) -> None:
+        """Code to the right."""
+        self._pan(PAN_STEP)
+
+    def action_toggle_split(self) -> None:
+        """Side by side, or one under the other."""
+        self.mode = "unified" if self.mode == "split" else "split"
+
+    def action_toggle_wrap(self) -> None:
+        """Wrap long lines, or cut them."""
+        self.wrap = not self.wrap
+
+    def action_switch_side(self) -> None:
+        """Side by side: point at the old or the new line of the row."""
+        self._side = "old" if self._side == "new" else "new"
+        self._refresh_row(self._cursor)
+        self._announce()
+
+    def action_toggle_findings(self) -> None:
+        """Close every finding and comment, or open them all when they are closed."""
+        keys = {annotation.key for annotation in self.annotations}
+        opened = keys - self._collapsed
+
+        def change() -> None:
+            self._collapsed = keys if opened else set()
+
+        self._keeping_place(change)
+        for key in sorted(opened or keys):
+            self.post_message(self.FindingToggled(key, not opened))
+
+    def action_activate(self) -> None:
+        """Open or close the finding or file under the cursor; on hidden lines, ask for them."""
+        row = self._row
+        if row is None:
+            return
+        match row.kind:
+            case Kind.BOX:
+                self._toggle(self.current_key)
+            case Kind.FILE:
+                path = self._files[row.file].path
+                self._fold(path, path not in self._folded)
+            case Kind.HUNK | Kind.GAP:
+                self._ask_for_context(row)
+            case Kind.LINE | Kind.PAIR:
+                following = self._cursor + 1
+                if following < len(self._layout.rows) and self._layout.rows[following].kind == Kind.BOX:
+                    self._toggle(self._scene.annotations[self._layout.rows[following].a].key)
+
+    def action_expand_context(self) -> None:
+        """Ask for the hidden lines above the hunk under the cursor, or below the last one."""
+        row = self._row
+        if row is not None and row.hunk >= 0:
+            self._ask_for_context(row)
+
+    def _toggle(self, key: str) -> None:
+        expanded = key in self._collapsed
+        self.set_expanded(key, expanded)
+        self.post_message(self.FindingToggled(key, expanded))
+
+    def _fold(self, path: str, folded: bool) -> None:
+        def change() -> None:
+            (self._folded.add if folded else self._folded.discard)(path)
+
+        self._keeping_place(change)
+
+    def _ask_for_context(self, row: Row) -> None:
+        file = self._files[row.file]
+        hunk = file.hunks[row.hunk]
+        first = first_line(hunk.new_start, hunk.new_count)
+        if row.kind == Kind.GAP:
+            below = first + hunk.new_count
+            self.post_message(self.ContextRequested(file.path, hunk.label, "below", below, CONTEXT_STEP))
+            return
+        count = min(CONTEXT_STEP, hidden_above(file, row.hunk))
+        if count:
+            self.post_message(self.ContextRequested(file.path, hunk.label, "above", first - count, count))
+
+    # The mouse
+
+    def on_click(self, event: events.Click) -> None:
+        """A click puts the cursor on a row, the second of a double click opens or closes it."""
+        place_in = event.get_content_offset(self)
+        if place_in is None or self._painter is None:
+            return
+        top = round(self.scroll_y)
+        header = self._sticky(top) if place_in.y == 0 else None
+        if header is not None:
+            self._move(self._layout.file_rows[header])
+            return
+        if top + place_in.y >= self._layout.total:
+            return
+        index, _ = self._layout.at(top + place_in.y)
+        if self.mode == "split":
+            self._side = "old" if place_in.x < self._painter.left else "new"
+        self._move(index)
+        if event.chain == 2:
+            self.action_activate()
+
+    def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
+        """The wheel sideways."""
+        event.stop()
+        self.action_pan_left()
+
+    def on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
+        """The wheel sideways."""
+        event.stop()
+        self.action_pan_right()

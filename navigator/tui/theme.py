@@ -1,0 +1,371 @@
+"""The application's themes, and the palette that the diff view draws with under each.
+
+One accent a theme; green, red and amber only where they mean added, removed and attention, and never without a sign, a
+glyph or a word beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rich.style import Style
+from textual.theme import Theme
+
+DEFAULT_THEME = "navigator-dark"
+
+
+@dataclass(frozen=True, slots=True)
+class Shades:
+    """The colours of one theme, as names that Rich and Textual both read, and its attributes for emphasis."""
+
+    background: str
+    surface: str
+    panel: str
+    text: str
+    muted: str
+    faint: str
+    accent: str
+    added: str
+    added_line: str
+    added_cursor: str
+    added_word: str
+    removed: str
+    removed_line: str
+    removed_cursor: str
+    removed_word: str
+    cursor: str
+    attention: str
+    syntax: Mapping[str, str]
+    word_style: str = "bold"
+    changed_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DiffPalette:
+    """Rich styles for everything the diff view draws. `lines` and `words` are by the sign of a diff line.
+
+    `syntax_on_changes` is False where added and removed lines wear their colour on the text itself.
+    """
+
+    base: Style
+    muted: Style
+    faint: Style
+    accent: Style
+    file: Style
+    file_muted: Style
+    hunk: Style
+    hunk_muted: Style
+    added: Style
+    removed: Style
+    lines: Mapping[str, Style]
+    cursor_lines: Mapping[str, Style]
+    words: Mapping[str, Style]
+    unsafe: Style
+    cursor: Style
+    cursor_bar: Style
+    box: Mapping[str, Style]
+    syntax: Mapping[str, Style]
+    syntax_on_changes: bool
+
+
+_DARK = Shades(
+    background="#12161c",
+    surface="#1a2029",
+    panel="#222a35",
+    text="#d3dae3",
+    muted="#8b96a5",
+    faint="#566171",
+    accent="#6fb3f2",
+    added="#7fd29a",
+    added_line="#14291e",
+    added_cursor="#1b3a2a",
+    added_word="#24633e",
+    removed="#f08c93",
+    removed_line="#2f191d",
+    removed_cursor="#452329",
+    removed_word="#7a2e37",
+    cursor="#232c38",
+    attention="#e5b95c",
+    syntax={
+        "comment": "italic #8b96a5",
+        "keyword": "#bda6ee",
+        "constant": "#e3b287",
+        "type": "#e2cd98",
+        "string": "#9fcfd8",
+        "number": "#e3b287",
+        "attribute": "#e2cd98",
+        "builtin": "#93cfc4",
+        "decorator": "#bda6ee",
+        "function": "#92c0f2",
+        "heading": "bold",
+    },
+)
+
+_LIGHT = Shades(
+    background="#fcfcfa",
+    surface="#f0f1ef",
+    panel="#e5e7e4",
+    text="#22272e",
+    muted="#5b6570",
+    faint="#99a1aa",
+    accent="#0b62bd",
+    added="#13692f",
+    added_line="#e4f5e7",
+    added_cursor="#d0edd6",
+    added_word="#a5e0b2",
+    removed="#ab2230",
+    removed_line="#fdebeb",
+    removed_cursor="#f9dada",
+    removed_word="#f4b4b8",
+    cursor="#e9eef5",
+    attention="#8a5a00",
+    syntax={
+        "comment": "italic #5b6570",
+        "keyword": "#6b3fb5",
+        "constant": "#9a4a00",
+        "type": "#7a5a00",
+        "string": "#0f5f75",
+        "number": "#9a4a00",
+        "attribute": "#7a5a00",
+        "builtin": "#0d6a5c",
+        "decorator": "#6b3fb5",
+        "function": "#0b4f9e",
+        "heading": "bold",
+    },
+)
+
+_CONTRAST = Shades(
+    background="#000000",
+    surface="#1c1c1c",
+    panel="#2b2b2b",
+    text="#ffffff",
+    muted="#d0d0d0",
+    faint="#9a9a9a",
+    accent="#5fd7ff",
+    added="#5fff87",
+    added_line="#00260d",
+    added_cursor="#00461a",
+    added_word="#006b28",
+    removed="#ff9d9d",
+    removed_line="#380000",
+    removed_cursor="#5c0000",
+    removed_word="#8f0000",
+    cursor="#333333",
+    attention="#ffd75f",
+    syntax={
+        "comment": "italic #d0d0d0",
+        "keyword": "bold #ffffff",
+        "constant": "#ffd7af",
+        "type": "#ffffaf",
+        "string": "#afffff",
+        "number": "#ffd7af",
+        "attribute": "#ffffaf",
+        "builtin": "#afffd7",
+        "decorator": "#ffd7ff",
+        "function": "#d7e7ff",
+        "heading": "bold",
+    },
+    word_style="bold underline",
+)
+
+# The terminal's own sixteen colours. Tints are not to be had, so changed lines wear their colour on the text, and the
+# changed words are reversed. "bright_black" is left alone: some terminals paint it as their background.
+_ANSI = Shades(
+    background="default",
+    surface="default",
+    panel="default",
+    text="default",
+    muted="dim default",
+    faint="dim default",
+    accent="blue",
+    added="green",
+    added_line="default",
+    added_cursor="default",
+    added_word="default",
+    removed="red",
+    removed_line="default",
+    removed_cursor="default",
+    removed_word="default",
+    cursor="default",
+    attention="yellow",
+    syntax={
+        "comment": "italic",
+        "keyword": "magenta",
+        "constant": "cyan",
+        "type": "cyan",
+        "string": "yellow",
+        "number": "cyan",
+        "attribute": "cyan",
+        "builtin": "cyan",
+        "decorator": "magenta",
+        "function": "blue",
+        "heading": "bold",
+    },
+    word_style="bold reverse",
+    changed_text=True,
+)
+
+_SHADES: dict[str, Shades] = {
+    "navigator-dark": _DARK,
+    "navigator-light": _LIGHT,
+    "navigator-contrast": _CONTRAST,
+    "navigator-ansi": _ANSI,
+}
+
+
+def _theme(name: str, shades: Shades, *, dark: bool) -> Theme:
+    return Theme(
+        name=name,
+        primary=shades.accent,
+        secondary=shades.accent,
+        accent=shades.accent,
+        warning=shades.attention,
+        error=shades.removed,
+        success=shades.added,
+        foreground=shades.text,
+        background=shades.background,
+        surface=shades.surface,
+        panel=shades.panel,
+        dark=dark,
+        variables={
+            "border": shades.accent,
+            "border-blurred": shades.faint,
+            "footer-background": shades.surface,
+            "footer-key-foreground": shades.accent,
+            "footer-description-foreground": shades.muted,
+            "footer-item-background": shades.surface,
+            "scrollbar": shades.panel,
+            "scrollbar-hover": shades.faint,
+            "scrollbar-active": shades.accent,
+            "scrollbar-background": shades.background,
+            "scrollbar-background-hover": shades.background,
+            "scrollbar-background-active": shades.background,
+            "scrollbar-corner-color": shades.background,
+            "block-cursor-background": shades.cursor,
+            "block-cursor-foreground": shades.text,
+            "block-cursor-text-style": "bold",
+            "block-cursor-blurred-background": shades.surface,
+            "block-cursor-blurred-foreground": shades.text,
+            "block-cursor-blurred-text-style": "none",
+            "muted": shades.muted,
+            "faint": shades.faint,
+        },
+    )
+
+
+def _ansi_theme() -> Theme:
+    return Theme(
+        name="navigator-ansi",
+        ansi=True,
+        primary="ansi_blue",
+        secondary="ansi_blue",
+        accent="ansi_blue",
+        warning="ansi_yellow",
+        error="ansi_red",
+        success="ansi_green",
+        foreground="ansi_default",
+        background="ansi_default",
+        surface="ansi_default",
+        panel="ansi_default",
+        boost="ansi_default",
+        dark=True,
+        variables={
+            "border": "ansi_blue",
+            "border-blurred": "ansi_default",
+            "footer-key-foreground": "ansi_blue",
+            "scrollbar": "ansi_default",
+            "scrollbar-background": "ansi_default",
+            "block-cursor-background": "ansi_blue",
+            "block-cursor-foreground": "ansi_default",
+            "block-cursor-text-style": "bold",
+            "muted": "ansi_default",
+            "faint": "ansi_default",
+        },
+    )
+
+
+THEMES: tuple[Theme, ...] = (
+    _theme("navigator-dark", _DARK, dark=True),
+    _theme("navigator-light", _LIGHT, dark=False),
+    _ansi_theme(),
+    _theme("navigator-contrast", _CONTRAST, dark=True),
+)
+"""Every theme of the application, the default first; the app registers them all."""
+
+
+def palette_for(theme: Theme) -> DiffPalette:
+    """The palette of `theme`. A theme that is not Navigator's gets the one that fits its darkness and its colours."""
+    name = theme.name if theme.name in _SHADES else _nearest(theme)
+    return _palette(name)
+
+
+def _nearest(theme: Theme) -> str:
+    if theme.ansi:
+        return "navigator-ansi"
+    return "navigator-dark" if theme.dark else "navigator-light"
+
+
+@lru_cache(maxsize=len(_SHADES))
+def _palette(name: str) -> DiffPalette:
+    shades = _SHADES[name]
+
+    def on(foreground: str, background: str, attributes: str = "") -> Style:
+        return Style.parse(f"{attributes} {foreground} on {background}")
+
+    plain = on(shades.text, shades.background)
+    if shades.changed_text:
+        lines = {
+            " ": plain,
+            "+": on(shades.added, shades.background),
+            "-": on(shades.removed, shades.background),
+        }
+        cursor_lines = {sign: style + Style(bold=True) for sign, style in lines.items()}
+    else:
+        lines = {
+            " ": plain,
+            "+": on(shades.text, shades.added_line),
+            "-": on(shades.text, shades.removed_line),
+        }
+        cursor_lines = {
+            " ": on(shades.text, shades.cursor),
+            "+": on(shades.text, shades.added_cursor),
+            "-": on(shades.text, shades.removed_cursor),
+        }
+    word = Style.parse(shades.word_style)
+    words = {
+        "+": word if shades.changed_text else word + Style(bgcolor=shades.added_word),
+        "-": word if shades.changed_text else word + Style(bgcolor=shades.removed_word),
+    }
+    box = {
+        "body": on(shades.text, shades.surface),
+        "muted": on(shades.muted, shades.surface),
+        "quote": on(shades.muted, shades.surface, "italic"),
+        "author": on(shades.accent, shades.surface, "bold"),
+        "severity-blocker": on(shades.removed, shades.surface, "bold"),
+        "severity-major": on(shades.removed, shades.surface, "bold"),
+        "severity-minor": on(shades.attention, shades.surface, "bold"),
+        "severity-nit": on(shades.muted, shades.surface, "bold"),
+    }
+    return DiffPalette(
+        base=plain,
+        muted=on(shades.muted, shades.background),
+        faint=on(shades.faint, shades.background),
+        accent=on(shades.accent, shades.background),
+        file=on(shades.text, shades.panel, "bold"),
+        file_muted=on(shades.muted, shades.panel),
+        hunk=on(shades.muted, shades.background, "bold"),
+        hunk_muted=on(shades.faint, shades.background),
+        added=Style.parse(f"bold {shades.added}"),
+        removed=Style.parse(f"bold {shades.removed}"),
+        lines=lines,
+        cursor_lines=cursor_lines,
+        words=words,
+        unsafe=Style.parse(f"bold {shades.attention}"),
+        cursor=Style(bold=True) if shades.changed_text else Style(bgcolor=shades.cursor),
+        cursor_bar=Style.parse(f"bold {shades.accent}"),
+        box=box,
+        syntax={group: Style.parse(style) for group, style in shades.syntax.items()},
+        syntax_on_changes=not shades.changed_text,
+    )
