@@ -1,0 +1,169 @@
+"""A text file as lines, each with its own ending, so that an edit changes nothing but what it names."""
+
+from __future__ import annotations
+
+import codecs
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+_MAX_ALIGN = 4_000_000
+_BINARY_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class BinaryContent(ValueError):
+    """The bytes are no text that line edits can be applied to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One line of a replacement.
+
+    Attributes:
+        text: the line, without its ending.
+        keep: index of the replaced line it repeats, whose bytes and ending it keeps; None for a changed line.
+        like: index of the replaced line it stands for, whose ending it takes; None for an added line.
+    """
+
+    text: str
+    keep: int | None = None
+    like: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """Lines and what is needed to write them back byte for byte.
+
+    Attributes:
+        lines: without endings.
+        ends: one per line: LF, CRLF, or "" on a last line that has none.
+        codec: `utf-8` or `latin-1`.
+        bom: whether a UTF-8 byte order mark stands in front.
+        open_end: the last line has no newline, and never gets one.
+    """
+
+    lines: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+    codec: str = "utf-8"
+    bom: bool = False
+    open_end: bool = False
+
+    @classmethod
+    def decode(cls, data: bytes) -> TextFile:
+        """Read bytes as UTF-8, with or without mark, else as Latin-1.
+
+        Raises:
+            BinaryContent: a NUL byte or a UTF-16 mark.
+        """
+        if b"\0" in data or data.startswith(_BINARY_BOMS):
+            raise BinaryContent
+        bom = data.startswith(codecs.BOM_UTF8)
+        body = data[len(codecs.BOM_UTF8) :] if bom else data
+        codec = "utf-8"
+        try:
+            text = body.decode(codec)
+        except UnicodeDecodeError:
+            # A mark in front of what is no UTF-8 stays in the text as three Latin-1 characters.
+            codec, bom = "latin-1", False
+            text = data.decode(codec)
+        lines, ends = _split(text)
+        return cls(lines, ends, codec, bom, bool(ends) and not ends[-1])
+
+    def encode(self) -> bytes:
+        """The bytes of the file."""
+        text = "".join(line + end for line, end in zip(self.lines, self.ends, strict=True))
+        return (codecs.BOM_UTF8 if self.bom else b"") + text.encode(self.codec)
+
+    @property
+    def blank(self) -> bool:
+        """Whether no line holds anything but whitespace."""
+        return not any(line.strip() for line in self.lines)
+
+    @property
+    def text(self) -> str:
+        """The lines with LF between them."""
+        return "\n".join(self.lines)
+
+    def usual_end(self) -> str:
+        """The ending most lines have; LF where none has one."""
+        counts = Counter(end for end in self.ends if end)
+        return "\r\n" if counts["\r\n"] > counts["\n"] else "\n"
+
+    def unwritable(self, lines: Sequence[str]) -> tuple[int, str] | None:
+        """The first character that the file's encoding cannot hold: (1-based line of `lines`, character)."""
+        for number, line in enumerate(lines, 1):
+            try:
+                line.encode(self.codec)
+            except UnicodeEncodeError as error:
+                return number, line[error.start]
+        return None
+
+    def splice(self, start: int, count: int, pieces: Sequence[Piece]) -> TextFile:
+        """The file with `count` lines from index `start` replaced.
+
+        A kept line stays as it is; a changed one takes the ending of the line it stands for; an added one that of
+        the line before it, or after it. A missing final newline stays missing.
+        """
+        usual = self.usual_end()
+        texts = list(self.lines[:start])
+        ends = list(self.ends[:start])
+        following = self.ends[start + count] if start + count < len(self.ends) else ""
+        for piece in pieces:
+            source = piece.keep if piece.keep is not None else piece.like
+            texts.append(piece.text if piece.keep is None else self.lines[start + piece.keep])
+            if source is not None:
+                ends.append(self.ends[start + source])
+            else:
+                ends.append((ends[-1] if ends else following) or usual)
+        texts.extend(self.lines[start + count :])
+        ends.extend(self.ends[start + count :])
+        ends = [end or usual for end in ends]
+        if ends and self.open_end:
+            ends[-1] = ""
+        return TextFile(tuple(texts), tuple(ends), self.codec, self.bom, self.open_end)
+
+
+def _split(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Lines and endings. Only LF ends a line: form feeds, U+2028 and lone carriage returns are part of it."""
+    if not text:
+        return (), ()
+    raw = text.split("\n")
+    last = raw.pop()
+    ends = ["\r\n" if line.endswith("\r") else "\n" for line in raw]
+    lines = [line.removesuffix("\r") for line in raw]
+    if last:
+        lines.append(last)
+        ends.append("")
+    return tuple(lines), tuple(ends)
+
+
+def align(old: Sequence[str], new: Sequence[str]) -> list[Piece]:
+    """Say for each new line whether it repeats an old one, stands for one, or is added."""
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    pieces = [Piece(new[i], keep=i) for i in range(head)]
+    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    pieces += _align_middle(middle_old, middle_new, head)
+    pieces += [Piece(new[len(new) - t], keep=len(old) - t) for t in range(tail, 0, -1)]
+    return pieces
+
+
+def _align_middle(old: Sequence[str], new: Sequence[str], offset: int) -> list[Piece]:
+    """Longest runs first; very large parts are taken as changed line by line, to bound the time."""
+    if len(old) * len(new) > _MAX_ALIGN:
+        return [Piece(line, like=offset + min(i, len(old) - 1)) for i, line in enumerate(new)]
+    pieces: list[Piece] = []
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        for k in range(j2 - j1):
+            if tag == "equal":
+                pieces.append(Piece(new[j1 + k], keep=offset + i1 + k))
+            elif tag == "replace":
+                pieces.append(Piece(new[j1 + k], like=offset + min(i1 + k, i2 - 1)))
+            else:
+                pieces.append(Piece(new[j1 + k]))
+    return pieces
