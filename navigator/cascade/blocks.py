@@ -1,7 +1,7 @@
 """Data blocks: repository text in a prompt, between delimiters that the text itself cannot forge.
 
 The key is a keyed hash, constant for one residency so that the server's prefix cache holds. A text that happens to
-contain it gets its delimiters refused by `Blocks.add`'s check, and the caller starts over with the next key.
+contain the key gets the next one of the ring: `KeyRing.key_for` looks at every text first.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class KeyRing:
             counter += 1
 
 
-def data_block(kind: str, key: str, content: str, **attributes: object) -> str:
+def data_block(kind: str, key: str, content: str, /, **attributes: object) -> str:
     """`[[begin KIND KEY {…}]]`, the content, `[[end KIND KEY]]`, each marker alone on its line."""
     if content and not content.endswith("\n"):
         content += "\n"

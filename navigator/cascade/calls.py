@@ -30,8 +30,11 @@ async def call_model(
     messages: Sequence[Message],
     max_tokens: int,
     schema: dict[str, Any] | None = None,
+    seq: int = 0,
 ) -> ChatAnswer:
     """Ask the server of `role` once; the call stands in the store whatever becomes of it.
+
+    `seq` tells apart the calls of one purpose in a round, so that only asking the same thing again counts as a repeat.
 
     A call that a crash cut off stays "started" there; asking the same again is counted as a repeat.
 
@@ -46,6 +49,7 @@ async def call_model(
             attempt=task.attempt,
             round=task.round,
             purpose=purpose,
+            seq=seq,
             prompt_version=prompt_version,
         )
     request = ChatRequest(
@@ -71,7 +75,7 @@ async def call_model(
     with world.store.transaction() as tx:
         tx.end_call(
             call,
-            outcome="answered",
+            outcome="ok",
             model=answer.model,
             usage=answer.usage,
             retries=answer.retries,

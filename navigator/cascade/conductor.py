@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from navigator.cascade.stages.land import land
 from navigator.cascade.stages.review import review
 from navigator.cascade.stages.write import write
 from navigator.cascade.summary import Session
+from navigator.cascade.views import batch_name, open_proposal
 from navigator.cascade.world import World
 from navigator.domain import snapshot as acts
 from navigator.domain.errors import NavigatorError
@@ -61,7 +62,9 @@ class Conductor:
         self._batch = ""
         self._jobs: set[asyncio.Task[None]] = set()
         self._on_event = on_event
-        self._server = SocketServer(world.paths.socket, self._handle, world.reader.events_after)
+        self._server = SocketServer(
+            world.paths.socket, self._handle, lambda after: world.reader.events(after, limit=1_000_000)
+        )
         self.session = Session(world)
 
     async def run(self) -> Session:
@@ -265,8 +268,9 @@ class Conductor:
     def _name_batch(self, task_id: str) -> None:
         with self._world.store.transaction() as tx:
             if not self._batch:
-                self._batch = tx.begin_batch()
-            tx.set_batch([self._world.reader.open_proposal(task_id).id], self._batch)
+                self._batch = batch_name(tx.read, utc_now())
+                tx.add_batch(self._batch)
+            tx.set_batch([open_proposal(tx.read, task_id).id], self._batch)
 
     def _end_batch(self) -> None:
         if not self._batch:
@@ -315,7 +319,7 @@ class Conductor:
             "hurry": live.hurry,
         }
 
-    def _committed(self, events: list[Event]) -> None:
+    def _committed(self, events: Sequence[Event]) -> None:
         for event in events:
             self._server.publish(event)
             if self._on_event is not None:

@@ -163,8 +163,7 @@ def _ground_missing(
     quote = _fold(raw.quote)
     found = _in_context(raw, quote, shown, prefer=file.path)
     if found is not None:
-        path, number = found
-        return Finding(**base, path=path, line=number, side="context", anchored=True)
+        return Finding(**base, path=found[0], line=found[1], side="context", anchored=True)
     line = _in_hunk(raw, hunk)
     if line is not None:
         side = "old" if line.kind == "-" else "new"

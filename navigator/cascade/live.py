@@ -33,7 +33,7 @@ class Live:
         """The store's tasks and this memory as one frozen picture."""
         now = time.monotonic()
         tasks = world.reader.tasks(states=LOOP_TASK_STATES | {TaskState.APPROVED})
-        due = world.reader.tasks_with_pending_landing()
+        due = world.reader.pending_landings()
         views = tuple(self._view(task, now, landing_due=task.id in due) for task in tasks)
         held = {task.id for task in tasks}
         self._since = {key: value for key, value in self._since.items() if key in held}

@@ -18,8 +18,8 @@ class Session:
     def __init__(self, world: World) -> None:
         self._world = world
         self._started = time.monotonic()
-        self._first_call = world.reader.last_call_number() + 1
-        self._first_proposal = world.reader.last_proposal_number() + 1
+        self._before_calls = world.reader.last_number("calls")
+        self._before_proposals = world.reader.last_number("proposals")
         self._wall: float | None = None
         self._assumptions: dict[Role, Speeds] = {}
         self.swaps: list[Swap] = []
@@ -47,7 +47,7 @@ class Session:
         """The session in the shape of CONTRACT's `navigator run --json`."""
         reader = self._world.reader
         proposals = [
-            proposal for proposal in reader.proposals() if int(proposal.id[1:]) >= self._first_proposal
+            proposal for proposal in reader.proposals() if int(proposal.id[1:]) > self._before_proposals
         ]
         wall = self._wall if self._wall is not None else time.monotonic() - self._started
         calls = reader.call_counts()
@@ -72,7 +72,7 @@ class Session:
     def _times(self, wall: float) -> dict[str, Any]:
         """`model_seconds` and `serial_seconds`; for real servers the clock's own, and the calls laid end to end."""
         done = [swap for swap in self.swaps if swap.outcome == "done"]
-        rows = self._world.reader.calls_since(self._first_call)
+        rows = self._world.reader.call_costs(self._before_calls)
         if not self._assumptions:
             serial = sum(row.usage.seconds for row in rows) + sum(swap.seconds for swap in done)
             return {"model_seconds": round(wall, 3), "serial_seconds": round(serial, 3)}

@@ -118,7 +118,7 @@ class World:
 
     def project(self, project_id: int) -> Project:
         """A project as the store holds it, with what a `[[project]]` entry overrides."""
-        stored = self.reader.project_by_id(project_id)
+        stored = self.reader.project(project_id)
         for entry in self.settings.project:
             if str(entry.location) == str(Path(stored.path)):
                 named = entry.model_fields_set & Project.model_fields.keys() - {"path"}

@@ -160,6 +160,8 @@ class EditCode(StrEnum):
     MARKER = "MARKER"
     ENCODING = "ENCODING"
     SYNTAX = "SYNTAX"
+    POLICY = "POLICY"
+    """The edits applied, and the tree they made is refused by the path policy."""
 
 
 _T = TaskState

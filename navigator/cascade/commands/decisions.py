@@ -19,6 +19,7 @@ async def decide(
     proposals: Sequence[dict[str, str]],
     note: str = "",
     confirm: Sequence[str] = (),
+    allow_rehearsal_landing: bool = False,
 ) -> Result:
     """Record one decision for each proposal, then land what was approved.
 
@@ -28,6 +29,7 @@ async def decide(
             screen is what is decided.
         note: sent along; needed to send back, unless comments stand on the proposal.
         confirm: `RULE:PATH` of each policy item that the developer has looked at.
+        allow_rehearsal_landing: for these proposals, let a rehearsal's work land in real repositories.
 
     Each proposal is answered for itself: `{"id", "recorded", "landing", "reason"}`.
     """
@@ -36,7 +38,7 @@ async def decide(
     if decision is DecisionKind.APPROVE:
         for row in rows:
             if row["recorded"]:
-                await _land(world, row)
+                await _land(world, row, allow_rehearsal_landing)
     return {"decisions": rows}
 
 
@@ -101,9 +103,8 @@ def _full_note(world: World, kind: DecisionKind, proposal: Proposal, note: str) 
     if kind is not DecisionKind.SEND_BACK:
         return note
     comments = [
-        f"{comment.path}:{comment.line}: {comment.quote.strip()}\n  {comment.text}"
-        for comment in world.reader.comments(proposal.task_id)
-        if not comment.sent
+        f"{comment['path']}:{comment['line']}: {comment['quote'].strip()}\n  {comment['text']}"
+        for comment in world.reader.comments(task_id=proposal.task_id, sent=False)
     ]
     full = "\n".join([note.strip(), *comments]).strip()
     if not full:
@@ -120,7 +121,6 @@ def _write(world: World, kind: DecisionKind, proposal: Proposal, note: str, conf
     with world.store.transaction() as tx:
         if proposal.state is ProposalState.OPEN:
             tx.add_decision(proposal.id, made)
-            tx.set_proposal_state(proposal.id, ProposalState.DECIDED)
         if kind is DecisionKind.APPROVE:
             if task.state is not TaskState.APPROVED:
                 tx.set_task_state(proposal.task_id, TaskState.APPROVED)
@@ -128,15 +128,16 @@ def _write(world: World, kind: DecisionKind, proposal: Proposal, note: str, conf
         elif kind is DecisionKind.REJECT:
             tx.set_task_state(proposal.task_id, TaskState.REJECTED, reason=note)
         else:
-            tx.mark_comments_sent(proposal.task_id)
+            unsent = tx.read.comments(task_id=proposal.task_id, sent=False)
+            tx.mark_comments_sent(comment["id"] for comment in unsent)
             tx.new_attempt(proposal.task_id, note=note)
 
 
-async def _land(world: World, row: dict[str, Any]) -> None:
+async def _land(world: World, row: dict[str, Any], allow_rehearsal: bool) -> None:
     from navigator.cascade.stages.land import land
 
     proposal = world.reader.proposal(row["id"])
-    landing = await land(world, proposal.task_id)
+    landing = await land(world, proposal.task_id, allow_rehearsal=allow_rehearsal)
     row["landing"] = landing.state.value
     row["reason"] = landing.reason
     if landing.state is LandingState.LANDED:

@@ -32,9 +32,7 @@ async def add_comment(
     """A comment on one line of a proposal; it goes along when the proposal is sent back."""
     held = world.reader.proposal(proposal)
     with world.store.transaction() as tx:
-        number = tx.add_comment(
-            task_id=held.task_id, proposal_id=held.id, path=path, side=side, line=line, quote=quote, text=text
-        )
+        number = tx.add_comment(held.id, path=path, side=side, line=line, quote=quote, text=text)
     return {"comment": number}
 
 
@@ -42,5 +40,5 @@ async def add_comment(
 async def remove_comment(world: World, number: int) -> Result:
     """Take back a comment that was not sent."""
     with world.store.transaction() as tx:
-        tx.remove_comment(number)
+        tx.change_comment(number, "")
     return {"comment": number}

@@ -15,6 +15,7 @@ from navigator.domain.states import (
     CANCELLABLE_TASK_STATES,
     RETRYABLE_TASK_STATES,
     Complexity,
+    ProposalState,
     TaskKind,
     TaskState,
 )
@@ -122,7 +123,7 @@ def _move_all(
                 f"{task.id} is {task.state.value}: it cannot become {target.value}.",
                 hint=f"`navigator task show {task.id}` tells what happened to it.",
             )
-        if target is TaskState.DONE and world.reader.open_proposal_or_none(task.id) is not None:
+        if target is TaskState.DONE and world.reader.proposals({ProposalState.OPEN}, task_id=task.id):
             raise Conflict(
                 f"{task.id} has a proposal that waits for a decision.",
                 hint="Approve, reject or send back the proposal instead.",

@@ -49,7 +49,7 @@ class Refused:
         return tuple(dict.fromkeys(path for _, path in self.failures))
 
 
-POLICY_CODE = "POLICY"
+POLICY_CODE = EditCode.POLICY.value
 
 
 def draft(

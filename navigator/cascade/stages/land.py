@@ -13,7 +13,7 @@ from dataclasses import asdict
 from navigator.cascade.world import World
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, Proposal, Task, utc_now
-from navigator.domain.states import DecisionKind, LandingState, ProposalState, TaskState
+from navigator.domain.states import DecisionKind, LandingState, TaskState
 from navigator.workspace.facts import read_facts
 from navigator.workspace.landing import (
     LandingPlan,
@@ -28,7 +28,7 @@ from navigator.workspace.undo import undo_landing
 log = logging.getLogger(__name__)
 
 
-async def land(world: World, task_id: str) -> Landing:
+async def land(world: World, task_id: str, *, allow_rehearsal: bool = False) -> Landing:
     """Land the approved proposal of a task, or say why not. Landing twice gives the first landing again."""
     task = world.reader.task(task_id)
     async with world.project_lock(task.project_id):
@@ -36,12 +36,12 @@ async def land(world: World, task_id: str) -> Landing:
         proposal = approved_proposal(world, task)
         if proposal.landing is not None and proposal.landing.state is not LandingState.PENDING:
             return proposal.landing
-        return await _land(world, task, proposal)
+        return await _land(world, task, proposal, allow_rehearsal or world.allow_rehearsal_landing)
 
 
-async def _land(world: World, task: Task, proposal: Proposal) -> Landing:
+async def _land(world: World, task: Task, proposal: Proposal, allow_rehearsal: bool) -> Landing:
     project = world.project(task.project_id)
-    if proposal.rehearsal and not (project.demo or world.allow_rehearsal_landing):
+    if proposal.rehearsal and not (project.demo or allow_rehearsal):
         return _refuse(
             world,
             proposal,
@@ -122,7 +122,6 @@ def _landed(world: World, task: Task, proposal: Proposal, plan: LandingPlan, ent
     with world.store.transaction() as tx:
         tx.journal_close(entry, "landed")
         tx.set_landing(proposal.id, landing)
-        tx.set_proposal_state(proposal.id, ProposalState.LANDED)
         tx.set_task_state(task.id, TaskState.LANDED)
     return landing
 
@@ -171,7 +170,6 @@ async def undo(world: World, proposal_id: str) -> Landing:
         )
         with world.store.transaction() as tx:
             tx.set_landing(proposal.id, undone)
-            tx.set_proposal_state(proposal.id, ProposalState.DECIDED)
             tx.set_task_state(proposal.task_id, TaskState.UNDONE)
     return undone
 
@@ -179,8 +177,8 @@ async def undo(world: World, proposal_id: str) -> Landing:
 async def recover_landings(world: World) -> int:
     """Finish what a crash cut off between the journal and the outcome; returns how many entries were closed."""
     closed = 0
-    for entry, proposal_id, document in world.reader.journal_pending():
-        plan = LandingPlan(**document)
+    for row in world.reader.journal_pending():
+        entry, proposal_id, plan = row["id"], row["proposal_id"], LandingPlan(**row["plan"])
         proposal = world.reader.proposal(proposal_id)
         task = world.reader.task(proposal.task_id)
         seen = await asyncio.to_thread(inspect_landing, plan)

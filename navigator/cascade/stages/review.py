@@ -19,6 +19,7 @@ from navigator.cascade.grounding import (
 )
 from navigator.cascade.review_schema import MAX_FINDINGS, review_schema
 from navigator.cascade.stages.material import findings_block, task_block, worth_sending
+from navigator.cascade.views import open_proposal
 from navigator.cascade.world import World, is_rehearsal
 from navigator.domain.diff import FileDiff
 from navigator.domain.models import CheckResult, Finding, Proposal, Review, Task, utc_now
@@ -53,7 +54,7 @@ async def review(world: World, task_id: str, role: Role = Role.REVIEWER) -> None
         ServingError: the reviewer did not answer; the task is back in awaiting_review.
     """
     task = world.reader.task(task_id)
-    proposal = world.reader.open_proposal(task_id)
+    proposal = open_proposal(world.reader, task_id)
     if role is Role.REVIEWER:
         _set(world, task, TaskState.REVIEWING)
     prompt = await _prompt(world, task, proposal, role)
@@ -144,7 +145,7 @@ async def _read(world: World, task: Task, proposal: Proposal, prompt: _Prompt, r
     """Ask, and once more if the answer cannot be read; then UNREVIEWED, never APPROVE."""
     answers: list[ChatAnswer] = []
     why = ""
-    for _ in range(2):
+    for attempt in range(2):
         try:
             answer = await call_model(
                 world,
@@ -155,6 +156,7 @@ async def _read(world: World, task: Task, proposal: Proposal, prompt: _Prompt, r
                 messages=prompt.messages,
                 max_tokens=min(REVIEW_TOKENS, world.settings.server(role).max_tokens),
                 schema=review_schema(prompt.labels, again=len(prompt.earlier)),
+                seq=attempt,
             )
         except (CutByLength, BadAnswer, Aborted) as error:
             why = str(error)

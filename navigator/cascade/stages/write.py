@@ -27,6 +27,9 @@ WHOLE_FILE_LINES = 400
 CALLS_A_ROUND = 8
 """Calls in one round at most, whatever the files: a model that never gets there is stopped."""
 
+REFUSED = "refused"
+"""A call's outcome once its answer was judged and did not apply."""
+
 REPORT_KINDS = frozenset({TaskKind.SCAN, TaskKind.ARCHITECTURE})
 """Kinds whose output is a report, not a change."""
 
@@ -64,7 +67,7 @@ async def _write_change(world: World, material: Material, *, may_call: bool) -> 
         text = first
     else:
         text = stored.text
-    judged = stored is not None and stored.judged
+    judged = stored is not None and stored.outcome == REFUSED
     while True:
         if not judged:
             _move(world, task, TaskState.CHECKING)
@@ -138,6 +141,7 @@ async def _ask(
             prompt_version=version,
             messages=messages,
             max_tokens=server.max_tokens,
+            seq=world.reader.answers_refused(task.id, task.attempt, task.round),
         )
     except CutByLength:
         _give_up(world, task, f"The answer did not end within max_tokens = {server.max_tokens}.")
@@ -155,7 +159,7 @@ def _repair(world: World, material: Material, refused: Refused) -> tuple[str, li
     where = ", ".join(path for path in refused.paths if path)
     verdict = f"The edits did not apply ({codes}{' in ' + where if where else ''}): {refused.problems[0]}"
     tried = Counter(world.reader.failed_paths(task.id, task.attempt, task.round))
-    if world.reader.calls_of_round(task.id, task.attempt, task.round) >= CALLS_A_ROUND:
+    if world.reader.answers_refused(task.id, task.attempt, task.round) >= CALLS_A_ROUND:
         return verdict
     worst = max(refused.paths, key=lambda path: tried[path])
     whole = ""
@@ -175,7 +179,7 @@ def _fits_whole(material: Material, path: str) -> bool:
 
 async def _propose(world: World, material: Material, made: Draft) -> None:
     task = material.task
-    calls = world.reader.round_usage(task.id, task.attempt, task.round)
+    cost = world.reader.round_cost(task.id, task.attempt, task.round)
     proposal = Proposal(
         id="",
         task_id=task.id,
@@ -192,10 +196,10 @@ async def _propose(world: World, material: Material, made: Draft) -> None:
         checks=made.checks,
         added=sum(file.added for file in made.files),
         removed=sum(file.removed for file in made.files),
-        prompt_version=calls.prompt_version,
-        model=calls.model,
-        rehearsal=is_rehearsal(calls.model),
-        usage=calls.usage,
+        prompt_version=cost.prompt_version,
+        model=cost.model,
+        rehearsal=is_rehearsal(cost.model),
+        usage=cost.usage,
     )
     # The tree is kept from the private repository's own gc before the row that names it exists.
     keep = f"proposals/{task.id}-{task.attempt}-{task.round}"
@@ -229,9 +233,19 @@ def title_of(text: str) -> str:
 
 def _record(world: World, task: Task, refused: Refused) -> None:
     with world.store.transaction() as tx:
+        answer = tx.read.last_answer(task.id, task.attempt, task.round)
+        assert answer is not None
+        tx.judge_call(answer.call_id, REFUSED)
         for code, path in refused.failures:
-            tx.add_edit_failure(task.id, task.attempt, task.round, code, path)
-        tx.judge_answer(task.id, task.attempt, task.round)
+            tx.add_edit_failure(
+                task.id,
+                task.attempt,
+                task.round,
+                EditCode(code),
+                path,
+                model=answer.model,
+                rehearsal=is_rehearsal(answer.model),
+            )
         tx.event("edits_refused", task_id=task.id, data={"problems": [p[:500] for p in refused.problems]})
 
 

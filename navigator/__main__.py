@@ -1,0 +1,5 @@
+"""`python -m navigator` is the `navigator` command."""
+
+from navigator.cli.main import main
+
+main()

@@ -1,0 +1,60 @@
+"""`navigator config`: where the settings are, what they say, whether they can be read."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from navigator.cli import output
+from navigator.config.paths import config_path
+from navigator.config.settings import describe, load_settings
+
+
+@click.group()
+def config() -> None:
+    """The settings: show, path, check."""
+
+
+@config.command("path")
+def path() -> None:
+    """Where the settings file is, or would be."""
+    output.say(str(config_path()))
+
+
+@config.command("show")
+@click.option("--json", "as_json", is_flag=True)
+def show(as_json: bool) -> None:
+    """Every setting, and whether the file or the default gave it."""
+    described = describe(load_settings())
+    if as_json:
+        output.print_json(described)
+        return
+    output.say(f"# {described['file'] or 'no file: all defaults'}")
+    for section, values in described.items():
+        if isinstance(values, dict):
+            output.say(f"[{section}]")
+            for key, entry in values.items():
+                origin = "" if entry["from"] == "file" else "  # default"
+                output.say(f"{key} = {json.dumps(entry['value'])}{origin}")
+    for entry in described["projects"]:
+        output.say("[[project]]")
+        for key, value in entry.items():
+            if value["from"] == "file":
+                output.say(f"{key} = {json.dumps(value['value'])}")
+
+
+@config.command("check")
+@click.option("--json", "as_json", is_flag=True)
+def check(as_json: bool) -> None:
+    """Read the settings and say whether they are sound."""
+    settings = load_settings()
+    if as_json:
+        output.print_json({"file": str(settings.source) if settings.source else None, "sound": True})
+        return
+    if settings.source is None:
+        output.say(f"There is no settings file at {config_path()}; the defaults hold.")
+    else:
+        output.say(f"{settings.source} is sound.")
+    if settings.swap.strategy is None:
+        output.say('No swap strategy is chosen yet: `navigator run` needs [swap] strategy = "…".')

@@ -1,0 +1,102 @@
+"""The `navigator` command. Each group of commands is imported when it is called, so that none pays for another."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from navigator import __version__
+from navigator.domain.errors import NavigatorError
+
+# command -> (module, attribute, one line of help); the help stands here so that `--help` imports nothing.
+_COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("demo", "The whole cascade on sample projects, with a rehearsal of the models"),
+    "status": ("status", "One glance: what waits, what the GPU holds, what runs"),
+    "doctor": ("doctor", "What is here, what is missing, how to get it"),
+    "config": ("config", "The settings: show, path, check"),
+    "project": ("project", "Repositories in Navigator's care"),
+    "task": ("task", "Queue, list, cancel, retry"),
+    "run": ("run", "The conductor: write, swap, review, swap back, revise"),
+    "proposals": ("proposals", "What the models proposed"),
+    "diff": ("proposals", "One proposal's change, with its findings"),
+    "approve": ("decide", "Approve proposals and land them"),
+    "reject": ("decide", "Reject proposals"),
+    "send-back": ("decide", "Have proposals written anew, with a note"),
+    "undo": ("decide", "Take landings back"),
+    "stats": ("stats", "Revise rate, swaps, throughput, outcomes, edits"),
+    "swap": ("swap", "What the GPU holds; change it; the log of swaps"),
+    "forecast": ("forecast", "What a batch will cost, from measured or given figures"),
+    "prompts": ("prompts", "The prompt templates and their versions"),
+    "gc": ("housekeeping", "Drop what old tasks left behind"),
+    "export": ("housekeeping", "Everything as JSON lines"),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in modules of their own, imported on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command, in the order of the table."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module that defines one command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"navigator.cli.{_COMMANDS[cmd_name][0]}")
+        command = getattr(module, cmd_name.replace("-", "_"))
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table of commands, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest name for one that is not there."""
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], _COMMANDS, 1)
+            also = f" Did you mean `navigator {near[0]}`?" if near else " `navigator --help` lists them."
+            raise click.UsageError(f"There is no command {args[0]!r}.{also}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, prog_name="navigator")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """A fast local model writes, a strong one reviews, you decide. Without a command: the screens."""
+    if ctx.invoked_subcommand is None:
+        from navigator.cli.screens import open_screens
+
+        open_screens()
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Entry point: typed errors become one line on stderr and their exit code."""
+    try:
+        code: Any = cli.main(args=argv, prog_name="navigator", standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("Stopped.", err=True)
+        sys.exit(1)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except NavigatorError as error:
+        click.echo(f"navigator: {error}", err=True)
+        sys.exit(getattr(error, "remote_exit_code", error.exit_code))
+    except BrokenPipeError:
+        # The reader of our output went away (`navigator proposals | head`): nothing is left to say.
+        sys.stderr.close()
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)

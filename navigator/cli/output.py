@@ -1,0 +1,90 @@
+"""How commands speak: one JSON document on stdout, or a table; everything else on stderr; every character filtered."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from navigator.domain.text import safe_line, safe_text
+
+
+def print_json(document: Any) -> None:
+    """The one JSON document of a command with --json. ASCII escapes keep control characters from the terminal."""
+    click.echo(json.dumps(document, indent=2, ensure_ascii=True))
+
+
+def say(text: str = "", **attributes: Any) -> None:
+    """One line or more for people, on stdout: filtered first, styled after."""
+    click.echo(style(safe_text(text), **attributes))
+
+
+def emit(text: str) -> None:
+    """Text whose untrusted parts were made safe already, and that may be styled."""
+    click.echo(text)
+
+
+def note(text: str) -> None:
+    """One line for people beside the output, on stderr."""
+    click.echo(safe_text(text), err=True)
+
+
+def style(text: str, **attributes: Any) -> str:
+    """Colour where stdout is a terminal and NO_COLOR is not set; words carry the meaning without it."""
+    if not attributes or os.environ.get("NO_COLOR") or not sys.stdout.isatty():
+        return text
+    return click.style(text, **attributes)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[int] = ()) -> str:
+    """A plain table with two spaces between columns; columns in `right` are aligned there.
+
+    Every cell goes through the character filter. The last column is not padded.
+    """
+    body = [[safe_line(str(cell)) for cell in row] for row in rows]
+    everything = [list(heads), *body]
+    widths = [max(_cells(line[column]) for line in everything) for column in range(len(heads))]
+    aligned = set(right)
+
+    def line(cells: Sequence[str]) -> str:
+        parts = [
+            _pad(cell, widths[column], right=column in aligned)
+            if column in aligned or column < len(heads) - 1
+            else cell
+            for column, cell in enumerate(cells)
+        ]
+        return "  ".join(parts).rstrip()
+
+    return "\n".join([style(line(list(heads)), bold=True), *(line(cells) for cells in body)])
+
+
+def _cells(text: str) -> int:
+    """Terminal cells: wide East Asian characters count two."""
+    import unicodedata
+
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _pad(text: str, width: int, *, right: bool) -> str:
+    blank = " " * (width - _cells(text))
+    return blank + text if right else text + blank
+
+
+def percent(value: float | None) -> str:
+    """A share as people read it; a dash where there is none."""
+    return "–" if value is None else f"{100 * value:.0f}%"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people read them: `0.4 s`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"

@@ -1,0 +1,93 @@
+"""Progress of a session: one bar on a terminal, a plain line an event elsewhere, nothing with --json's quiet."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import click
+
+from navigator.cli import output
+from navigator.domain.models import Event
+from navigator.domain.text import safe_line
+
+if TYPE_CHECKING:
+    from navigator.store.reader import Reader
+
+_ENDED = frozenset(
+    {"awaiting_approval", "approved", "landed", "rejected", "failed", "cancelled", "undone", "done"}
+)
+_REDRAW = 0.1
+_BAR = 24
+
+
+class Progress:
+    """Shows events as they come. On stderr, so that stdout stays for the result.
+
+    Args:
+        reader: for the counts that stand at the start.
+        quiet: show nothing.
+    """
+
+    def __init__(self, reader: Reader, *, quiet: bool) -> None:
+        self._reader = reader
+        self._quiet = quiet
+        self._bar = not quiet and sys.stderr.isatty()
+        self._states: dict[str, str] = {}
+        self._doing = ""
+        self._drawn = 0.0
+
+    def __enter__(self) -> Progress:
+        if not self._quiet:
+            self._states = {task.id: task.state.value for task in self._reader.tasks()}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar:
+            click.echo("\r\x1b[K", nl=False, err=True)
+
+    def event(self, event: Event) -> None:
+        """Take note of one event."""
+        if self._quiet:
+            return
+        line = self._line(event)
+        if self._bar:
+            self._draw()
+        elif line:
+            output.note(line)
+
+    def _line(self, event: Event) -> str:
+        """The plain line for an event; empty for those that say little."""
+        if event.kind == "task_state":
+            state = str(event.data.get("to", ""))
+            self._states[event.task_id] = state
+            if state not in _ENDED and state not in ("awaiting_review", "revising", "stale"):
+                return ""
+            reason = str(event.data.get("reason", ""))
+            return (
+                f"{event.at[11:19]} {event.task_id} {state}{': ' + safe_line(reason)[:160] if reason else ''}"
+            )
+        if event.kind == "swap":
+            data = event.data
+            origin = data.get("from") or "nothing"
+            self._doing = f"{data.get('to')} resident"
+            return f"{event.at[11:19]} swap {origin} -> {data.get('to')}: {data.get('outcome')}, {data.get('seconds'):.1f} s"
+        return ""
+
+    def _draw(self) -> None:
+        now = time.monotonic()
+        if now - self._drawn < _REDRAW:
+            return
+        self._drawn = now
+        total = len(self._states) or 1
+        ended = sum(state in _ENDED for state in self._states.values())
+        waiting = sum(state == "awaiting_review" for state in self._states.values())
+        filled = _BAR * ended // total
+        text = f"{'▰' * filled}{'▱' * (_BAR - filled)} {ended}/{total}  {waiting} await review  {self._doing}"
+        width = shutil.get_terminal_size().columns - 1
+        click.echo(f"\r\x1b[K{text[:width]}", nl=False, err=True)

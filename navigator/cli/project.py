@@ -1,0 +1,152 @@
+"""`navigator project`: take repositories into care."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from navigator.cli import output
+from navigator.cli.session import act, reading
+from navigator.domain.errors import NavigatorError, UsageError
+from navigator.domain.text import safe_line
+
+
+@click.group()
+def project() -> None:
+    """Repositories in Navigator's care."""
+
+
+@project.command("add")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--name", default="", help="How to call it; the folder's name by default.")
+@click.option("--check", default="", metavar="CMD", help="Its own test command, e.g. 'pytest -q'.")
+@click.option("--landing", type=click.Choice(["branch", "current"]), default="branch", show_default=True)
+@click.option(
+    "--base", default="", metavar="BRANCH", help="The branch to work from; the current one by default."
+)
+@click.option("--json", "as_json", is_flag=True)
+def add(path: Path, name: str, check: str, landing: str, base: str, as_json: bool) -> None:
+    """Take the git repository at PATH into care. Nothing in it is touched."""
+    args = {
+        "path": str(path.expanduser().absolute()),
+        "name": name,
+        "check": check,
+        "landing": landing,
+        "base": base,
+    }
+    result = act("project.add", args)
+    if as_json:
+        output.print_json(result)
+        return
+    made = result["project"]
+    output.say(f'Added {made["name"]} ({made["path"]}). Next: navigator task add {made["name"]} "…"')
+
+
+@project.command("scan")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--yes", is_flag=True, help="Add all that are found, without asking.")
+@click.option("--json", "as_json", is_flag=True)
+def scan(folder: Path, yes: bool, as_json: bool) -> None:
+    """Find git repositories under FOLDER and add those chosen."""
+    from navigator.workspace.discover import find_repositories
+
+    with reading() as store:
+        known = {held.path for held in store.projects()}
+    found = [path for path in find_repositories(folder) if str(path) not in known]
+    added, failed = [], []
+    for path in found:
+        if not yes and not (sys.stdin.isatty() and click.confirm(f"Add {safe_line(str(path))}?", err=True)):
+            continue
+        try:
+            added.append(act("project.add", {"path": str(path)})["project"])
+        except NavigatorError as error:
+            failed.append({"path": str(path), "reason": str(error)})
+            output.note(f"{path}: {error}")
+    if as_json:
+        output.print_json({"found": [str(path) for path in found], "projects": added, "failed": failed})
+    else:
+        output.say(f"Found {len(found)} new, added {len(added)}.")
+        if found and not added and not yes and not sys.stdin.isatty():
+            output.note("Without a terminal nothing is asked: --yes adds all.")
+    if failed:
+        sys.exit(1)
+
+
+@project.command("list")
+@click.option("--json", "as_json", is_flag=True)
+def list_projects(as_json: bool) -> None:
+    """All projects, with what waits in each."""
+    with reading() as store:
+        projects = store.projects()
+        tasks = store.tasks()
+    rows = [
+        (
+            held.name,
+            sum(task.project_id == held.id and task.state.value == "queued" for task in tasks),
+            sum(task.project_id == held.id and task.state.value == "awaiting_approval" for task in tasks),
+            held.landing,
+            held.path,
+        )
+        for held in projects
+    ]
+    if as_json:
+        output.print_json({"projects": [held.model_dump(mode="json") for held in projects]})
+        return
+    if not projects:
+        output.say("No projects yet. navigator project add PATH")
+        return
+    output.emit(output.table(("project", "queued", "wait", "landing", "path"), rows, right=(1, 2)))
+
+
+@project.command("show")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True)
+def show(name: str, as_json: bool) -> None:
+    """One project: its settings, its repository, its tasks."""
+    from navigator.workspace.facts import read_facts
+
+    with reading() as store:
+        held = store.project(name)
+        tasks = store.tasks(project=held.name)
+    facts = read_facts(held.path)
+    document = {
+        "project": held.model_dump(mode="json"),
+        "repository": {
+            "head": facts.head_commit,
+            "branch": facts.branch,
+            "object_format": facts.object_format,
+            "bare": facts.bare,
+            "hooks": list(facts.hooks),
+        },
+        "tasks": [task.model_dump(mode="json") for task in tasks],
+    }
+    if as_json:
+        output.print_json(document)
+        return
+    output.say(f"{held.name}  {held.path}")
+    output.say(f"  branch {facts.branch or '(detached)'} at {facts.head_commit[:12]}, {facts.object_format}")
+    output.say(f"  lands on {'its current branch' if held.landing == 'current' else 'navigator/<batch>'}")
+    output.say(f"  check: {held.check or 'none'}")
+    if facts.hooks:
+        output.say(f"  hooks that do not run at a landing: {', '.join(facts.hooks)}")
+    for task in tasks:
+        output.say(f"  {task.id}  {task.state.value:<18} {safe_line(task.text.splitlines()[0])[:80]}")
+
+
+@project.command("remove")
+@click.argument("names", nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True)
+def remove(names: tuple[str, ...], yes: bool, as_json: bool) -> None:
+    """Let go of projects. Their repositories are untouched; what happened stays in the store."""
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError("Without a terminal nothing is asked.", hint="Add --yes.")
+        click.confirm(f"Remove {', '.join(names)} from Navigator?", abort=True, err=True)
+    result = act("project.remove", {"names": list(names)})
+    if as_json:
+        output.print_json(result)
+    else:
+        output.say(f"Removed {', '.join(result['removed'])}.")

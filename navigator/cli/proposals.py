@@ -1,0 +1,152 @@
+"""`navigator proposals` and `navigator diff`: what the models proposed, and what the reviewer said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from navigator.cli import output
+from navigator.cli.session import reading, state_paths
+from navigator.domain.diff import FileDiff
+from navigator.domain.errors import Conflict
+from navigator.domain.models import Finding, Proposal
+from navigator.domain.states import ProposalState, Verdict
+from navigator.domain.text import safe_line
+
+_COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"}
+
+
+@click.command()
+@click.option("--state", type=click.Choice([state.value for state in ProposalState]), default=None)
+@click.option("--project", "name", default=None)
+@click.option("--json", "as_json", is_flag=True)
+def proposals(state: str | None, name: str | None, as_json: bool) -> None:
+    """All proposals, or those in one state or of one project."""
+    from navigator.cascade.views import with_overlaps
+
+    with reading() as store:
+        found = with_overlaps(store.proposals(states={ProposalState(state)} if state else None, project=name))
+    if as_json:
+        output.print_json({"proposals": [proposal.model_dump(mode="json") for proposal in found]})
+        return
+    if not found:
+        output.say("No proposals. `navigator run` makes them from what is queued.")
+        return
+    heads = ("proposal", "project", "verdict", "round", "state", "", "", "title", "")
+    output.emit(output.table(heads, [_row(proposal) for proposal in found], right=(5, 6)))
+    if any(proposal.rehearsal for proposal in found):
+        output.note("REHEARSAL: proposals marked so were made by the embedded stand-in, not by a model.")
+
+
+def _row(proposal: Proposal) -> tuple[object, ...]:
+    notes = [f"overlaps {', '.join(proposal.overlaps)}"] if proposal.overlaps else []
+    notes += [f"! {item.rule}" for item in proposal.policy]
+    notes += ["REHEARSAL"] if proposal.rehearsal else []
+    return (
+        proposal.id,
+        proposal.project,
+        verdict_word(proposal),
+        f"r{proposal.round}",
+        proposal.landing.state.value if proposal.landing else proposal.state.value,
+        f"+{proposal.added}",
+        f"−{proposal.removed}",
+        proposal.title,
+        " ".join(notes),
+    )
+
+
+def verdict_word(proposal: Proposal) -> str:
+    """APPROVE, REVISE, UNREVIEWED, or a dash before the first review."""
+    return proposal.review.verdict.value if proposal.review else "–"
+
+
+@click.command()
+@click.argument("ids", nargs=-1, required=True, metavar="P…")
+@click.option(
+    "--against",
+    default=None,
+    metavar="P…",
+    help="Show the difference to another proposal instead of the base.",
+)
+def diff(ids: tuple[str, ...], against: str | None) -> None:
+    """One proposal's change against its base, with the findings under the lines they quote."""
+    from navigator.workspace.private import PrivateRepo
+
+    paths = state_paths()
+    with reading(paths) as store:
+        other = store.proposal(against) if against else None
+        for identifier in ids:
+            proposal = store.proposal(identifier)
+            if other is not None and other.project_id != proposal.project_id:
+                raise Conflict(f"{proposal.id} and {other.id} are of different projects.")
+            private = PrivateRepo.open(paths.private, store.project(proposal.project_id))
+            files = private.diff(other.tree if other else proposal.base_commit, proposal.tree)
+            _show(proposal, files, other)
+
+
+def _show(proposal: Proposal, files: Sequence[FileDiff], other: Proposal | None) -> None:
+    label = "  REHEARSAL" if proposal.rehearsal else ""
+    output.say(f"{proposal.id}  {proposal.project}  {proposal.title}{label}", bold=True)
+    _show_review(proposal)
+    findings = list(proposal.review.findings) if proposal.review and other is None else []
+    for finding in findings:
+        if not finding.anchored:
+            output.say("  unanchored (does not count):", fg="magenta")
+            _say_finding(finding)
+    for file in files:
+        title = f"{file.old_path} => {file.new_path}" if file.status.startswith("R") else file.path
+        output.say(f"\n{safe_line(title)}  +{file.added} −{file.removed}", bold=True)
+        if file.binary:
+            output.say("  (binary)")
+        for hunk in file.hunks:
+            output.say(f"  {hunk.label} @@ {safe_line(hunk.section)}", fg="cyan")
+            for line in hunk.lines:
+                number = line.old if line.kind == "-" else line.new
+                colour = {"+": "green", "-": "red"}.get(line.kind)
+                output.say(
+                    f"{number:>6} {line.kind} {safe_line(line.text)}", **({"fg": colour} if colour else {})
+                )
+                side = "old" if line.kind == "-" else "new"
+                for finding in findings:
+                    at_line = finding.path == file.path and finding.line == number
+                    if finding.anchored and at_line and (finding.side == "old") == (side == "old"):
+                        _say_finding(finding)
+    shown = {
+        (file.path, line.old if line.kind == "-" else line.new)
+        for file in files
+        for hunk in file.hunks
+        for line in hunk.lines
+    }
+    for finding in findings:
+        if finding.anchored and (finding.path, finding.line) not in shown:
+            output.say(f"\n{finding.path}:{finding.line}  {finding.quote}")
+            _say_finding(finding)
+
+
+def _show_review(proposal: Proposal) -> None:
+    checks = "  ".join(f"{check.name} {check.outcome.value}" for check in proposal.checks)
+    output.say(f"  round {proposal.round}, {proposal.state.value}; checks: {checks or 'none'}")
+    for item in proposal.policy:
+        output.say(f"  ! {item.path}: {item.detail or item.rule}", fg="red")
+    review = proposal.review
+    if review is None:
+        output.say("  not reviewed yet")
+        return
+    stated = review.stated_verdict
+    differs = f" (it said {stated.value})" if stated and stated is not review.verdict else ""
+    own = "  self-review: the writer's own model" if review.self_review else ""
+    word = output.style(review.verdict.value, fg=_COLOURS[review.verdict.value], bold=True)
+    output.emit(f"  {word}{differs} by {safe_line(review.model)}, {review.prompt_version}{own}")
+    if review.summary:
+        output.say(f"  {review.summary}")
+    if review.verdict is Verdict.UNREVIEWED:
+        output.say("  Nobody has reviewed this: read it as you would read a stranger's patch.")
+
+
+def _say_finding(finding: Finding) -> None:
+    head = f"       ┃ {finding.severity.value} · {finding.criterion.value} · {finding.kind.value}"
+    output.say(head, fg="yellow", bold=True)
+    output.say(f"       ┃ {safe_line(finding.message)}")
+    if finding.trigger:
+        output.say(f"       ┃ happens when: {safe_line(finding.trigger)}")

@@ -1,0 +1,178 @@
+"""`navigator run`: the conductor, in this terminal or detached from it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import logging.handlers
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import click
+
+from navigator.cli import output
+from navigator.cli.progress import Progress
+from navigator.cli.session import own_world, state_paths
+from navigator.config.paths import StatePaths
+from navigator.config.settings import time_scale as scale_of
+from navigator.domain.errors import Conflict, NavigatorError
+
+_LOG_BYTES = 4 * 1024 * 1024
+_LOG_FILES = 3
+_DETACH_WAIT = 15.0
+
+
+@click.command()
+@click.option(
+    "--until", type=click.Choice(["idle", "reviewed"]), default=None, help="End when nothing is left to do."
+)
+@click.option("--max-swaps", type=click.IntRange(min=0), default=None, help="Swap at most so often.")
+@click.option("--detach", is_flag=True, help="Work on in the background; the terminal may go away.")
+@click.option("--time-scale", type=float, default=None, help="The rehearsal's: 0 waits for nothing.")
+@click.option("--seed", type=int, default=0, help="The rehearsal's.")
+@click.option(
+    "--allow-rehearsal-landing", is_flag=True, help="Let a rehearsal's proposals land in real repositories."
+)
+@click.option("--json", "as_json", is_flag=True)
+def run(
+    until: str | None,
+    max_swaps: int | None,
+    detach: bool,
+    time_scale: float | None,
+    seed: int,
+    allow_rehearsal_landing: bool,
+    as_json: bool,
+) -> None:
+    """The conductor: write, swap, review, swap back, revise, and wait for your word."""
+    options: dict[str, Any] = {
+        "time_scale": scale_of(time_scale),
+        "seed": seed,
+        "allow_rehearsal_landing": allow_rehearsal_landing,
+    }
+    if detach:
+        _detach(as_json)
+        return
+    document = conduct(state_paths(), until=until or "", max_swaps=max_swaps, quiet=as_json, **options)
+    if as_json:
+        output.print_json(document)
+    else:
+        show_session(document)
+    if document["states"].get("failed") or document["failed_swaps"]:
+        sys.exit(1)
+
+
+def conduct(
+    paths: StatePaths, *, until: str, max_swaps: int | None = None, quiet: bool = False, **options: Any
+) -> dict[str, Any]:
+    """Run one session to its end and return its document.
+
+    SIGINT and SIGTERM end it cleanly; what was in flight stays to be done.
+    """
+    from navigator.cascade.conductor import Conductor, RunOptions
+
+    log_to(paths)
+    with own_world(paths, **options) as world:
+
+        async def session() -> dict[str, Any]:
+            progress = Progress(world.reader, quiet=quiet)
+            conductor = Conductor(world, RunOptions(until=until, max_swaps=max_swaps), progress.event)
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                loop.add_signal_handler(number, conductor.stop, f"told to stop ({number.name})")
+            with progress:
+                return (await conductor.run()).document()
+
+        return asyncio.run(session())
+
+
+def log_to(paths: StatePaths) -> None:
+    """Send Navigator's log to a rotating file in the state folder, 0600; nothing of it to the terminal."""
+    previous = os.umask(0o177)
+    try:
+        handler = logging.handlers.RotatingFileHandler(
+            paths.log,
+            maxBytes=_LOG_BYTES,
+            backupCount=_LOG_FILES,
+            encoding="utf-8",
+            errors="backslashreplace",
+        )
+    finally:
+        os.umask(previous)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logger = logging.getLogger("navigator")
+    logger.handlers = [handler]
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+
+
+def show_session(document: dict[str, Any]) -> None:
+    """The session as a table for people."""
+    if document["rehearsal"]:
+        output.say("REHEARSAL: simulated models; times are modelled, not measured on a GPU.", bold=True)
+    verdicts = document["verdicts"]
+    rows = [
+        ("projects", document["projects"]),
+        ("tasks", document["tasks"]),
+        ("proposals", document["proposals"]),
+        (
+            "approve / revise / unreviewed",
+            f"{verdicts['approve']} / {verdicts['revise']} / {verdicts['unreviewed']}",
+        ),
+        ("rounds", document["rounds"]),
+        ("states", ", ".join(f"{count} {state}" for state, count in document["states"].items())),
+        ("swaps", document["swaps"]),
+        ("wall time", output.duration(document["wall_seconds"])),
+    ]
+    if document["rehearsal"]:
+        rows.append(("modelled at full scale", output.duration(document["model_seconds"])))
+    rows.append(("the same, one stream at a time", output.duration(document["serial_seconds"])))
+    calls = document["calls"]
+    rows.append(("model calls", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)"))
+    output.emit(output.table(("session", ""), rows))
+    if document["reason"]:
+        output.say(f"Ended: {document['reason']}.")
+
+
+def _detach(as_json: bool) -> None:
+    """Start the same command in a session of its own, and wait until it answers."""
+    from navigator.cascade.client import request
+    from navigator.cascade.wire import NoConductor
+
+    paths = state_paths()
+    with contextlib.suppress(NoConductor):
+        request(paths.socket, "status", {}, timeout=5)
+        raise Conflict("A conductor already works here.", hint="`navigator status` shows what it does.")
+    arguments = [argument for argument in sys.argv[1:] if argument not in ("--detach", "--json")]
+    errors = paths.root / "conductor.err"
+    with errors.open("wb") as stream:
+        os.fchmod(stream.fileno(), 0o600)
+        child = subprocess.Popen(
+            [sys.executable, "-m", "navigator", *arguments, "--json"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stream,
+            start_new_session=True,
+            cwd="/",
+        )
+    deadline = time.monotonic() + _DETACH_WAIT
+    while time.monotonic() < deadline:
+        with contextlib.suppress(NoConductor):
+            request(paths.socket, "status", {}, timeout=5)
+            break
+        if child.poll() is not None:
+            if child.returncode == 0:
+                break  # it had so little to do that it is done already
+            said = errors.read_text(encoding="utf-8", errors="replace").strip()
+            raise NavigatorError(f"The conductor ended at once: {said or f'exit code {child.returncode}'}")
+        time.sleep(0.05)
+    if as_json:
+        output.print_json({"pid": child.pid})
+    else:
+        output.say(
+            f"The conductor works in the background (process {child.pid}). `navigator status` looks at it."
+        )

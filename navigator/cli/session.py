@@ -1,0 +1,112 @@
+"""How a command reaches the state: through the conductor if one lives, else by itself under the lock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from navigator.cascade.client import request
+from navigator.cascade.wire import NoConductor
+from navigator.config.paths import StatePaths, state_dir
+from navigator.domain.errors import Conflict
+
+if TYPE_CHECKING:
+    from navigator.cascade.world import World
+    from navigator.store.reader import Reader
+
+
+def state_paths() -> StatePaths:
+    """The state folder of this call, made if absent."""
+    return StatePaths(state_dir()).ensure()
+
+
+@contextmanager
+def reading(paths: StatePaths | None = None) -> Iterator[Reader]:
+    """The store, read-only. A state folder without a database gets an empty one first."""
+    from navigator.store.database import open_reader
+    from navigator.store.reader import Reader
+
+    paths = paths or state_paths()
+    if not paths.database.exists():
+        _create(paths)
+    connection = open_reader(paths.database)
+    try:
+        yield Reader(connection)
+    finally:
+        connection.close()
+
+
+def _create(paths: StatePaths) -> None:
+    from navigator.store.database import open_writer
+    from navigator.store.lock import StateLock
+
+    lock = StateLock(paths)
+    # Somebody else is making it at this moment: wait for them instead.
+    lock.acquire(blocking=True)
+    try:
+        open_writer(paths.database).close()
+    finally:
+        lock.release()
+
+
+def act(op: str, args: dict[str, Any], *, allow_rehearsal_landing: bool = False) -> dict[str, Any]:
+    """Have one thing done: by the conductor, or here under its lock.
+
+    Raises:
+        NavigatorError: what the operation refuses; `Conflict` when another command holds the lock.
+    """
+    paths = state_paths()
+    try:
+        return request(paths.socket, op, args)
+    except NoConductor:
+        pass  # nobody to ask: the lock below decides whether we may do it ourselves
+    with own_world(paths, allow_rehearsal_landing=allow_rehearsal_landing) as world:
+        from navigator.cascade.commands.registry import perform
+
+        async def once() -> dict[str, Any]:
+            try:
+                return await perform(world, op, args)
+            finally:
+                await world.close()
+
+        return asyncio.run(once())
+
+
+@contextmanager
+def own_world(paths: StatePaths, **options: Any) -> Iterator[World]:
+    """Hold the lock and the one writing connection; let go of both at the end.
+
+    Raises:
+        Conflict: another Navigator holds the lock.
+    """
+    from navigator.cascade.world import World
+    from navigator.config.settings import load_settings
+    from navigator.store.database import open_writer
+    from navigator.store.lock import StateLock
+    from navigator.store.reader import Reader
+    from navigator.store.writer import Store
+
+    settings = load_settings()
+    lock = StateLock(paths)
+    if not lock.acquire(blocking=False):
+        holder = lock.holder() or {}
+        raise Conflict(
+            f"Another Navigator (process {holder.get('pid', 'unknown')}) works on {paths.root}.",
+            hint="Wait for it, or ask it: `navigator status`.",
+        )
+    try:
+        connection = open_writer(paths.database)
+        try:
+            yield World(
+                settings=settings,
+                paths=paths,
+                store=Store(connection),
+                reader=Reader(connection),
+                **options,
+            )
+        finally:
+            connection.close()
+    finally:
+        lock.release()

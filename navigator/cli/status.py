@@ -1,0 +1,77 @@
+"""`navigator status`: one glance. Imports no screen, no HTTP client and no git: it must answer at once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from navigator.cascade.client import request
+from navigator.cascade.wire import NoConductor
+from navigator.cli import output
+from navigator.cli.session import reading, state_paths
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True)
+def status(as_json: bool) -> None:
+    """One glance: what waits, what the GPU holds (last known, with its age), what runs."""
+    paths = state_paths()
+    with reading(paths) as store:
+        counts = store.counts()
+        projects = len(store.projects())
+        noted = store.last_event("resident")
+    try:
+        conductor: dict[str, Any] | None = request(paths.socket, "status", {}, timeout=5)
+    except NoConductor:
+        conductor = None
+    age = _age(noted.at) if noted else None
+    document = {
+        "projects": projects,
+        **counts,
+        "resident": (conductor or {}).get("resident") or counts["resident"] or None,
+        "resident_age_seconds": 0.0 if conductor else age,
+        "conductor": conductor,
+    }
+    if as_json:
+        output.print_json(document)
+        return
+    _show(document)
+
+
+def _age(stamp: str) -> float:
+    moment = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
+    return round(max(0.0, (datetime.now(UTC) - moment).total_seconds()), 1)
+
+
+def _show(document: dict[str, Any]) -> None:
+    tasks = document["tasks"]
+    waiting, queued = document["waiting"], tasks["queued"]
+    working = sum(
+        tasks[state] for state in ("generating", "checking", "reviewing", "revising", "final_review")
+    )
+    output.say(
+        f"{waiting} wait for you, {working} in work, {tasks['awaiting_review']} await review, {queued} queued"
+    )
+    output.say(
+        f"{document['projects']} projects; {tasks['landed']} landed, {tasks['rejected']} rejected, "
+        f"{tasks['failed']} failed; {document['unreviewed']} unreviewed"
+    )
+    conductor = document["conductor"]
+    if conductor is None:
+        held = document["resident"] or "nothing known"
+        age = document["resident_age_seconds"]
+        known = (
+            f" (last known, {output.duration(age)} ago)" if age is not None and document["resident"] else ""
+        )
+        output.say(f"GPU: {held}{known}. No conductor runs: `navigator run` starts one.")
+        return
+    if conductor["swapping_to"]:
+        output.say(f"GPU: swapping to {conductor['swapping_to']}")
+    else:
+        held = "both models" if conductor["both_resident"] else conductor["resident"] or "nothing"
+        output.say(f"GPU: {held} ({conductor['strategy']})")
+    output.say(
+        f"The conductor works on {len(conductor['busy'])} tasks; {conductor['swaps']} swaps this session."
+    )

@@ -1,0 +1,197 @@
+"""`navigator task`: queue work and see what became of it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from navigator.cli import output
+from navigator.cli.session import act, reading
+from navigator.domain.errors import UsageError
+from navigator.domain.models import Task
+from navigator.domain.states import Complexity, TaskKind, TaskState
+from navigator.domain.text import safe_line
+
+_KINDS = click.Choice([kind.value for kind in TaskKind])
+_COMPLEXITIES = click.Choice([complexity.value for complexity in Complexity])
+
+
+@click.group()
+def task() -> None:
+    """Queue, list, cancel, retry."""
+
+
+@task.command("add")
+@click.argument("words", nargs=-1, metavar="[PROJECT] TEXT")
+@click.option("--all", "everywhere", is_flag=True, help="For every project.")
+@click.option("--kind", type=_KINDS, default=TaskKind.IMPLEMENT.value, show_default=True)
+@click.option("--complexity", type=_COMPLEXITIES, default=Complexity.MEDIUM.value, show_default=True)
+@click.option(
+    "--file", "files", multiple=True, metavar="PATH", help="A file it is about; may be given often."
+)
+@click.option("--priority", type=int, default=0, help="Higher goes first.")
+@click.option("--from", "source", type=click.Path(path_type=Path), help="Many tasks, from a TOML file.")
+@click.option("--json", "as_json", is_flag=True)
+def add(
+    words: tuple[str, ...],
+    everywhere: bool,
+    kind: str,
+    complexity: str,
+    files: tuple[str, ...],
+    priority: int,
+    source: Path | None,
+    as_json: bool,
+) -> None:
+    """Queue a task: PROJECT TEXT, or --all TEXT, or --from FILE."""
+    if source is not None:
+        if words or everywhere:
+            raise UsageError("--from takes no further words.", hint="The file names projects and texts.")
+        tasks = _from_file(source)
+    else:
+        shared = {"kind": kind, "complexity": complexity, "priority": priority, "files": list(files)}
+        tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, everywhere)]
+    result = act("task.add", {"tasks": tasks})
+    if as_json:
+        output.print_json(
+            {"tasks": [{"id": made["id"], "state": made["state"]} | made for made in result["tasks"]]}
+        )
+        return
+    for made in result["tasks"]:
+        output.say(f"{made['id']}  {made['project']}  queued")
+    output.note("navigator run writes and reviews what is queued.")
+
+
+def _targets(words: tuple[str, ...], everywhere: bool) -> list[tuple[str, str]]:
+    if everywhere:
+        if not words:
+            raise UsageError("What shall be done?", hint='navigator task add --all "…"')
+        with reading() as store:
+            names = [held.name for held in store.projects()]
+        if not names:
+            raise UsageError("There is no project yet.", hint="navigator project add PATH")
+        return [(name, " ".join(words)) for name in names]
+    if len(words) < 2:
+        raise UsageError("A project and a text are needed.", hint='navigator task add PROJECT "…"')
+    return [(words[0], " ".join(words[1:]))]
+
+
+def _from_file(source: Path) -> list[dict[str, Any]]:
+    """`[[task]]` tables with project (or all = true), text, kind, complexity, files, priority."""
+    try:
+        document = tomllib.loads(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{source} cannot be read: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{source} is not TOML: {error}.") from error
+    tables = document.get("task")
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise UsageError(f"{source} holds no [[task]].", hint="See examples/tasks.toml.")
+    tasks: list[dict[str, Any]] = []
+    for table in tables:
+        entry = dict(table)
+        if not entry.pop("all", False):
+            tasks.append(entry)
+            continue
+        with reading() as store:
+            tasks += [entry | {"project": held.name} for held in store.projects()]
+    return tasks
+
+
+@task.command("list")
+@click.option("--state", "states", multiple=True, type=click.Choice([state.value for state in TaskState]))
+@click.option("--project", "name", default=None)
+@click.option("--json", "as_json", is_flag=True)
+def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None:
+    """All tasks, or those in some states or of one project."""
+    with reading() as store:
+        wanted = {TaskState(state) for state in states} or None
+        tasks = store.tasks(states=wanted, project=name)
+    if as_json:
+        output.print_json({"tasks": [held.model_dump(mode="json") for held in tasks]})
+        return
+    if not tasks:
+        output.say('No tasks. navigator task add PROJECT "…"')
+        return
+    rows = [
+        (held.id, held.project, held.state.value, f"r{held.round}", held.text.splitlines()[0][:70])
+        for held in tasks
+    ]
+    output.emit(output.table(("task", "project", "state", "round", "text"), rows))
+
+
+@task.command("show")
+@click.argument("identifier", metavar="T…")
+@click.option("--json", "as_json", is_flag=True)
+def show(identifier: str, as_json: bool) -> None:
+    """One task: what was asked, where it stands, why, and what happened."""
+    with reading() as store:
+        held = store.task(identifier)
+        proposals = store.proposals(task_id=held.id)
+        events = store.task_events(held.id)
+    if as_json:
+        document = {
+            "task": held.model_dump(mode="json"),
+            "proposals": [proposal.model_dump(mode="json") for proposal in proposals],
+            "events": [event.model_dump(mode="json") for event in events],
+        }
+        output.print_json(document)
+        return
+    _say_task(held)
+    for proposal in proposals:
+        word = proposal.review.verdict.value if proposal.review else "not reviewed"
+        output.say(
+            f"  {proposal.id}  attempt {proposal.attempt} round {proposal.round}  {proposal.state.value}  {word}"
+        )
+    for event in events:
+        detail = ", ".join(
+            f"{key}={value}" for key, value in event.data.items() if value not in ("", None, [], {})
+        )
+        output.say(f"  {event.at[11:19]}  {event.kind:<16} {safe_line(detail)[:100]}")
+
+
+def _say_task(held: Task) -> None:
+    output.say(f"{held.id}  {held.project}  {held.kind.value}, {held.complexity.value}  {held.state.value}")
+    if held.reason:
+        output.say(f"  why: {held.reason}")
+    for line in held.text.splitlines():
+        output.say(f"  | {line}")
+    if held.note:
+        output.say(f"  note: {held.note}")
+    if held.report:
+        output.say(held.report)
+
+
+def _many(op: str, ids: tuple[str, ...], as_json: bool) -> None:
+    result = act(op, {"ids": list(ids)})
+    if as_json:
+        output.print_json(result)
+        return
+    for made in result["tasks"]:
+        output.say(f"{made['id']}  {made['state']}")
+
+
+@task.command("cancel")
+@click.argument("ids", nargs=-1, required=True, metavar="T…")
+@click.option("--json", "as_json", is_flag=True)
+def cancel(ids: tuple[str, ...], as_json: bool) -> None:
+    """Cancel tasks that have not ended."""
+    _many("task.cancel", ids, as_json)
+
+
+@task.command("retry")
+@click.argument("ids", nargs=-1, required=True, metavar="T…")
+@click.option("--json", "as_json", is_flag=True)
+def retry(ids: tuple[str, ...], as_json: bool) -> None:
+    """Start over with tasks that failed or were rejected, cancelled or undone."""
+    _many("task.retry", ids, as_json)
+
+
+@task.command("done")
+@click.argument("ids", nargs=-1, required=True, metavar="T…")
+@click.option("--json", "as_json", is_flag=True)
+def done(ids: tuple[str, ...], as_json: bool) -> None:
+    """Put away reports, and answers that no change is needed."""
+    _many("task.done", ids, as_json)

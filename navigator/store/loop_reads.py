@@ -1,0 +1,128 @@
+"""Reading what the loop needs to go on: which step a task is at, and what the session came to so far."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from navigator.domain.ids import number_of, task_id
+from navigator.domain.models import Event, Review, Usage
+from navigator.domain.states import Role
+from navigator.store import rows
+from navigator.store.queries import Queries
+
+
+@dataclass(frozen=True, slots=True)
+class RoundCost:
+    """What one round of a task cost the generator, and who answered it last."""
+
+    calls: int
+    usage: Usage
+    model: str
+    prompt_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallCost:
+    """One ended call, for a session's account. `started` is a UTC time."""
+
+    role: Role
+    started: str
+    usage: Usage
+
+
+_USAGE = (
+    "coalesce(sum(prompt_tokens), 0) AS prompt_tokens, coalesce(sum(completion_tokens), 0) AS completion_tokens,"
+    " coalesce(sum(cached_tokens), 0) AS cached_tokens, coalesce(sum(seconds), 0.0) AS seconds"
+)
+
+
+class LoopReads(Queries):
+    """Queries that the conductor's stages ask."""
+
+    def review_of_round(self, identifier: str, attempt: int, round: int) -> Review | None:
+        """The counted review by the reviewer of a task's round."""
+        found = self._all(
+            "SELECT r.* FROM reviews r JOIN proposals a ON a.id = r.proposal_id"
+            " WHERE a.task_id = ? AND a.attempt = ? AND a.round = ? AND r.role = 'reviewer' AND r.counted = 1",
+            number_of(identifier, "T"),
+            attempt,
+            round,
+        )
+        return rows.review_from(found[0]) if found else None
+
+    def round_cost(self, identifier: str, attempt: int, round: int) -> RoundCost:
+        """What a round cost the generator so far. The prompt's version is the one that led the round."""
+        place = (number_of(identifier, "T"), attempt, round)
+        where = "WHERE task_id = ? AND attempt = ? AND round = ? AND role = 'generator'"
+        total = self._all(f"SELECT count(*) AS calls, {_USAGE} FROM calls {where}", *place)[0]
+        answered = self._all(
+            f"SELECT model, prompt_version, purpose FROM calls {where} AND answer IS NOT NULL ORDER BY id", *place
+        )
+        leading = [row["prompt_version"] for row in answered if row["purpose"] != "repair"]
+        return RoundCost(
+            calls=int(total["calls"]),
+            usage=_usage(total),
+            model=answered[-1]["model"] if answered else "",
+            prompt_version=leading[0] if leading else "",
+        )
+
+    def answers_refused(self, identifier: str, attempt: int, round: int) -> int:
+        """How many answers of a round did not apply: which repair comes next."""
+        return int(
+            self._one(
+                "SELECT count(*) FROM calls WHERE task_id = ? AND attempt = ? AND round = ?"
+                " AND role = 'generator' AND outcome = 'refused'",
+                number_of(identifier, "T"),
+                attempt,
+                round,
+            )
+        )
+
+    def failed_paths(self, identifier: str, attempt: int, round: int) -> list[str]:
+        """The path of each failed edit of a round, with repetitions: once an answer it failed in."""
+        found = self._all(
+            "SELECT DISTINCT at, path FROM edit_failures WHERE task_id = ? AND attempt = ? AND round = ?",
+            number_of(identifier, "T"),
+            attempt,
+            round,
+        )
+        return [row["path"] for row in found]
+
+    def pending_landings(self) -> frozenset[str]:
+        """Tasks whose approved proposal has a landing that is still due."""
+        found = self._all(
+            "SELECT a.task_id FROM proposals a JOIN landings l ON l.id ="
+            " (SELECT max(id) FROM landings WHERE proposal_id = a.id)"
+            " JOIN tasks t ON t.id = a.task_id WHERE l.state = 'pending' AND t.state = 'approved'"
+        )
+        return frozenset(task_id(row["task_id"]) for row in found)
+
+    def task_events(self, identifier: str) -> list[Event]:
+        """Everything that happened to a task, in order."""
+        found = self._all("SELECT * FROM events WHERE task_id = ? ORDER BY seq", task_id(number_of(identifier, "T")))
+        return [rows.event_from(row) for row in found]
+
+    def last_event(self, kind: str) -> Event | None:
+        """The newest event of a kind."""
+        found = self._all("SELECT * FROM events WHERE kind = ? ORDER BY seq DESC LIMIT 1", kind)
+        return rows.event_from(found[0]) if found else None
+
+    def last_number(self, table: str) -> int:
+        """The highest id in `calls`, `proposals` or `swaps`; 0 where there is none."""
+        assert table in ("calls", "proposals", "swaps")
+        return int(self._one(f"SELECT coalesce(max(id), 0) FROM {table}"))
+
+    def call_costs(self, after: int) -> list[CallCost]:
+        """Ended calls numbered above `after`, in the order they were made."""
+        found = self._all(
+            "SELECT role, started, prompt_tokens, completion_tokens, cached_tokens, seconds FROM calls"
+            " WHERE id > ? AND outcome NOT IN ('started', 'lost') ORDER BY id",
+            after,
+        )
+        return [CallCost(Role(row["role"]), row["started"], _usage(row)) for row in found]
+
+
+def _usage(row: sqlite3.Row) -> Usage:
+    values = {name: row[name] for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "seconds")}
+    return Usage(**values)
