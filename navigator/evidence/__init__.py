@@ -1,0 +1,1 @@
+"""What happened, counted honestly: rates with intervals, what was left out beside what was counted."""

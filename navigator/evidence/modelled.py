@@ -1,9 +1,9 @@
 """How long a session would have taken, by a stated model of time: for rehearsals, whose clock is scaled.
 
-The model is the rehearsal's own (its `/server_info` states the figures): a request costs its uncached prompt tokens at the
-prefill speed and its answer's tokens at the decode speed of as many streams as the role may run; with n streams each
-writes at `single / (1 + slowdown · (n − 1))`. Requests of one residency are laid on the streams in the order they were made,
-each on the stream that is free first.
+The model is the rehearsal's own (its `/server_info` states the figures): a request costs its uncached
+prompt tokens at the prefill speed and its answer's tokens at the decode speed of as many streams as the
+role may run; with n streams each writes at `single / (1 + slowdown · (n − 1))`. Requests of one residency
+are laid on the streams in the order they were made, each on the stream that is free first.
 """
 
 from __future__ import annotations

@@ -1,0 +1,112 @@
+"""Intervals for proportions, and summaries of durations; the standard library is enough for both."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Z_95 = statistics.NormalDist().inv_cdf(0.975)
+"""The 97.5 % point of the normal distribution: two-sided 95 %."""
+
+ANECDOTAL_BELOW = 30
+"""Below this many a rate is an anecdote, and its row says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """`k` of `n`, with the Wilson interval at 95 %. `rate` is None when n is 0."""
+
+    k: int
+    n: int
+    rate: float | None
+    low: float
+    high: float
+
+
+def wilson(k: int, n: int, z: float = Z_95) -> tuple[float, float]:
+    """The score interval of Wilson (1927) for `k` of `n`, without continuity correction.
+
+    The lower limit of 0 of n is exactly 0 and the upper limit of n of n exactly 1; with n = 0 nothing is
+    known: (0, 1).
+
+    Args:
+        k: successes.
+        n: trials.
+        z: standard normal quantile; 1.96 (95 %) unless told.
+
+    Raises:
+        ValueError: k is not between 0 and n.
+    """
+    if not 0 <= k <= n:
+        raise ValueError(f"{k} of {n} is no proportion")
+    if n == 0:
+        return 0.0, 1.0
+    share = k / n
+    spread = z * z / n
+    middle = share + spread / 2
+    half = z * math.sqrt(share * (1 - share) / n + spread / (4 * n))
+    low = 0.0 if k == 0 else (middle - half) / (1 + spread)
+    high = 1.0 if k == n else (middle + half) / (1 + spread)
+    return low, high
+
+
+def share(k: int, n: int) -> Share:
+    """`k` of `n` with its rate and its 95 % interval."""
+    low, high = wilson(k, n)
+    return Share(k=k, n=n, rate=k / n if n else None, low=low, high=high)
+
+
+def needed(half_width: float, rate: float = 0.35) -> int:
+    """How many it takes until the normal 95 % interval is `half_width` wide to each side.
+
+    Args:
+        half_width: e.g. 0.10 for "±10 points".
+        rate: what the proportion is thought to be.
+    """
+    if not 0 < half_width < 1:
+        raise ValueError("a half width lies between 0 and 1")
+    return math.ceil(rate * (1 - rate) * (Z_95 / half_width) ** 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Durations in seconds. `p95` of fewer than 20 lies between the two longest: an indication, no more."""
+
+    n: int
+    mean: float
+    median: float
+    p95: float
+
+
+def percentile(values: Sequence[float], fraction: float) -> float:
+    """The quantile at `fraction` by linear interpolation between order statistics.
+
+    This is type 7 of Hyndman and Fan (1996), the default of NumPy and R: of sorted x_0 … x_(n-1) the value
+    at position fraction · (n - 1).
+
+    Raises:
+        ValueError: there are no values, or the fraction is not between 0 and 1.
+    """
+    if not values:
+        raise ValueError("no values, no percentile")
+    if not 0 <= fraction <= 1:
+        raise ValueError("a fraction lies between 0 and 1")
+    ordered = sorted(values)
+    position = fraction * (len(ordered) - 1)
+    below = math.floor(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
+
+
+def summarise(values: Sequence[float]) -> Summary | None:
+    """Count, mean, median and 95th percentile; None of nothing."""
+    if not values:
+        return None
+    return Summary(
+        n=len(values),
+        mean=statistics.fmean(values),
+        median=statistics.median(values),
+        p95=percentile(values, 0.95),
+    )

@@ -1,0 +1,83 @@
+"""What swaps took, by direction and by phase."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from navigator.domain.models import Swap
+from navigator.domain.states import Role
+from navigator.evidence.intervals import Summary, summarise
+
+DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """All swaps of one strategy from one role to another.
+
+    Attributes:
+        from_role: None when nothing was loaded.
+        to_role: the role that was to answer.
+        strategy: swaps of different strategies are different things and are never pooled.
+        rehearsal: simulated durations.
+        seconds: of the swaps that were done; None when none was.
+        phases: of the same swaps, each phase that occurred, in the order of first occurrence. A phase is
+            summarised over the swaps that had it.
+        failed: how many ended otherwise; their durations are not in the figures.
+    """
+
+    from_role: Role | None
+    to_role: Role
+    strategy: str
+    rehearsal: bool
+    seconds: Summary | None
+    phases: dict[str, Summary]
+    failed: int
+
+
+def swap_stats(swaps: Iterable[Swap]) -> tuple[Direction, ...]:
+    """Count, mean, median and P95 in seconds, by direction, overall and per phase; real swaps before rehearsed ones.
+
+    P95 is interpolated linearly between order statistics (see `percentile`).
+    """
+    groups: defaultdict[tuple[bool, str, str, str], list[Swap]] = defaultdict(list)
+    for swap in swaps:
+        origin = swap.from_role.value if swap.from_role else ""
+        groups[(swap.rehearsal, swap.strategy, origin, swap.to_role.value)].append(swap)
+    return tuple(_direction(groups[key]) for key in sorted(groups))
+
+
+def median_swap(swaps: Iterable[Swap], to: Role, *, strategy: str, rehearsal: bool = False) -> float | None:
+    """The measured median in seconds of a swap between the two roles; None when none was measured.
+
+    First loads, from nothing, are left out: a forecast is about changing hands.
+    """
+    for direction in swap_stats(swap for swap in swaps if swap.from_role is not None):
+        wanted = (direction.to_role, direction.strategy, direction.rehearsal) == (to, strategy, rehearsal)
+        if wanted and direction.seconds is not None:
+            return direction.seconds.median
+    return None
+
+
+def _direction(swaps: Sequence[Swap]) -> Direction:
+    done = [swap for swap in swaps if swap.outcome == DONE]
+    by_phase: dict[str, list[float]] = {}
+    for swap in done:
+        took: dict[str, float] = {}
+        for phase in swap.phases:
+            took[phase.name] = took.get(phase.name, 0.0) + phase.seconds
+        for name, seconds in took.items():
+            by_phase.setdefault(name, []).append(seconds)
+    phases = {name: summary for name, values in by_phase.items() if (summary := summarise(values))}
+    first = swaps[0]
+    return Direction(
+        from_role=first.from_role,
+        to_role=first.to_role,
+        strategy=first.strategy,
+        rehearsal=first.rehearsal,
+        seconds=summarise([swap.seconds for swap in done]),
+        phases=phases,
+        failed=len(swaps) - len(done),
+    )

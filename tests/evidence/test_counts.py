@@ -1,0 +1,185 @@
+"""Swaps, speeds, outcomes and edits."""
+
+from __future__ import annotations
+
+import pytest
+
+from navigator.domain.models import Swap, SwapPhase
+from navigator.domain.states import DecisionKind, EditCode, Role, Rung, TaskState, Verdict
+from navigator.evidence.edits import edit_stats
+from navigator.evidence.outcomes import outcomes
+from navigator.evidence.rows import CallRow, DecidedRow, EditRound, TaskRow
+from navigator.evidence.swaps import median_swap, swap_stats
+from navigator.evidence.throughput import throughput
+
+G, R = Role.GENERATOR, Role.REVIEWER
+
+
+def swap(to: Role, seconds: float, *, first: bool = False, **more: object) -> Swap:
+    origin = None if first else (G if to is R else R)
+    values: dict[str, object] = {
+        "from": origin,
+        "to": to,
+        "strategy": "systemd",
+        "started": "2026-11-20T10:00:00.000Z",
+        "seconds": seconds,
+        "phases": (SwapPhase(name="stop", seconds=2.0), SwapPhase(name="load", seconds=seconds - 2.0)),
+    }
+    return Swap.model_validate({**values, **more})
+
+
+def test_swaps_are_summed_up_by_direction_and_phase() -> None:
+    swaps = [swap(R, seconds) for seconds in (40.0, 42.0, 44.0, 60.0)] + [swap(G, 32.0)]
+    back, there = sorted(swap_stats(swaps), key=lambda row: row.to_role)
+    assert (there.from_role, there.to_role, there.strategy, there.failed) == (G, R, "systemd", 0)
+    assert there.seconds is not None
+    assert (there.seconds.n, there.seconds.mean, there.seconds.median) == (4, 46.5, 43.0)
+    assert there.seconds.p95 == pytest.approx(44 + 0.85 * 16)
+    assert list(there.phases) == ["stop", "load"]
+    assert (there.phases["load"].n, there.phases["load"].median) == (4, 41.0)
+    assert back.seconds is not None
+    assert back.seconds.p95 == 32.0
+
+
+def test_a_swap_that_failed_is_counted_but_not_timed() -> None:
+    (row,) = swap_stats([swap(R, 40.0), swap(R, 300.0, outcome="failed", reason="health")])
+    assert row.seconds is not None
+    assert (row.seconds.n, row.seconds.mean, row.failed) == (1, 40.0, 1)
+    (lost,) = swap_stats([swap(R, 300.0, outcome="failed")])
+    assert (lost.seconds, lost.phases, lost.failed) == (None, {}, 1)
+
+
+def test_a_phase_that_came_twice_in_one_swap_is_one_duration() -> None:
+    twice = (SwapPhase(name="health", seconds=1.0), SwapPhase(name="health", seconds=2.5))
+    (row,) = swap_stats([swap(R, 3.5, phases=twice)])
+    assert (row.phases["health"].n, row.phases["health"].mean) == (1, 3.5)
+
+
+def test_strategies_first_loads_and_rehearsals_are_never_pooled() -> None:
+    swaps = [
+        swap(R, 40.0),
+        swap(R, 4.0, strategy="sleep"),
+        swap(R, 0.1, rehearsal=True),
+        swap(R, 90.0, first=True),
+    ]
+    assert [row.seconds.n for row in swap_stats(swaps) if row.seconds] == [1, 1, 1, 1]
+    assert [row.rehearsal for row in swap_stats(swaps)] == [False, False, False, True]
+    assert median_swap(swaps, R, strategy="systemd") == 40.0
+    assert median_swap(swaps, R, strategy="sleep") == 4.0
+    assert median_swap(swaps, R, strategy="systemd", rehearsal=True) == 0.1
+    assert median_swap(swaps, G, strategy="systemd") is None
+
+
+def call(second: int, seconds: float, tokens: int, **more: object) -> CallRow:
+    values: dict[str, object] = {
+        "role": G,
+        "model": "35B",
+        "purpose": "generate",
+        "ok": True,
+        "prompt_tokens": 1000,
+        "completion_tokens": tokens,
+        "cached_tokens": 250,
+        "seconds": seconds,
+        "at": f"2026-11-20T10:00:{second:02d}.000Z",
+    }
+    return CallRow(**{**values, **more})  # type: ignore[arg-type]
+
+
+def test_streams_side_by_side_share_the_wall_clock() -> None:
+    (row,) = throughput([call(10, 10, 1000), call(10, 10, 500), call(30, 5, 100)])
+    assert (row.seconds, row.busy_seconds) == (25, 15)
+    assert row.tokens_per_second == pytest.approx(1600 / 15)
+    assert row.stream_tokens_per_second == pytest.approx(1600 / 25)
+    assert row.streams == pytest.approx(25 / 15)
+    assert row.cached_share == 0.25
+
+
+def test_calls_that_overlap_in_part_or_lie_within_another_are_not_counted_twice() -> None:
+    (row,) = throughput([call(20, 20, 10), call(15, 5, 10), call(30, 15, 10)])
+    assert row.busy_seconds == 30
+
+
+def test_a_short_call_weighs_as_little_as_it_is() -> None:
+    (row,) = throughput([call(1, 1, 1), call(30, 10, 1000)])
+    assert row.stream_tokens_per_second == pytest.approx(1001 / 11)
+
+
+def test_roles_models_and_the_rehearsal_stand_apart_and_failures_are_counted() -> None:
+    rows = throughput(
+        [
+            call(1, 1, 10, role=R, model="122B"),
+            call(1, 1, 10, ok=False),
+            call(1, 1, 10, model="other"),
+            call(1, 1, 10, rehearsal=True),
+        ]
+    )
+    assert [(row.role, row.model, row.rehearsal, row.failed) for row in rows] == [
+        (G, "35B", False, 1),
+        (G, "other", False, 0),
+        (R, "122B", False, 0),
+        (G, "35B", True, 0),
+    ]
+
+
+def test_calls_that_took_no_time_have_no_speed() -> None:
+    (row,) = throughput([call(1, 0, 10, prompt_tokens=0)])
+    assert (row.tokens_per_second, row.stream_tokens_per_second, row.streams) == (None, None, None)
+    assert row.cached_share is None
+
+
+def decided(verdict: Verdict | None, decision: DecisionKind, count: int, **more: bool) -> list[DecidedRow]:
+    return [DecidedRow(verdict, decision, **more)] * count
+
+
+def test_where_the_developer_and_the_reviewer_disagreed() -> None:
+    rows = [
+        *decided(Verdict.APPROVE, DecisionKind.APPROVE, 55),
+        *decided(Verdict.APPROVE, DecisionKind.REJECT, 3),
+        *decided(Verdict.APPROVE, DecisionKind.SEND_BACK, 3),
+        *decided(Verdict.REVISE, DecisionKind.APPROVE, 2),
+        *decided(Verdict.REVISE, DecisionKind.REJECT, 17),
+        *decided(Verdict.UNREVIEWED, DecisionKind.APPROVE, 1),
+        *decided(Verdict.APPROVE, DecisionKind.REJECT, 5, self_review=True),
+        *decided(Verdict.REVISE, DecisionKind.APPROVE, 4, audit=True),
+        *decided(None, DecisionKind.APPROVE, 6),
+    ]
+    real = outcomes([], rows).real
+    assert (real.rejected_after_approve.k, real.rejected_after_approve.n) == (3, 61)
+    assert (real.sent_back_after_approve.k, real.sent_back_after_approve.n) == (3, 61)
+    assert (real.approved_over_revise.k, real.approved_over_revise.n) == (2, 19)
+    assert (real.approved_unreviewed.k, real.approved_unreviewed.n) == (1, 1)
+    assert real.not_counted == 15
+    assert real.decisions == {"approve": 64, "reject": 25, "send_back": 3}
+    assert real.rejected_after_approve.low < 3 / 61 < real.rejected_after_approve.high
+
+
+def test_states_of_the_rehearsal_stand_apart() -> None:
+    tables = outcomes(
+        [TaskRow(TaskState.LANDED)] * 9
+        + [TaskRow(TaskState.FAILED), TaskRow(TaskState.LANDED, rehearsal=True)],
+        decided(Verdict.APPROVE, DecisionKind.REJECT, 2, rehearsal=True),
+    )
+    assert tables.real.states == {"failed": 1, "landed": 9}
+    assert tables.real.rejected_after_approve.rate is None
+    assert tables.rehearsal.states == {"landed": 1}
+    assert tables.rehearsal.rejected_after_approve.rate == 1.0
+
+
+def test_edits_that_applied_at_once_after_repair_or_never() -> None:
+    clean = EditRound(rungs=(Rung.EXACT, Rung.INDENT))
+    repaired = EditRound(rungs=(Rung.EXACT,), codes=(EditCode.NO_MATCH, EditCode.NO_MATCH))
+    lost = EditRound(codes=(EditCode.AMBIGUOUS,))
+    nothing_asked = EditRound()
+    rehearsed = EditRound(rungs=(Rung.WHOLE_FILE,), rehearsal=True)
+    tables = edit_stats([clean] * 7 + [repaired] * 2 + [lost, nothing_asked, rehearsed])
+    real = tables.real
+    assert (real.clean_first.k, real.clean_first.n, real.repaired, real.lost) == (7, 10, 2, 1)
+    assert (real.clean_first.low, real.clean_first.high) == pytest.approx((0.3968, 0.8922), abs=1e-4)
+    assert list(real.rungs.items()) == [("exact", 9), ("indent", 7)]
+    assert real.codes == {"NO_MATCH": 4, "AMBIGUOUS": 1}
+    assert (tables.rehearsal.clean_first.k, tables.rehearsal.rungs) == (1, {"whole_file": 1})
+
+
+def test_no_edits_at_all() -> None:
+    real = edit_stats([]).real
+    assert (real.clean_first.n, real.clean_first.rate, real.rungs, real.lost) == (0, None, {}, 0)
