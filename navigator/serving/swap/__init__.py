@@ -1,0 +1,60 @@
+"""Ways of giving the GPU to a role, one file each, behind one protocol (`base.SwapStrategy`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from navigator.domain.errors import MissingPart
+
+if TYPE_CHECKING:
+    from navigator.config.paths import StatePaths
+    from navigator.config.settings import Settings
+    from navigator.serving.swap.base import SwapStrategy
+
+AVAILABLE = {
+    "resident": "both servers are up at once, each at its base_url",
+    "rehearsal": "the embedded stand-in plays both servers; nothing real is written",
+}
+"""The strategies that work, and what each is for."""
+
+
+def make_strategy(
+    settings: Settings,
+    paths: StatePaths,
+    time_scale: float = 1.0,
+    seed: int = 0,
+    *,
+    fault_rate: float | None = None,
+) -> SwapStrategy:
+    """The strategy that `[swap] strategy` names.
+
+    Args:
+        settings: the whole settings.
+        paths: where a strategy may keep what it has to remember.
+        time_scale: factor on simulated time; only the rehearsal's.
+        seed: of the rehearsal's answers.
+        fault_rate: share of planted faults in the rehearsal's answers, None for its own.
+
+    Raises:
+        MissingPart: none is named, or one that is not here; the hint says how to choose.
+    """
+    chosen = settings.swap.strategy
+    if chosen == "resident":
+        from navigator.serving.swap.resident import ResidentStrategy
+
+        return ResidentStrategy(settings)
+    if chosen == "rehearsal":
+        from navigator.serving.swap.rehearsal import RehearsalStrategy
+
+        return RehearsalStrategy(paths.rehearsal, time_scale=time_scale, seed=seed, fault_rate=fault_rate)
+    where = settings.source or "the settings file (`navigator config path` names it)"
+    hint = f'Set strategy under [swap] in {where}, e.g. strategy = "resident". Here are: {_listed()}.'
+    if chosen is None:
+        raise MissingPart(
+            "No swap strategy is chosen, so Navigator does not know how to change models.", hint=hint
+        )
+    raise MissingPart(f'The swap strategy "{chosen}" is not part of this version.', hint=hint)
+
+
+def _listed() -> str:
+    return "; ".join(f"{name} ({meaning})" for name, meaning in AVAILABLE.items())
