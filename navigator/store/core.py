@@ -14,12 +14,13 @@ from navigator.store.rows import clean, dumped
 
 
 class TransactionCore:
-    """One open transaction. Methods write; `read` sees what they wrote; events gather in `events`."""
+    """One open transaction. Methods write; `read` sees what they wrote; events gather in `events`; `at` is when it began."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.read = Reader(connection)
         self.events: list[Event] = []
+        self.at = utc_now()
 
     def event(
         self, kind: str, task_id: str = "", proposal_id: str = "", data: Mapping[str, Any] | None = None

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from navigator.domain.errors import NotFound
-from navigator.domain.ids import number_of, task_id
+from navigator.domain.errors import Conflict, NotFound, UsageError
+from navigator.domain.ids import number_of
+from navigator.domain.ids import proposal_id as proposal_name
+from navigator.domain.ids import task_id as task_name
 from navigator.domain.models import Swap, Usage, utc_now
 from navigator.domain.states import EditCode, Role
 from navigator.store.core import TransactionCore
-from navigator.store.reader import packed
-from navigator.store.rows import dumped
+from navigator.store.rows import dumped, packed
 
 STARTED = "started"
 """A call's outcome while it runs."""
@@ -21,7 +22,7 @@ LOST = "lost"
 
 
 class LedgerWrites(TransactionCore):
-    """Events: call_started, call_ended, swap_added, edit_failed, batch_added, batch_ended, comment_added,
+    """Events: call_started, call_ended, call_judged, swap_added, edit_failed, batch_added, batch_ended, comment_added,
     comment_changed, comment_removed. Drafts and meta values write none."""
 
     def begin_call(
@@ -44,7 +45,7 @@ class LedgerWrites(TransactionCore):
 
         Args:
             task_id: T…, or "" for a call that belongs to no task (such are never repeats).
-            seq: tells steps of one purpose apart within a round, e.g. the first and second repair.
+            seq: tells steps of one purpose apart within a round, e.g. the first and the second repair.
 
         Returns:
             The call's number, for `end_call`.
@@ -101,6 +102,20 @@ class LedgerWrites(TransactionCore):
         ended = {"outcome": outcome, "error_code": error_code, "retries": retries, "ended": utc_now()}
         self._update("calls", call_id, {**values, **ended, **_usage_columns(usage or Usage())})
         self._call_event("call_ended", call_id)
+
+    def judge_call(self, call_id: int, outcome: str) -> None:
+        """Change an ended call's outcome after its answer was looked at, e.g. to "refused".
+
+        Raises:
+            NotFound: no such call has ended.
+        """
+        row = self._run(
+            "SELECT 1 FROM calls WHERE id = ? AND outcome NOT IN (?, ?)", (call_id, STARTED, LOST)
+        ).fetchone()
+        if row is None:
+            raise NotFound(f"There is no ended call {call_id}.", hint="It runs still, or was lost.")
+        self._update("calls", call_id, {"outcome": outcome})
+        self._call_event("call_judged", call_id)
 
     def add_call(
         self,
@@ -205,7 +220,8 @@ class LedgerWrites(TransactionCore):
                 "path": path,
                 "model": model,
                 "rehearsal": int(rehearsal),
-                "at": utc_now(),
+                # One moment for all failures of one answer: they are counted as one try a file.
+                "at": self.at,
             },
         )
         self.event("edit_failed", task_id, data={"code": EditCode(code).value, "path": path})
@@ -219,18 +235,23 @@ class LedgerWrites(TransactionCore):
         self._insert("batches", {"name": name, "started": started or utc_now()})
         self.event("batch_added", data={"batch": name})
 
-    def end_batch(self, name: str, swaps: Sequence[int] = (), ended: str = "") -> None:
-        """End a batch, with the numbers of the swaps made for it.
+    def end_batch(self, name: str, swaps: Sequence[int] | None = None, ended: str = "") -> None:
+        """End a batch.
+
+        Args:
+            swaps: the numbers of the swaps made for it; by default those that began since it did.
 
         Raises:
             NotFound: no such batch.
         """
-        done = self._run(
-            "UPDATE batches SET ended = ?, swaps = ? WHERE name = ?",
-            (ended or utc_now(), dumped(tuple(swaps)), name),
-        )
-        if not done.rowcount:
+        batch = self._run("SELECT started FROM batches WHERE name = ?", (name,)).fetchone()
+        if batch is None:
             raise NotFound(f"There is no batch {name!r}.", hint="`add_batch` begins one.")
+        if swaps is None:
+            found = self._run("SELECT id FROM swaps WHERE started >= ? ORDER BY id", (batch["started"],))
+            swaps = [row["id"] for row in found]
+        values = (ended or utc_now(), dumped(tuple(swaps)), name)
+        self._run("UPDATE batches SET ended = ?, swaps = ? WHERE name = ?", values)
         self.event("batch_ended", data={"batch": name, "swaps": list(swaps)})
 
     def save_draft(self, key: str, text: str) -> None:
@@ -261,8 +282,15 @@ class LedgerWrites(TransactionCore):
 
         Returns:
             Its number.
+
+        Raises:
+            UsageError: no text, an unknown side, or a negative line.
         """
         row = self._proposal_row(proposal_id)
+        if side not in ("new", "old") or not text.strip() or line < 0:
+            raise UsageError(
+                "A comment needs a text, and a line on the new or the old side.", hint="Try again."
+            )
         place = {
             "task_id": row["task_id"],
             "proposal_id": row["id"],
@@ -271,18 +299,25 @@ class LedgerWrites(TransactionCore):
             "line": line,
         }
         number = self._insert("comments", {**place, "quote": quote, "text": text, "created": utc_now()})
-        self.event("comment_added", task_id(row["task_id"]), proposal_id, {"comment": number, "path": path})
+        self.event("comment_added", task_name(row["task_id"]), proposal_id, {"comment": number, "path": path})
         return number
 
-    def change_comment(self, comment_id: int, text: str) -> None:
-        """Replace a comment's text; an empty one removes it."""
-        row = self._row("comments", comment_id, f"comment {comment_id}")
-        if text:
-            self._update("comments", comment_id, {"text": text})
+    def change_comment(self, number: int, text: str) -> None:
+        """Replace a comment's text; an empty one removes it.
+
+        Raises:
+            NotFound: there is no such comment.
+            Conflict: it was sent already.
+        """
+        row = self._row("comments", number, f"comment {number}")
+        if row["sent"]:
+            raise Conflict(f"Comment {number} was sent already.", hint="Write another one.")
+        if text.strip():
+            self._update("comments", number, {"text": text})
         else:
-            self._run("DELETE FROM comments WHERE id = ?", (comment_id,))
-        kind = "comment_changed" if text else "comment_removed"
-        self.event(kind, task_id(row["task_id"]), f"P{row['proposal_id']}", {"comment": comment_id})
+            self._run("DELETE FROM comments WHERE id = ?", (number,))
+        kind = "comment_changed" if text.strip() else "comment_removed"
+        self.event(kind, task_name(row["task_id"]), proposal_name(row["proposal_id"]), {"comment": number})
 
     def mark_comments_sent(self, comment_ids: Iterable[int]) -> None:
         """Note that these comments went into a new attempt's prompt."""
@@ -339,7 +374,7 @@ class LedgerWrites(TransactionCore):
         row = self._row("calls", call_id, f"call {call_id}")
         names = ("role", "purpose", "attempt", "round", "outcome", "completion_tokens", "seconds")
         data = {"call": call_id, **{name: row[name] for name in names}}
-        self.event(kind, task_id(row["task_id"]) if row["task_id"] else "", data=data)
+        self.event(kind, task_name(row["task_id"]) if row["task_id"] else "", data=data)
 
 
 def _usage_columns(usage: Usage) -> dict[str, Any]:

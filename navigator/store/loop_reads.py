@@ -57,7 +57,8 @@ class LoopReads(Queries):
         where = "WHERE task_id = ? AND attempt = ? AND round = ? AND role = 'generator'"
         total = self._all(f"SELECT count(*) AS calls, {_USAGE} FROM calls {where}", *place)[0]
         answered = self._all(
-            f"SELECT model, prompt_version, purpose FROM calls {where} AND answer IS NOT NULL ORDER BY id", *place
+            f"SELECT model, prompt_version, purpose FROM calls {where} AND answer IS NOT NULL ORDER BY id",
+            *place,
         )
         leading = [row["prompt_version"] for row in answered if row["purpose"] != "repair"]
         return RoundCost(
@@ -100,7 +101,9 @@ class LoopReads(Queries):
 
     def task_events(self, identifier: str) -> list[Event]:
         """Everything that happened to a task, in order."""
-        found = self._all("SELECT * FROM events WHERE task_id = ? ORDER BY seq", task_id(number_of(identifier, "T")))
+        found = self._all(
+            "SELECT * FROM events WHERE task_id = ? ORDER BY seq", task_id(number_of(identifier, "T"))
+        )
         return [rows.event_from(row) for row in found]
 
     def last_event(self, kind: str) -> Event | None:

@@ -219,10 +219,20 @@ class TaskWrites(TransactionCore):
             )
         now = utc_now()
         attempt = int(row["attempt"]) + 1
-        values = {"state": TaskState.QUEUED.value, "attempt": attempt, "round": 0, "note": note}
-        self._update("tasks", row["id"], {**values, "reason": "", "report": "", "updated": now, "since": now})
+        values = {"state": TaskState.QUEUED.value, "attempt": attempt, "round": 0, "base_commit": ""}
+        self._update(
+            "tasks",
+            row["id"],
+            {**values, "note": note, "reason": "", "report": "", "updated": now, "since": now},
+        )
         self._state_event(task_id, current, TaskState.QUEUED, {"reason": ""})
         self.event("task_attempt", task_id, data={"attempt": attempt, "note": note})
+        return self.read.task(task_id)
+
+    def set_task_base(self, task_id: str, base_commit: str) -> Task:
+        """Pin the commit that the present attempt is written on. Writes no event: nobody waits for it."""
+        row = self._task_row(task_id)
+        self._update("tasks", row["id"], {"base_commit": base_commit})
         return self.read.task(task_id)
 
     def set_priority(self, task_id: str, priority: int) -> Task:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import zlib
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, proposal_id, task_id
-from navigator.domain.models import Event, Project, Proposal, Review, Swap, Task
-from navigator.domain.states import ProposalState, Role, TaskState, Verdict
+from navigator.domain.models import Project, Proposal, Review, Task
+from navigator.domain.states import ProposalState, TaskState, Verdict
 from navigator.store import rows
-from navigator.store.errors import translated
+from navigator.store.ledger_reads import LedgerReads
+from navigator.store.loop_reads import LoopReads
+from navigator.store.queries import limited
 from navigator.store.schema import TABLES
 
 _CHUNK = 500
@@ -52,22 +49,8 @@ _FLAGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAnswer:
-    """What a model answered in one call, kept so that a repair or a revision can quote it after a restart."""
-
-    call_id: int
-    purpose: str
-    text: str
-    prompt_hash: str
-    model: str
-
-
-class Reader:
+class Reader(LedgerReads, LoopReads):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     # Projects and tasks
 
@@ -109,7 +92,7 @@ class Reader:
             newest_first: the other order.
         """
         tests, values = _conditions("t", states, project)
-        order = f" ORDER BY t.id {'DESC' if newest_first else 'ASC'}{_limit(limit)}"
+        order = f" ORDER BY t.id {'DESC' if newest_first else 'ASC'}{limited(limit)}"
         return [rows.task_from(row) for row in self._all(f"{_TASKS}{tests}{order}", *values)]
 
     def task(self, identifier: str) -> Task:
@@ -147,7 +130,7 @@ class Reader:
         if task_id is not None:
             tests += f"{' AND' if tests else ' WHERE'} a.task_id = ?"
             values.append(number_of(task_id, "T"))
-        order = f" ORDER BY a.id {'DESC' if newest_first else 'ASC'}{_limit(limit)}"
+        order = f" ORDER BY a.id {'DESC' if newest_first else 'ASC'}{limited(limit)}"
         with self.snapshot():
             return self._with_parts(self._all(f"{_PROPOSALS}{tests}{order}", *values))
 
@@ -199,122 +182,6 @@ class Reader:
             newest.update((row["proposal_id"], row) for row in found)
         return newest
 
-    # Events, meta, drafts, comments
-
-    def events(self, after_seq: int = 0, limit: int = 1000) -> list[Event]:
-        """Events after a sequence number, in order."""
-        found = self._all("SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ?", after_seq, limit)
-        return [rows.event_from(row) for row in found]
-
-    def last_seq(self) -> int:
-        """The newest event's number, 0 when nothing happened yet."""
-        return int(self._one("SELECT coalesce(max(seq), 0) FROM events"))
-
-    def meta(self, key: str) -> Any:
-        """A small stored value (JSON), or None."""
-        found = self._all("SELECT value FROM meta WHERE key = ?", key)
-        return json.loads(found[0]["value"]) if found else None
-
-    def metas(self, prefix: str) -> dict[str, Any]:
-        """Every stored value whose key begins with `prefix`."""
-        found = self._all(
-            "SELECT key, value FROM meta WHERE substr(key, 1, ?) = ? ORDER BY key", len(prefix), prefix
-        )
-        return {row["key"]: json.loads(row["value"]) for row in found}
-
-    def drafts(self, prefix: str = "") -> dict[str, str]:
-        """Unfinished texts by key."""
-        found = self._all(
-            "SELECT key, text FROM drafts WHERE substr(key, 1, ?) = ? ORDER BY key", len(prefix), prefix
-        )
-        return {row["key"]: row["text"] for row in found}
-
-    def comments(
-        self, *, task_id: str | None = None, proposal_id: str | None = None, sent: bool | None = None
-    ) -> list[dict[str, Any]]:
-        """Comments on proposals' lines: id, task_id, proposal_id, path, side, line, quote, text, created, sent."""
-        wanted: list[tuple[str, Any]] = []
-        if task_id is not None:
-            wanted.append(("task_id = ?", number_of(task_id, "T")))
-        if proposal_id is not None:
-            wanted.append(("proposal_id = ?", number_of(proposal_id, "P")))
-        if sent is not None:
-            wanted.append(("sent = ?", int(sent)))
-        where = f" WHERE {' AND '.join(test for test, _ in wanted)}" if wanted else ""
-        found = self._all(f"SELECT * FROM comments{where} ORDER BY id", *(value for _, value in wanted))
-        return [rows.flat(row, flags=("sent",)) for row in found]
-
-    # What was measured
-
-    def swaps(self, limit: int | None = None) -> list[Swap]:
-        """Swaps, newest first."""
-        return [
-            rows.swap_from(row) for row in self._all(f"SELECT * FROM swaps ORDER BY id DESC{_limit(limit)}")
-        ]
-
-    def batches(self) -> list[dict[str, Any]]:
-        """Batches in the order they began: name, started, ended, swaps (their numbers)."""
-        found = self._all("SELECT * FROM batches ORDER BY started, name")
-        return [rows.flat(row, json_columns=("swaps",)) for row in found]
-
-    def calls(
-        self,
-        *,
-        task_id: str | None = None,
-        role: Role | None = None,
-        since: str | None = None,
-        limit: int | None = None,
-    ) -> list[dict[str, Any]]:
-        """Model calls without their answers, oldest first: every column of the table, `task_id` as T… or None."""
-        wanted: list[tuple[str, Any]] = []
-        if task_id is not None:
-            wanted.append(("task_id = ?", number_of(task_id, "T")))
-        if role is not None:
-            wanted.append(("role = ?", role.value))
-        if since is not None:
-            wanted.append(("started >= ?", since))
-        where = f" WHERE {' AND '.join(test for test, _ in wanted)}" if wanted else ""
-        columns = (
-            "id, role, task_id, attempt, round, purpose, seq, prompt_version, prompt_hash, model, outcome, error_code,"
-            " prompt_tokens, completion_tokens, cached_tokens, seconds, retries, repeat, rehearsal, started, ended"
-        )
-        sql = f"SELECT {columns} FROM calls{where} ORDER BY id{_limit(limit)}"
-        return [
-            rows.flat(row, flags=("repeat", "rehearsal"))
-            for row in self._all(sql, *(value for _, value in wanted))
-        ]
-
-    def call_counts(self) -> dict[str, int]:
-        """`{"made", "repeated", "lost", "running"}`: calls begun, begun again for the same step, never ended, open."""
-        row = self._all(
-            "SELECT count(*) AS made, coalesce(sum(repeat), 0) AS repeated,"
-            " coalesce(sum(outcome = 'lost'), 0) AS lost, coalesce(sum(outcome = 'started'), 0) AS running FROM calls"
-        )[0]
-        return {name: int(row[name]) for name in ("made", "repeated", "lost", "running")}
-
-    def last_answer(
-        self, task_id: str, attempt: int, round: int, *, role: Role = Role.GENERATOR
-    ) -> StoredAnswer | None:
-        """The newest answer that `role` gave in a task's round, or None where none was kept."""
-        found = self._all(
-            "SELECT id, purpose, answer, prompt_hash, model FROM calls WHERE task_id = ? AND attempt = ? AND round = ?"
-            " AND role = ? AND answer IS NOT NULL ORDER BY id DESC LIMIT 1",
-            number_of(task_id, "T"),
-            attempt,
-            round,
-            role.value,
-        )
-        if not found:
-            return None
-        row = found[0]
-        return StoredAnswer(
-            call_id=row["id"],
-            purpose=row["purpose"],
-            text=unpacked(row["answer"]),
-            prompt_hash=row["prompt_hash"],
-            model=row["model"],
-        )
-
     def first_verdicts(self) -> list[dict[str, Any]]:
         """What the revise rate is counted from: one row a task, its attempt 0, round 0, as first reviewed.
 
@@ -323,24 +190,16 @@ class Reader:
             review_model and review_prompt_version, verdict, stated_verdict, self_review, rehearsal, at.
         """
         found = self._all(
-            "SELECT a.task_id, a.id AS proposal_id, p.name AS project, t.kind, t.complexity, a.model, a.prompt_version,"
-            " r.model AS review_model, r.prompt_version AS review_prompt_version, r.verdict, r.stated_verdict,"
-            " r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal, r.at"
+            "SELECT a.task_id, a.id AS proposal_id, p.name AS project, t.kind, t.complexity, a.model,"
+            " a.prompt_version, r.model AS review_model, r.prompt_version AS review_prompt_version, r.verdict,"
+            " r.stated_verdict, r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal, r.at"
             " FROM proposals a JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
             " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
             " WHERE a.attempt = 0 AND a.round = 0 ORDER BY r.id"
         )
         return [rows.flat(row, flags=("self_review", "rehearsal")) for row in found]
 
-    def edit_failures(self) -> list[dict[str, Any]]:
-        """Answers that did not apply: task_id, attempt, round, code, path, model, rehearsal, at."""
-        found = self._all("SELECT * FROM edit_failures ORDER BY id")
-        return [rows.flat(row, flags=("rehearsal",)) for row in found]
-
-    def journal_pending(self) -> list[dict[str, Any]]:
-        """Landings begun and not closed: id, proposal_id, plan, opened."""
-        found = self._all("SELECT * FROM journal WHERE closed IS NULL ORDER BY id")
-        return [rows.flat(row, json_columns=("plan",)) for row in found]
+    # One glance, and everything
 
     def counts(self) -> dict[str, Any]:
         """One glance at everything, for `navigator status`.
@@ -371,6 +230,10 @@ class Reader:
             "last_seq": self.last_seq(),
         }
 
+    def _by_state(self, table: str) -> dict[str, int]:
+        found = self._all(f"SELECT state, count(*) AS n FROM {table} GROUP BY state")
+        return {row["state"]: row["n"] for row in found}
+
     def export_rows(self, table: str) -> Iterator[dict[str, Any]]:
         """Every row of one of `schema.TABLES` as JSON data, one at a time.
 
@@ -386,50 +249,8 @@ class Reader:
             if table == "proposals":
                 values["id"] = proposal_id(values["id"])
             if table == "calls" and values["answer"] is not None:
-                values["answer"] = unpacked(values["answer"])
+                values["answer"] = rows.unpacked(values["answer"])
             yield values
-
-    def _by_state(self, table: str) -> dict[str, int]:
-        return {
-            row["state"]: row["n"]
-            for row in self._all(f"SELECT state, count(*) AS n FROM {table} GROUP BY state")
-        }
-
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Have several queries see one and the same committed state."""
-        if self._connection.in_transaction:
-            yield
-            return
-        self._connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            self._connection.execute("COMMIT")
-
-    def _all(self, sql: str, *values: Any) -> list[sqlite3.Row]:
-        try:
-            return self._connection.execute(sql, [rows.clean(value) for value in values]).fetchall()
-        except sqlite3.Error as error:
-            raise translated(error, database_of(self._connection)) from error
-
-    def _one(self, sql: str, *values: Any) -> Any:
-        return self._all(sql, *values)[0][0]
-
-
-def database_of(connection: sqlite3.Connection) -> Path:
-    """The file behind a connection."""
-    return Path(connection.execute("PRAGMA database_list").fetchone()[2])
-
-
-def packed(text: str) -> bytes:
-    """An answer's text as it is stored."""
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
-
-
-def unpacked(blob: bytes) -> str:
-    """The text again."""
-    return zlib.decompress(blob).decode("utf-8", "surrogatepass")
 
 
 def _conditions(
@@ -444,7 +265,3 @@ def _conditions(
         tests.append("t.project_id = ?" if isinstance(project, int) else "p.name = ?")
         values.append(project)
     return (f" WHERE {' AND '.join(tests)}" if tests else ""), values
-
-
-def _limit(limit: int | None) -> str:
-    return "" if limit is None else f" LIMIT {int(limit)}"

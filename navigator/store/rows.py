@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
 from navigator.domain.ids import proposal_id, task_id
-from navigator.domain.models import Decision, Event, Landing, Project, Proposal, Review, Swap, Task
+from navigator.domain.models import Decision, Event, Landing, Project, Proposal, Review, Swap, Task, Usage
+from navigator.domain.records import ModelCall
 
 PROJECT_LISTS = ("check_mounts", "include", "exclude")
 PROJECT_FIELDS = (
@@ -71,6 +73,7 @@ def task_from(row: sqlite3.Row) -> Task:
         note=row["note"],
         reason=row["reason"],
         report=row["report"],
+        base_commit=row["base_commit"],
         created=row["created"],
         updated=row["updated"],
     )
@@ -185,6 +188,45 @@ def event_from(row: sqlite3.Row) -> Event:
         proposal_id=row["proposal_id"],
         data=json.loads(row["data"]),
     )
+
+
+def call_from(row: sqlite3.Row) -> ModelCall:
+    """A row of `calls`, without its answer."""
+    return ModelCall(
+        id=row["id"],
+        role=row["role"],
+        task_id=task_id(row["task_id"]) if row["task_id"] else "",
+        attempt=row["attempt"],
+        round=row["round"],
+        purpose=row["purpose"],
+        seq=row["seq"],
+        prompt_version=row["prompt_version"],
+        prompt_hash=row["prompt_hash"],
+        model=row["model"],
+        outcome=row["outcome"],
+        error_code=row["error_code"],
+        usage=Usage(
+            prompt_tokens=row["prompt_tokens"],
+            completion_tokens=row["completion_tokens"],
+            cached_tokens=row["cached_tokens"],
+            seconds=row["seconds"],
+        ),
+        retries=row["retries"],
+        repeat=bool(row["repeat"]),
+        rehearsal=bool(row["rehearsal"]),
+        started=row["started"],
+        ended=row["ended"] or "",
+    )
+
+
+def packed(text: str) -> bytes:
+    """An answer's text as it is stored."""
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+
+
+def unpacked(blob: bytes) -> str:
+    """The text again."""
+    return zlib.decompress(blob).decode("utf-8", "surrogatepass")
 
 
 def flat(row: sqlite3.Row, *, flags: Sequence[str] = (), json_columns: Sequence[str] = ()) -> dict[str, Any]:

@@ -81,6 +81,7 @@ _FIRST: Migration = (
         note TEXT NOT NULL DEFAULT '',
         reason TEXT NOT NULL DEFAULT '',
         report TEXT NOT NULL DEFAULT '',
+        base_commit TEXT NOT NULL DEFAULT '',
         created TEXT NOT NULL,
         updated TEXT NOT NULL,
         since TEXT NOT NULL

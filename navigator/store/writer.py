@@ -14,7 +14,8 @@ from navigator.store.errors import StoreError, translated
 from navigator.store.ledger_writes import LedgerWrites
 from navigator.store.project_writes import ProjectWrites, TaskWrites
 from navigator.store.proposal_writes import ProposalWrites
-from navigator.store.reader import Reader, database_of
+from navigator.store.queries import database_of
+from navigator.store.reader import Reader
 
 
 class Transaction(ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites):

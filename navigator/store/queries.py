@@ -1,0 +1,55 @@
+"""What every reading method stands on."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from navigator.store.errors import translated
+from navigator.store.rows import clean
+
+
+class Queries:
+    """Queries over one connection, which belongs to one thread at a time."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Have several queries see one and the same state. Inside a transaction they do anyway."""
+        if self._connection.in_transaction:
+            yield
+            return
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("COMMIT")
+
+    def _all(self, sql: str, *values: Any) -> list[sqlite3.Row]:
+        try:
+            return self._connection.execute(sql, [clean(value) for value in values]).fetchall()
+        except sqlite3.Error as error:
+            raise translated(error, database_of(self._connection)) from error
+
+    def _one(self, sql: str, *values: Any) -> Any:
+        return self._all(sql, *values)[0][0]
+
+    def _where(self, table: str, tests: Sequence[tuple[str, Any]], tail: str = "") -> list[sqlite3.Row]:
+        """Rows of `table` that meet every test (an SQL condition with one mark, and its value)."""
+        where = f" WHERE {' AND '.join(test for test, _ in tests)}" if tests else ""
+        return self._all(f"SELECT * FROM {table}{where} ORDER BY id{tail}", *(value for _, value in tests))
+
+
+def database_of(connection: sqlite3.Connection) -> Path:
+    """The file behind a connection."""
+    return Path(connection.execute("PRAGMA database_list").fetchone()[2])
+
+
+def limited(limit: int | None) -> str:
+    """The LIMIT clause, or nothing."""
+    return "" if limit is None else f" LIMIT {int(limit)}"
