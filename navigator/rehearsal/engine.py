@@ -1,0 +1,168 @@
+"""The part of the stand-in that runs requests: a limit on running ones, a first-come queue, paced output, aborts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+from navigator.rehearsal.prefix_cache import PrefixCache
+from navigator.rehearsal.timing import CHARACTERS_PER_TOKEN, Pace, estimate_tokens
+
+SHORTEST_WAIT = 0.002
+"""Waits below this many seconds are carried over to the next piece: a timer is not more exact than that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a role says: the text, the thinking before it, and how it ended ("stop" or "length")."""
+
+    text: str
+    finish_reason: str = "stop"
+    reasoning: str = ""
+
+
+@dataclass(slots=True)
+class Job:
+    """One request on its way through the engine. Token counts are estimates."""
+
+    rid: str
+    prompt: str
+    prompt_tokens: int
+    max_tokens: int
+    compute: Callable[[], Answer]
+    aborted: asyncio.Event = field(default_factory=asyncio.Event)
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    finish_reason: str = ""
+
+
+class Engine:
+    """Runs at most `max_running` jobs at once; the others wait in the order they came."""
+
+    def __init__(self, pace: Pace, *, max_running: int) -> None:
+        self.pace = pace
+        self.max_running = max_running
+        self.cache = PrefixCache()
+        self._slots = asyncio.Semaphore(max_running)
+        self._jobs: dict[str, Job] = {}
+        self._running: set[str] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def running(self) -> int:
+        """Requests that are being read or written."""
+        return len(self._running)
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for a slot."""
+        return len(self._jobs) - len(self._running)
+
+    @property
+    def throughput(self) -> float:
+        """Tokens a simulated second that all running streams write together."""
+        return self.running * self.pace.stream_speed(self.running) if self._running else 0.0
+
+    async def drained(self) -> None:
+        """Return when no request is left."""
+        await self._idle.wait()
+
+    def knows(self, rid: str) -> bool:
+        """Whether a request of that id is here."""
+        return rid in self._jobs
+
+    def abort(self, rid: str) -> bool:
+        """Stop one request; its stream ends with finish_reason "abort"."""
+        job = self._jobs.get(rid)
+        if job is None:
+            return False
+        job.aborted.set()
+        return True
+
+    def abort_all(self) -> None:
+        """Stop every request."""
+        for job in self._jobs.values():
+            job.aborted.set()
+
+    async def run(self, job: Job) -> AsyncIterator[tuple[str, str]]:
+        """Yield `("reasoning" | "content", piece)` as simulated time passes; afterwards the job holds its counts.
+
+        Closing the iterator early (the client went away) frees the slot.
+        """
+        self._jobs[job.rid] = job
+        self._idle.clear()
+        try:
+            if not await self._slot(job):
+                job.finish_reason = "abort"
+                return
+            try:
+                self._running.add(job.rid)
+                async for piece in self._write(job):
+                    yield piece
+            finally:
+                self._running.discard(job.rid)
+                self._slots.release()
+        finally:
+            self._jobs.pop(job.rid, None)
+            if not self._jobs:
+                self._idle.set()
+
+    async def _slot(self, job: Job) -> bool:
+        """Wait for a slot; False when the job was aborted first."""
+        acquire = asyncio.ensure_future(self._slots.acquire())
+        stop = asyncio.ensure_future(job.aborted.wait())
+        try:
+            await asyncio.wait({acquire, stop}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            if acquire.done() and not acquire.cancelled():
+                self._slots.release()
+            raise
+        finally:
+            stop.cancel()
+            if not acquire.done():
+                acquire.cancel()
+        return acquire.done() and not acquire.cancelled()
+
+    async def _write(self, job: Job) -> AsyncIterator[tuple[str, str]]:
+        clock = asyncio.get_running_loop().time
+        due = clock()
+        job.cached_tokens = self.cache.admit(job.prompt, job.prompt_tokens)
+        answer = await asyncio.to_thread(job.compute)
+        due += self.pace.prefill_wait(job.prompt_tokens - job.cached_tokens)
+        await self._until(due, job)
+
+        step = (8 if self.pace.scale else 128) * CHARACTERS_PER_TOKEN
+        budget = job.max_tokens
+        for channel, text in (("reasoning", answer.reasoning), ("content", answer.text)):
+            tokens = min(estimate_tokens(text), budget)
+            cut = text[: tokens * CHARACTERS_PER_TOKEN]
+            for start in range(0, len(cut), step):
+                piece = cut[start : start + step]
+                count = estimate_tokens(piece)
+                due += self.pace.decode_wait(count, self.running)
+                await self._until(due, job)
+                if job.aborted.is_set():
+                    job.finish_reason = "abort"
+                    return
+                job.completion_tokens += count
+                if channel == "reasoning":
+                    job.reasoning_tokens += count
+                yield channel, piece
+            budget -= tokens
+            if len(cut) < len(text):
+                job.finish_reason = "length"
+                return
+        job.finish_reason = "abort" if job.aborted.is_set() else answer.finish_reason
+
+    async def _until(self, due: float, job: Job) -> None:
+        """Sleep until a loop time, or until the job is aborted. Past and very near times cost nothing."""
+        wait = due - asyncio.get_running_loop().time()
+        if wait < SHORTEST_WAIT:
+            return
+        try:
+            await asyncio.wait_for(job.aborted.wait(), wait)
+        except TimeoutError:
+            return

@@ -1,0 +1,183 @@
+"""Reads a prompt as its addressee would: the instructions, and the data blocks between keyed delimiters.
+
+A block is `[[begin KIND KEY {attributes}]]`, its content, `[[end KIND KEY]]`. The key stands in the system text; a block
+under another key is part of some file's content and is not read as a block.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+_BEGIN = re.compile(r"\[\[begin ([a-z_-]+) ([0-9a-f]{12})(?: (\{.*\}))?\]\]\r?")
+_KEY = re.compile(r"\bkey ([0-9a-f]{12})\b")
+_OPENER = re.compile(r"^(<{7,}) SEARCH$", re.MULTILINE)
+_WHOLE_ORDER = re.compile(r"^For (.+?) do not use SEARCH/REPLACE again", re.MULTILINE)
+
+Messages = Sequence[Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One data block: its kind, its attributes, its content without the newline that only separates the end marker."""
+
+    kind: str
+    attributes: Mapping[str, Any]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class WritingPrompt:
+    """What the generator is asked, over one or several turns.
+
+    `turn` is "first", "repair" or "revise"; `previous` is the answer that the last turn is about; `objections` are the
+    reviewer's findings wherever they stand in the conversation and `objected` the answer they were about; `whole` names
+    files that the last turn wants written whole.
+    """
+
+    task: str = ""
+    kind: str = ""
+    named: tuple[str, ...] = ()
+    note: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    tree: tuple[str, ...] = ()
+    marker: int = 7
+    wants_edits: bool = False
+    turn: str = "first"
+    turns: int = 1
+    previous: str = ""
+    feedback: str = ""
+    objections: tuple[Mapping[str, Any], ...] = ()
+    objected: str = ""
+    whole: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewPrompt:
+    """What the reviewer is shown. `earlier` is not None when a revision is asked about."""
+
+    task: str = ""
+    kind: str = ""
+    diff: str = ""
+    excerpts: tuple[Block, ...] = ()
+    checks: str = ""
+    earlier: tuple[Mapping[str, Any], ...] | None = None
+
+
+def blocks_of(text: str, key: str | None) -> list[Block]:
+    """Every block of `text` under `key` (under any key when None), in order. Unfinished blocks are ignored."""
+    return list(_blocks(text.split("\n"), key))
+
+
+def _blocks(lines: list[str], key: str | None) -> Iterator[Block]:
+    at = 0
+    while at < len(lines):
+        match = _BEGIN.fullmatch(lines[at])
+        at += 1
+        if match is None or (key is not None and match[2] != key):
+            continue
+        end = f"[[end {match[1]} {match[2]}]]"
+        close = next((i for i in range(at, len(lines)) if lines[i].rstrip("\r") == end), None)
+        if close is None:
+            continue
+        attributes = _attributes(match[3])
+        content = "\n".join(lines[at:close])
+        if close > at and not attributes.get("no_final_newline"):
+            content += "\n"
+        yield Block(match[1], attributes, content)
+        at = close + 1
+
+
+def _attributes(text: str | None) -> dict[str, Any]:
+    if not text:
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def key_of(system: str) -> str | None:
+    """The delimiter key the system text names."""
+    match = _KEY.search(system)
+    return match[1] if match else None
+
+
+def read_writing(messages: Messages) -> WritingPrompt:
+    """The generator's prompt, from the first turn to the last."""
+    system = "\n".join(m["content"] for m in messages if m["role"] == "system")
+    users = [m["content"] for m in messages if m["role"] == "user"]
+    if not users:
+        return WritingPrompt()
+    key = key_of(system)
+    blocks = blocks_of(users[0], key)
+    task = next((b for b in blocks if b.kind == "task"), None)
+    opener = _OPENER.search(system)
+    answers = [m["content"] for m in messages if m["role"] == "assistant"]
+    last = users[-1]
+    objections: tuple[Mapping[str, Any], ...] = ()
+    objected = ""
+    turn = "first"
+    for number, user in enumerate(users[1:]):
+        findings = _findings(blocks_of(user, key), "findings")
+        turn = "repair" if findings is None else "revise"
+        if findings is not None:
+            objections = findings
+            objected = answers[number] if number < len(answers) else ""
+    return WritingPrompt(
+        task=task.text.strip() if task else users[0].strip(),
+        kind=str(task.attributes.get("kind", "")) if task else "",
+        named=tuple(str(p) for p in _list(task.attributes.get("files"))) if task else (),
+        note=next((b.text.strip() for b in blocks if b.kind == "note"), ""),
+        files={
+            str(b.attributes["path"]): b.text for b in blocks if b.kind == "file" and "path" in b.attributes
+        },
+        tree=tuple(
+            line.strip() for b in blocks if b.kind == "tree" for line in b.text.split("\n") if line.strip()
+        ),
+        marker=len(opener[1]) if opener else 7,
+        wants_edits=opener is not None,
+        turn=turn,
+        turns=len(users),
+        previous=answers[-1] if answers else "",
+        feedback=last if len(users) > 1 else "",
+        objections=objections,
+        objected=objected,
+        whole=tuple(_WHOLE_ORDER.findall(last)) if turn == "repair" else (),
+    )
+
+
+def read_review(messages: Messages) -> ReviewPrompt:
+    """The reviewer's prompt: what is before it, and nothing else."""
+    system = "\n".join(m["content"] for m in messages if m["role"] == "system")
+    user = "\n".join(m["content"] for m in messages if m["role"] == "user")
+    blocks = blocks_of(user, key_of(system))
+    task = next((b for b in blocks if b.kind == "task"), None)
+    return ReviewPrompt(
+        task=task.text.strip() if task else "",
+        kind=str(task.attributes.get("kind", "")) if task else "",
+        diff=next((b.text for b in blocks if b.kind == "diff"), ""),
+        excerpts=tuple(b for b in blocks if b.kind in {"excerpt", "file"}),
+        checks=next((b.text for b in blocks if b.kind == "checks"), ""),
+        earlier=_findings(blocks, "earlier"),
+    )
+
+
+def _findings(blocks: Sequence[Block], kind: str) -> tuple[Mapping[str, Any], ...] | None:
+    """The JSON list of findings in the block of that kind; None without such a block."""
+    block = next((b for b in blocks if b.kind == kind), None)
+    if block is None:
+        return None
+    try:
+        value = json.loads(block.text)
+    except ValueError:
+        return ()
+    return tuple(item for item in _list(value) if isinstance(item, dict))
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
