@@ -108,7 +108,7 @@ def _reviewer_due(snapshot: Snapshot, now: float) -> bool:
 
 
 def _generator_due(snapshot: Snapshot, now: float) -> bool:
-    if reviewer_work(snapshot) or checks_holding(snapshot, now):
+    if reviewer_work(snapshot):
         return False
     return bool(wanted_writes(snapshot)) and may_be_tried(snapshot, Role.GENERATOR, now)
 

@@ -268,6 +268,26 @@ def test_a_role_out_of_reach_is_waited_for_and_one_given_up_is_not() -> None:
     assert next_actions(stays, NOW) == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
 
 
+@pytest.mark.parametrize(
+    ("why", "snapshot", "reason"),
+    [
+        ("nothing is to be written", snap(unreachable={G: NOW + 50}), "Nothing is left to do."),
+        (
+            "no swap could bring it back",
+            snap(WAITING, swaps_left=0, unreachable={R: NOW + 50}),
+            "No swap is left in this session; 1 task waits for the other model.",
+        ),
+        (
+            "a revision is no reason to swap back",
+            snap(task(1, S.REVISING, round=1), resident=R, until="reviewed", unreachable={G: NOW + 50}),
+            "Everything has had its review; 1 task waits to be revised in another session.",
+        ),
+    ],
+)
+def test_a_role_that_nothing_could_use_is_not_waited_for(why: str, snapshot: Snapshot, reason: str) -> None:
+    assert next_actions(snapshot, NOW) == (Stop(reason),), why
+
+
 def test_reviews_of_a_reviewer_that_was_given_up_do_not_keep_the_generator_away() -> None:
     snapshot = snap(WAITING, task(2), resident=R, unreachable={R: math.inf})
     assert next_actions(snapshot, NOW) == (SwapTo(G),)
