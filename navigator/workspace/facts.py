@@ -211,7 +211,7 @@ def _operation(git_dir: Path) -> str:
     return next((word for name, word in _OPERATIONS if (git_dir / name).exists()), "")
 
 
-def _checked_out(common_dir: Path, git: Git) -> frozenset[str]:
+def checked_out_branches(common_dir: Path, git: Git) -> frozenset[str]:
     """Branches that must not move because a worktree stands on them or is in the middle of rebasing them."""
     names: set[str] = set()
     for line in os.fsdecode(git.run("worktree", "list", "--porcelain").stdout).splitlines():
@@ -279,7 +279,7 @@ def read_facts(path: Path | str) -> RepoFacts:
         operation=_operation(places.git_dir),
         hooks=_hooks(places.common_dir, git),
         branches=tuple(os.fsdecode(line).removeprefix("refs/heads/") for line in listed.splitlines()),
-        checked_out=_checked_out(places.common_dir, git),
+        checked_out=checked_out_branches(places.common_dir, git),
     )
 
 

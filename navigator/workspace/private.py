@@ -21,7 +21,7 @@ from navigator.domain.diff import FileDiff
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
 from navigator.workspace.bounded import Bounded
-from navigator.workspace.diffs import Comparison, RawChange, parse_comparison, path_bytes, path_text
+from navigator.workspace.diffs import ABSENT, Comparison, RawChange, parse_comparison, path_bytes, path_text
 from navigator.workspace.edits.source_protocol import FileChange
 from navigator.workspace.facts import AbsentBlobs, RepoFacts, read_facts
 from navigator.workspace.runner import Git, GitError
@@ -232,26 +232,49 @@ class PrivateRepo:
             PathRefused: a path git does not accept, or a file where a folder is.
         """
         entries = self.tree_entries(base_treeish)
-        _check_shape(entries, changes)
-        lines = [
-            b"0 %b\t%b\0" % (b"0" * len(self.facts.zero), path_bytes(path))
-            for path, change in changes.items()
-            if change.content is None
-        ]
+        removed = [path for path, change in changes.items() if change.content is None]
         written = {path: change for path, change in changes.items() if change.content is not None}
-        with tempfile.TemporaryDirectory(prefix="tree-", dir=self._work()) as folder:
+        _check_shape(entries, removed, written)
+        with tempfile.TemporaryDirectory(prefix="blobs-", dir=self._work()) as folder:
             shas = self._write_blobs(Path(folder), [change.content or b"" for change in written.values()])
-            for (path, change), sha in zip(written.items(), shas, strict=True):
-                mode = change.mode or (entries[path].mode if path in entries else "100644")
-                lines.append(b"%b %b\t%b\0" % (mode.encode(), sha.encode(), path_bytes(path)))
+        placed = [
+            (change.mode or (entries[path].mode if path in entries else "100644"), sha, path)
+            for (path, change), sha in zip(written.items(), shas, strict=True)
+        ]
+        return self._build(base_treeish, removed, placed)
+
+    def place(self, treeish: str, changes: Iterable[RawChange]) -> str:
+        """A new tree: `treeish` with the new side of raw changes put in, blob for blob. Returns its object
+        id.
+
+        Raises:
+            PathRefused: a file would stand where a folder is, or the other way round.
+        """
+        known = tuple(changes)
+        removed = [change.path for change in known if change.new_mode == ABSENT]
+        placed = [
+            (change.new_mode, change.new_sha, change.path) for change in known if change.new_mode != ABSENT
+        ]
+        _check_shape(self.tree_entries(treeish), removed, [path for _, _, path in placed])
+        return self._build(treeish, removed, placed)
+
+    def _build(self, treeish: str, removed: Iterable[str], placed: Iterable[tuple[str, str, str]]) -> str:
+        """Write a tree through a copy of the base's index; `placed` holds (mode, object id, path)."""
+        nothing = self.facts.zero.encode("ascii")
+        lines = [b"0 %b\t%b\0" % (nothing, path_bytes(path)) for path in removed]
+        lines += [
+            b"%b %b\t%b\0" % (mode.encode(), _oid(sha).encode(), path_bytes(path))
+            for mode, sha, path in placed
+        ]
+        with tempfile.TemporaryDirectory(prefix="tree-", dir=self._work()) as folder:
             index = Path(folder) / "index"
-            shutil.copyfile(self._base_index(base_treeish), index)
+            shutil.copyfile(self._base_index(treeish), index)
             git = Git(self.git_dir, index=index, outside=self.git.outside)
             try:
                 git.run("update-index", "-z", "--index-info", input=b"".join(lines))
             except GitError as error:
                 raise PathRefused(
-                    f"git does not accept a path of this change: {error.stderr.splitlines()[0]}",
+                    f"git does not accept a path of this change: {error.stderr.partition(chr(10))[0]}",
                     hint="Such a path could write outside of the project; the change is not made.",
                 ) from error
             return git.run("write-tree").text
@@ -384,25 +407,21 @@ def _name(name: str) -> str:
     return name
 
 
-def _check_shape(entries: Mapping[str, TreeEntry], changes: Mapping[str, FileChange]) -> None:
+def _check_shape(entries: Mapping[str, TreeEntry], removed: Iterable[str], written: Iterable[str]) -> None:
     """Refuse what git's index would silently resolve by throwing other files away."""
-    removed = {path for path, change in changes.items() if change.content is None}
-    for path in removed:
-        if path not in entries:
-            raise PathRefused(f"{path} cannot be deleted: the base has no such file.", hint="Check the path.")
-    left = {path for path in entries if path not in removed}
-    written = {path for path, change in changes.items() if change.content is not None}
-    files = left | written
-    for path in written:
-        parts = path.split("/")
-        if not path or "\0" in path or any(part in {"", ".", ".."} for part in parts):
+    gone, new = set(removed), set(written)
+    for path in sorted(gone - entries.keys()):
+        raise PathRefused(f"{path} cannot be deleted: the base has no such file.", hint="Check the path.")
+    for path in sorted(new):
+        if not path or "\0" in path or any(part in {"", ".", ".."} for part in path.split("/")):
             raise PathRefused(f"{path!r} is not a path inside the project.", hint="Start at its top folder.")
+    files = (entries.keys() - gone) | new
+    for path in sorted(new - entries.keys()):
+        parts = path.split("/")
         above = next((p for p in ("/".join(parts[:n]) for n in range(1, len(parts))) if p in files), None)
         if above is not None:
             raise PathRefused(f"{path} cannot be made: {above} is a file.", hint="Delete that file first.")
-    folders = {"/".join(path.split("/")[:n]) for path in files for n in range(1, path.count("/") + 1)}
-    for path in written:
-        if path in folders:
+        if any(other.startswith(f"{path}/") for other in files):
             raise PathRefused(f"{path} cannot be made: a folder has that name.", hint="Choose another.")
 
 

@@ -60,7 +60,7 @@ _HARDENED = (
     "log.showSignature=false",
 )
 
-_KEPT = ("PATH", "HOME", "TMPDIR", "USER", "LOGNAME")
+_KEPT = ("PATH", "HOME", "TMPDIR", "USER", "LOGNAME", "TZ")
 _IDENTITY = ("XDG_CONFIG_HOME", "EMAIL", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _SIGNING = (
     "GNUPGHOME",
@@ -115,23 +115,25 @@ class GitResult:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Author or committer of a commit, with an optional date in git's raw form (`1700000000 +0100`)."""
+    """Author or committer of a commit."""
 
     name: str
     email: str
-    date: str = ""
 
-    def environment(self) -> dict[str, str]:
-        """The variables that make git use this person as author and committer."""
-        values = {
-            "GIT_AUTHOR_NAME": self.name,
-            "GIT_AUTHOR_EMAIL": self.email,
-            "GIT_COMMITTER_NAME": self.name,
-            "GIT_COMMITTER_EMAIL": self.email,
-        }
-        if self.date:
-            values |= {"GIT_AUTHOR_DATE": self.date, "GIT_COMMITTER_DATE": self.date}
-        return values
+
+def person_environment(author: Person, committer: Person) -> dict[str, str]:
+    """The variables that make git use these people, in commits and in reflogs."""
+    return {
+        "GIT_AUTHOR_NAME": author.name,
+        "GIT_AUTHOR_EMAIL": author.email,
+        "GIT_COMMITTER_NAME": committer.name,
+        "GIT_COMMITTER_EMAIL": committer.email,
+    }
+
+
+def signing_environment() -> dict[str, str]:
+    """The caller's variables through which gpg and ssh find agents and ask for passphrases."""
+    return {name: os.environ[name] for name in _SIGNING if name in os.environ}
 
 
 @cache
@@ -207,7 +209,7 @@ class Git:
 
     def environment(self) -> dict[str, str]:
         """The whole environment of a call: nothing of the caller's `GIT_*` reaches git."""
-        names = (*_KEPT, *_IDENTITY, *_SIGNING, *_PERSON) if self.user_config else _KEPT
+        names = (*_KEPT, *_IDENTITY, *_PERSON) if self.user_config else _KEPT
         env = {name: os.environ[name] for name in names if name in os.environ}
         env |= {
             "LC_ALL": "C",
