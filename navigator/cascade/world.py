@@ -90,11 +90,12 @@ class World:
     def client(self, role: Role) -> ModelClient:
         """The connection to the server that plays `role`."""
         from navigator.serving.client import ModelClient
+        from navigator.serving.swap.base import server_for
 
         if role not in self._clients:
             server = self.settings.server(role)
             if role is not Role.FINAL:
-                server = self.strategy.server(role, server)
+                server = server_for(self.settings, self.strategy, role)
             self._clients[role] = ModelClient(server)
         return self._clients[role]
 

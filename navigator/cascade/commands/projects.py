@@ -23,11 +23,11 @@ async def add_project(
     demo: bool = False,
 ) -> Result:
     """Take a git repository into care; nothing in it is touched."""
-    from navigator.workspace.facts import read_facts
+    from navigator.workspace.facts import read_facts, resolve_base
 
     facts = await asyncio.to_thread(read_facts, path)
     if base:
-        facts.commit_of(base)  # a branch that is not there is said now, not when the first task fails
+        resolve_base(facts, base)  # a branch that is not there is said now, not when the first task fails
     home = str(Path(facts.path).resolve())
     for project in world.reader.projects():
         if project.path == home:

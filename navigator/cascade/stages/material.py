@@ -16,7 +16,7 @@ from navigator.domain.models import Finding, Project, Task
 from navigator.domain.states import Role, Severity
 from navigator.workspace.context import Context, build_context
 from navigator.workspace.edits import marker_length
-from navigator.workspace.facts import read_facts
+from navigator.workspace.facts import read_facts, resolve_base
 from navigator.workspace.private import PrivateRepo
 from navigator.workspace.source import TreeSource
 
@@ -62,7 +62,7 @@ async def gather(world: World, task: Task) -> Material:
 
 def _ground(world: World, project: Project, task: Task) -> tuple[str, PrivateRepo]:
     private = world.private(project)
-    base = task.base_commit or read_facts(project.path).commit_of(project.base)
+    base = task.base_commit or resolve_base(read_facts(project.path), project.base)[1]
     private.pin_base(base)
     return base, private
 

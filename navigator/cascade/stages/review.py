@@ -26,7 +26,7 @@ from navigator.domain.models import CheckResult, Finding, Proposal, Review, Task
 from navigator.domain.states import Role, TaskState, Verdict
 from navigator.serving.client import ChatAnswer
 from navigator.serving.errors import Aborted, BadAnswer, CutByLength, ServingError
-from navigator.workspace.text import decode_text
+from navigator.workspace.diffs import decode_lines
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ def _surroundings(
         entry = entries.get(file.new_path)
         if entry is None or file.binary:
             continue
-        lines = decode_text(private.read_blob(entry.sha)).splitlines()
+        lines = decode_lines(private.read_blob(entry.sha)).splitlines()
         if len(lines) <= WHOLE_FILE_LINES:
             shown[file.new_path] = [(1, "\n".join(lines))]
             continue

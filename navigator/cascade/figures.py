@@ -1,0 +1,93 @@
+"""The store's records as the plain rows that the evidence room counts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from navigator.domain.models import Proposal
+from navigator.domain.states import Complexity, EditCode, TaskKind, Verdict
+from navigator.evidence.rows import CallRow, DecidedRow, EditRound, FirstVerdict, TaskRow
+
+if TYPE_CHECKING:
+    from navigator.store.reader import Reader
+
+
+def first_verdicts(reader: Reader) -> list[FirstVerdict]:
+    """First reviews of first proposals; model and prompt version are the reviewer's."""
+    return [
+        FirstVerdict(
+            project=row["project"],
+            kind=TaskKind(row["kind"]),
+            complexity=Complexity(row["complexity"]),
+            model=row["review_model"],
+            prompt_version=row["review_prompt_version"],
+            verdict=Verdict(row["verdict"]),
+            stated_verdict=Verdict(row["stated_verdict"]) if row["stated_verdict"] else None,
+            self_review=row["self_review"],
+            rehearsal=row["rehearsal"],
+            at=row["at"],
+        )
+        for row in reader.first_verdicts()
+    ]
+
+
+def call_rows(reader: Reader) -> list[CallRow]:
+    """Model calls that ended. One whose answer did not apply was answered all the same."""
+    return [
+        CallRow(
+            role=call.role,
+            model=call.model,
+            purpose=call.purpose,
+            ok=call.outcome in ("ok", "refused"),
+            prompt_tokens=call.usage.prompt_tokens,
+            completion_tokens=call.usage.completion_tokens,
+            cached_tokens=call.usage.cached_tokens,
+            seconds=call.usage.seconds,
+            at=call.ended or call.started,
+            rehearsal=call.rehearsal,
+        )
+        for call in reader.calls()
+        if call.outcome not in ("started", "lost")
+    ]
+
+
+def task_rows(reader: Reader) -> list[TaskRow]:
+    """Every task with its state; a rehearsal's if a rehearsal wrote any of its proposals."""
+    rehearsed = {proposal.task_id for proposal in reader.proposals() if proposal.rehearsal}
+    return [TaskRow(state=task.state, rehearsal=task.id in rehearsed) for task in reader.tasks()]
+
+
+def decided_rows(reader: Reader) -> list[DecidedRow]:
+    """Every proposal that was decided, with what the reviewer had said."""
+    return [
+        DecidedRow(
+            verdict=proposal.review.verdict if proposal.review else None,
+            decision=proposal.decision.kind,
+            self_review=proposal.review.self_review if proposal.review else False,
+            rehearsal=proposal.rehearsal,
+        )
+        for proposal in reader.proposals()
+        if proposal.decision is not None
+    ]
+
+
+def edit_rounds(reader: Reader) -> list[EditRound]:
+    """One row a round that asked for edits: the rungs of what applied, the codes of what did not."""
+    made: dict[tuple[str, int, int], Proposal] = {
+        (proposal.task_id, proposal.attempt, proposal.round): proposal for proposal in reader.proposals()
+    }
+    codes: defaultdict[tuple[str, int, int], list[EditCode]] = defaultdict(list)
+    rehearsed: dict[tuple[str, int, int], bool] = {}
+    for row in reader.edit_failures():
+        key = (row["task_id"], row["attempt"], row["round"])
+        codes[key].append(EditCode(row["code"]))
+        rehearsed[key] = row["rehearsal"]
+    return [
+        EditRound(
+            rungs=tuple(edit.rung for edit in made[key].edits) if key in made else (),
+            codes=tuple(codes.get(key, ())),
+            rehearsal=made[key].rehearsal if key in made else rehearsed[key],
+        )
+        for key in sorted(made.keys() | codes.keys())
+    ]

@@ -1,0 +1,129 @@
+"""`navigator demo`: sample repositories, queued tasks, and a whole rehearsed session on them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from navigator.cli import output
+from navigator.cli.run import conduct, show_session
+from navigator.config.paths import STATE_VARIABLE, StatePaths, private_folder
+from navigator.domain.errors import Conflict
+
+_CONFIG = """# Written by `navigator demo`: a rehearsal, no real model.
+[generator]
+model = "rehearsal/Qwen3.5-35B-A3B"
+[reviewer]
+model = "rehearsal/Qwen3.5-122B-A10B"
+[swap]
+strategy = "rehearsal"
+"""
+
+DEFAULT_SCALE = 0.02
+
+
+@click.command()
+@click.option("--headless", is_flag=True, help="Without the screens; the default where there is no terminal.")
+@click.option("--projects", type=click.IntRange(1, 200), default=24, show_default=True)
+@click.option("--tasks", type=click.IntRange(1, 2000), default=36, show_default=True)
+@click.option(
+    "--time-scale",
+    type=float,
+    default=None,
+    help=f"Times every simulated second; {DEFAULT_SCALE} by default.",
+)
+@click.option("--seed", type=int, default=7, show_default=True)
+@click.option(
+    "--state", type=click.Path(path_type=Path, file_okay=False), default=None, help="Where to keep it."
+)
+@click.option("--json", "as_json", is_flag=True)
+def demo(
+    headless: bool,
+    projects: int,
+    tasks: int,
+    time_scale: float | None,
+    seed: int,
+    state: Path | None,
+    as_json: bool,
+) -> None:
+    """The whole cascade on sample projects, with a rehearsal of the models. Needs no GPU and no network."""
+    from navigator.config.settings import time_scale as scale_of
+
+    named = time_scale is not None or os.environ.get("NAVIGATOR_TIME_SCALE")
+    scale = scale_of(time_scale) if named else DEFAULT_SCALE
+    paths = _state(state)
+    _use(paths)
+    output.note(f"REHEARSAL on sample projects in {paths.root} (times are scaled by {scale:g}).")
+    prepare(paths, projects=projects, tasks=tasks, seed=seed)
+    if not (headless or as_json) and sys.stdout.isatty() and sys.stdin.isatty():
+        from navigator.cli.screens import open_screens
+
+        open_screens(time_scale=scale, seed=seed)
+        return
+    document = conduct(paths, until="idle", quiet=as_json, time_scale=scale, seed=seed)
+    if as_json:
+        output.print_json(document)
+    else:
+        show_session(document)
+        output.say(f"\nLook at it:  {STATE_VARIABLE}={paths.root} navigator proposals")
+
+
+def _state(chosen: Path | None) -> StatePaths:
+    """The demo's own state folder, never the developer's: a new one unless --state or the variable names one."""
+    if chosen is not None:
+        return StatePaths(private_folder(chosen.expanduser().absolute())).ensure()
+    named = os.environ.get(STATE_VARIABLE)
+    if named:
+        return StatePaths(private_folder(Path(named).expanduser().absolute())).ensure()
+    return StatePaths(private_folder(Path(tempfile.mkdtemp(prefix="navigator-demo-")))).ensure()
+
+
+def _use(paths: StatePaths) -> None:
+    """Point this process, and those it starts, at the demo's state and settings."""
+    config = paths.root / "demo.toml"
+    config.write_text(_CONFIG, encoding="utf-8")
+    os.environ[STATE_VARIABLE] = str(paths.root)
+    os.environ["NAVIGATOR_CONFIG"] = str(config)
+
+
+def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[str, Any]:
+    """Make sample repositories and queue tasks on them, once for a state folder.
+
+    Raises:
+        Conflict: the folder holds projects that the demo did not make.
+    """
+    from navigator.cli.session import act, reading
+    from navigator.rehearsal.samples import sample_projects, sample_tasks
+    from navigator.workspace.samples import make_repository
+
+    with reading(paths) as store:
+        known = store.projects()
+    if any(not project.demo for project in known):
+        raise Conflict(
+            f"{paths.root} holds real projects.", hint="Give the demo a folder of its own: --state DIR."
+        )
+    if known:
+        return {"projects": len(known)}
+    made = sample_projects(projects, seed)
+    root = private_folder(paths.root / "samples")
+    for sample in made:
+        folder = root / sample.name
+        make_repository(folder, sample.files, executable=sample.executable)
+        act("project.add", {"path": str(folder), "name": sample.name, "demo": True})
+    queued = [
+        {
+            "project": task.project,
+            "text": task.text,
+            "kind": task.kind.value,
+            "complexity": task.complexity.value,
+            "files": list(task.files),
+        }
+        for task in sample_tasks(tasks, seed, made)
+    ]
+    act("task.add", {"tasks": queued})
+    return {"projects": len(made), "tasks": len(queued)}

@@ -1,0 +1,192 @@
+"""`navigator doctor`: what is here, what is missing, how to get it; where the log is."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import click
+
+from navigator import __version__
+from navigator.cli import output
+from navigator.cli.session import state_paths
+from navigator.config.paths import StatePaths, config_path
+from navigator.config.settings import Settings, load_settings
+from navigator.domain.errors import NavigatorError
+from navigator.domain.states import Role
+
+_WAL_FIXED = (3, 51, 3)
+_PROBE_SECONDS = 5.0
+_SPARE_MB = 1024
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that was looked at. `state`: ok, warn (works without), missing (something needs it)."""
+
+    name: str
+    state: Literal["ok", "warn", "missing"]
+    found: str
+    hint: str = ""
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True)
+def doctor(as_json: bool) -> None:
+    """What is here, what is missing, how to get it."""
+    paths = state_paths()
+    items = list(_look(paths))
+    missing = any(item.state == "missing" for item in items)
+    if as_json:
+        output.print_json(
+            {"items": [asdict(item) for item in items], "log": str(paths.log), "ok": not missing}
+        )
+    else:
+        marks = {"ok": "✓", "warn": "!", "missing": "✗"}
+        for item in items:
+            output.say(f"{marks[item.state]} {item.state:<8} {item.name:<16} {item.found}")
+            if item.hint:
+                output.say(f"           {'':<16} {item.hint}")
+        output.say(f"\nThe log: {paths.log}")
+    if missing:
+        sys.exit(3)
+
+
+def _look(paths: StatePaths) -> Iterator[Item]:
+    yield Item("navigator", "ok", f"{__version__}, Python {platform.python_version()}, {sys.executable}")
+    yield _git()
+    yield _sqlite()
+    yield _state(paths)
+    yield _bubblewrap()
+    yield _tool("nvidia-smi", "reads the GPU's memory", "Comes with NVIDIA's driver.")
+    yield _tool(
+        "systemctl", "starts and stops the model servers", "The strategies resident and rehearsal do without."
+    )
+    try:
+        settings = load_settings()
+    except NavigatorError as error:
+        yield Item("settings", "missing", error.message, error.hint)
+        return
+    yield Item("settings", "ok", str(settings.source or f"none at {config_path()}: all defaults"))
+    yield from _servers(settings)
+
+
+def _git() -> Item:
+    from navigator.workspace.runner import find_git
+
+    try:
+        return Item("git", "ok", str(find_git()))
+    except NavigatorError as error:
+        return Item("git", "missing", error.message, error.hint)
+
+
+def _sqlite() -> Item:
+    version = ".".join(map(str, sqlite3.sqlite_version_info))
+    if sqlite3.sqlite_version_info >= _WAL_FIXED:
+        return Item("sqlite", "ok", version)
+    # Navigator keeps to one writer that also checkpoints, which is what avoids the WAL-reset bug of older versions.
+    return Item("sqlite", "ok", f"{version} (one writer only, as versions before 3.51.3 need it)")
+
+
+def _state(paths: StatePaths) -> Item:
+    free = shutil.disk_usage(paths.root).free // (1024 * 1024)
+    mode = oct(paths.root.stat().st_mode & 0o777)
+    if free < _SPARE_MB:
+        return Item(
+            "state folder", "warn", f"{paths.root} ({mode}), {free} MB free", "Free some space there."
+        )
+    return Item("state folder", "ok", f"{paths.root} ({mode}), {free // 1024} GB free")
+
+
+def _bubblewrap() -> Item:
+    """Tried with the flags a sandbox needs: `bwrap true` succeeds where a network namespace is refused."""
+    import subprocess
+
+    found = shutil.which("bwrap")
+    if found is None:
+        return Item(
+            "bubblewrap", "warn", "not here", "apt install bubblewrap: without it projects' tests do not run."
+        )
+    flags = [
+        "--unshare-all",
+        "--die-with-parent",
+        "--new-session",
+        "--ro-bind",
+        "/",
+        "/",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+    ]
+    try:
+        tried = subprocess.run(
+            [found, *flags, "true"], capture_output=True, timeout=_PROBE_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return Item("bubblewrap", "warn", f"{found} hangs", "Projects' tests will not run.")
+    if tried.returncode == 0:
+        return Item("bubblewrap", "ok", found)
+    said = tried.stderr.decode(errors="replace").strip().splitlines()
+    hint = "On Ubuntu 24.04 load the AppArmor profile bwrap-userns-restrict (package apparmor-profiles)."
+    return Item("bubblewrap", "warn", said[-1] if said else f"exit code {tried.returncode}", hint)
+
+
+def _tool(name: str, purpose: str, hint: str) -> Item:
+    found = shutil.which(name)
+    return Item(name, "ok", found) if found else Item(name, "warn", f"not here ({purpose})", hint)
+
+
+def _servers(settings: Settings) -> Iterator[Item]:
+    strategy = settings.swap.strategy
+    if strategy is None:
+        hint = 'Put strategy = "…" under [swap] in the settings; `navigator demo` needs none.'
+        yield Item("swap strategy", "missing", "none is chosen", hint)
+        return
+    from navigator.serving.swap import AVAILABLE
+
+    if strategy not in AVAILABLE:
+        yield Item(
+            "swap strategy",
+            "missing",
+            f"{strategy} is not part of this version",
+            f"Here are: {', '.join(AVAILABLE)}.",
+        )
+        return
+    yield Item("swap strategy", "ok", f"{strategy}: {AVAILABLE[strategy]}")
+    if strategy == "rehearsal":
+        return
+    roles = [Role.GENERATOR, Role.REVIEWER, *([Role.FINAL] if settings.final.enabled else [])]
+    for role in roles:
+        yield asyncio.run(_server(settings, role))
+
+
+async def _server(settings: Settings, role: Role) -> Item:
+    from navigator.serving.client import ModelClient
+
+    server = settings.server(role)
+    if server.api_key_env and server.api_key_env not in os.environ:
+        return Item(
+            role.value, "missing", f"{server.api_key_env} is not set", "It names the variable with the key."
+        )
+    async with ModelClient(server) as client:
+        try:
+            async with asyncio.timeout(_PROBE_SECONDS):
+                healthy = await client.health()
+                models = await client.models() if healthy else ()
+        except (NavigatorError, TimeoutError) as error:
+            return Item(
+                role.value, "warn", f"{server.base_url} does not answer: {error}", "Start the server."
+            )
+    if not healthy:
+        return Item(role.value, "warn", f"{server.base_url} is not ready", "It may still load; look again.")
+    return Item(
+        role.value, "ok", f"{server.base_url} serves {', '.join(models) or 'a model it does not name'}"
+    )

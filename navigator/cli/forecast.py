@@ -1,0 +1,105 @@
+"""`navigator forecast`: what a batch will cost, from measured or given figures."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+import click
+
+from navigator.cascade import figures as rows
+from navigator.cli import output
+from navigator.cli.session import reading
+from navigator.domain.states import Role, TaskState
+from navigator.scheduling.forecast import PUBLISHED, Figures, break_even_tokens, price
+from navigator.scheduling.forecast import forecast as batch_forecast
+
+if TYPE_CHECKING:
+    from navigator.store.reader import Reader
+
+
+@click.command()
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    default=None,
+    help="Proposals in a batch; the settings' target by default.",
+)
+@click.option("--swap-in", type=float, default=None, metavar="S", help="Seconds of a swap to the reviewer.")
+@click.option("--swap-back", type=float, default=None, metavar="S")
+@click.option("--generator-speed", type=float, default=None, metavar="TOK/S")
+@click.option("--reviewer-speed", type=float, default=None, metavar="TOK/S")
+@click.option("--proposal-tokens", type=float, default=None)
+@click.option("--review-tokens", type=float, default=None)
+@click.option("--json", "as_json", is_flag=True)
+def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
+    """Time and amortisation of a batch: measured here, else as published; flags override."""
+    from navigator.config.settings import load_settings
+
+    target = load_settings().batch.target
+    with reading() as store:
+        figures, origin = measured(store)
+        waiting = len(store.tasks({TaskState.AWAITING_REVIEW}))
+    named = {key: value for key, value in given.items() if value is not None}
+    if named:
+        figures, origin = replace(figures, **named), f"{origin}, with {', '.join(sorted(named))} as given"
+    result = batch_forecast(batch or target, figures)
+    now = price(waiting, target, figures)
+    alone = break_even_tokens(figures.round_trip, 137.0, figures.generator_speed)
+    if as_json:
+        output.print_json(
+            {
+                "figures": asdict(figures) | {"source": origin},
+                "forecast": asdict(result) | {"source": origin},
+                "price": asdict(now),
+            }
+        )
+        return
+    output.say(f"Figures: {origin}.")
+    lines = [
+        ("written in", output.duration(result.write_seconds)),
+        ("swaps, there and back", output.duration(result.swap_seconds)),
+        ("reviewed in", output.duration(result.review_seconds)),
+        ("together", output.duration(result.total_seconds)),
+        ("swap share of each", f"{result.swap_each:.1f} s"),
+        ("written tokens a second, over all", f"{result.tokens_per_second:.0f}"),
+    ]
+    output.emit(output.table((f"a batch of {result.batch}", ""), lines))
+    if waiting:
+        output.say(
+            f"{waiting} wait: reviewing now costs {now.now_each:.1f} s of swap each, {now.target_each:.1f} s at {target}."
+        )
+    if alone is not None:
+        output.say(
+            f"One round trip is earned after {alone:,.0f} written tokens against a single model of 137 tok/s."
+        )
+
+
+def measured(reader: Reader) -> tuple[Figures, str]:
+    """Figures from this machine's own swaps and calls where there are any, else the published ones; and whose they are."""
+    from navigator.evidence.swaps import median_swap
+    from navigator.evidence.throughput import throughput
+
+    swaps = [swap for swap in reader.swaps() if not swap.rehearsal]
+    found: dict[str, float] = {}
+    for swap in swaps[:1]:
+        for name, role in (("swap_in", Role.REVIEWER), ("swap_back", Role.GENERATOR)):
+            seconds = median_swap(swaps, role, strategy=swap.strategy)
+            if seconds is not None:
+                found[name] = seconds
+    for row in throughput(rows.call_rows(reader)):
+        if row.rehearsal or row.role is Role.FINAL:
+            continue
+        generator = row.role is Role.GENERATOR
+        if row.tokens_per_second:
+            found["generator_speed" if generator else "reviewer_speed"] = row.tokens_per_second
+        if row.calls > row.failed:
+            found["proposal_tokens" if generator else "review_tokens"] = row.completion_tokens / (
+                row.calls - row.failed
+            )
+    if not found:
+        return PUBLISHED, "as published for one 96 GB GPU (nothing measured here yet)"
+    missing = "" if len(found) == 6 else "; the rest as published"
+    return replace(
+        PUBLISHED, **found, source="measured"
+    ), f"measured here: {', '.join(sorted(found))}{missing}"

@@ -1,0 +1,77 @@
+"""`navigator gc` and `navigator export`."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from navigator.cli import output
+from navigator.cli.session import own_world, reading, state_paths
+from navigator.domain.errors import UsageError
+from navigator.domain.states import ProposalState, TaskState
+
+_AGE = re.compile(r"(\d+)([dwh])")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_ENDED = frozenset(
+    {TaskState.DONE, TaskState.LANDED, TaskState.REJECTED, TaskState.CANCELLED, TaskState.FAILED}
+)
+
+
+@click.command()
+@click.option("--older-than", "age", default="30d", show_default=True, metavar="D", help="e.g. 12h, 30d, 8w.")
+@click.option("--json", "as_json", is_flag=True)
+def gc(age: str, as_json: bool) -> None:
+    """Drop old answers' texts, old events and the private objects of tasks that ended. Figures stay."""
+    from navigator.workspace.private import PrivateRepo
+
+    match = _AGE.fullmatch(age)
+    if match is None:
+        raise UsageError(f"{age!r} is not an age.", hint="Write it like 12h, 30d or 8w.")
+    moment = datetime.now(UTC) - int(match[1]) * _UNITS[match[2]]
+    before = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    dropped = 0
+    with own_world(state_paths()) as world:
+        with world.store.transaction() as tx:
+            answers, events = tx.forget_answers(before), tx.forget_events(before)
+        old = {task.id for task in world.reader.tasks(_ENDED) if task.updated < before}
+        for project in world.reader.projects(include_removed=True):
+            kept = [
+                proposal
+                for proposal in world.reader.proposals(project=project.id)
+                if proposal.task_id in old and proposal.state is not ProposalState.OPEN
+            ]
+            if not kept:
+                continue
+            private = PrivateRepo.open(world.paths.private, project)
+            for proposal in kept:
+                private.drop(f"proposals/{proposal.task_id}-{proposal.attempt}-{proposal.round}")
+                dropped += 1
+            private.collect()
+    result = {"answers": answers, "events": events, "proposals": dropped, "before": before}
+    if as_json:
+        output.print_json(result)
+    else:
+        output.say(
+            f"Dropped {answers} answers' texts, {events} events and the objects of {dropped} proposals."
+        )
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+def export(folder: Path) -> None:
+    """Everything as JSON lines, one file a table, into DIR (made if absent)."""
+    from navigator.store.schema import TABLES
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with reading() as store:
+        for table in TABLES:
+            count = 0
+            with (folder / f"{table}.jsonl").open("w", encoding="utf-8") as stream:
+                for row in store.export_rows(table):
+                    stream.write(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n")
+                    count += 1
+            output.note(f"{table}.jsonl  {count}")

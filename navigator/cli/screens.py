@@ -1,0 +1,22 @@
+"""Open the screens. The only place where the command line reaches for Textual."""
+
+from __future__ import annotations
+
+import sys
+
+from navigator.domain.errors import UsageError
+
+
+def open_screens(*, time_scale: float | None = None, seed: int = 0) -> None:
+    """Run the Textual app until the developer quits.
+
+    Raises:
+        UsageError: there is no terminal to draw on.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "The screens need a terminal.", hint="Without one, use the commands: `navigator --help`."
+        )
+    from navigator.tui.app import run_app
+
+    run_app(time_scale=time_scale, seed=seed)

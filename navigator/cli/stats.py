@@ -1,0 +1,198 @@
+"""`navigator stats`: what happened, counted; a rehearsal's figures stand apart and say so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from navigator.cascade import figures
+from navigator.cli import output
+from navigator.cli.session import reading
+from navigator.evidence.edits import edit_stats
+from navigator.evidence.intervals import Share
+from navigator.evidence.outcomes import Outcomes, outcomes
+from navigator.evidence.rates import GROUPINGS, RateRow, revise_rate
+from navigator.evidence.swaps import swap_stats
+from navigator.evidence.throughput import throughput
+
+_JSON = click.option("--json", "as_json", is_flag=True)
+REHEARSAL = "REHEARSAL: simulated, by the embedded stand-in; says nothing about a real model"
+
+
+@click.group()
+def stats() -> None:
+    """Revise rate, swaps, throughput, outcomes, edits."""
+
+
+@stats.command("revise-rate")
+@click.option("--by", type=click.Choice(GROUPINGS), default=None)
+@click.option("--since", default=None, metavar="D", help="From this day on, e.g. 2026-11-03.")
+@_JSON
+def rate(by: str | None, since: str | None, as_json: bool) -> None:
+    """How often the reviewer asks for a revision of a first proposal, with 95 % Wilson intervals."""
+    with reading() as store:
+        tables = revise_rate(figures.first_verdicts(store), by=by, since=since)
+    if as_json:
+        output.print_json(
+            {
+                "rows": [asdict(row) for row in tables.rows],
+                "rehearsal": [asdict(row) for row in tables.rehearsal],
+                "excluded": tables.excluded,
+            }
+        )
+        return
+    if not tables.rows and not tables.rehearsal:
+        output.say("No reviews yet. `navigator run` makes them.")
+        return
+    if tables.rows:
+        output.emit(_rates(tables.rows))
+    if tables.rehearsal:
+        output.say(f"\n{REHEARSAL}" if tables.rows else REHEARSAL, bold=True)
+        output.emit(_rates(tables.rehearsal))
+    if tables.excluded:
+        left = ", ".join(
+            f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(tables.excluded.items())
+        )
+        output.note(f"Not counted: {left}.")
+
+
+def _rates(rows: Sequence[RateRow]) -> str:
+    shown = [
+        (
+            row.group,
+            output.percent(row.rate),
+            f"[{100 * row.low:.0f}–{100 * row.high:.0f}]" if row.n else "",
+            row.n,
+            row.revise,
+            row.approve,
+            row.unreviewed,
+            output.percent(row.stated_rate),
+            row.note or (f"pools {row.models} models" if row.models > 1 else ""),
+        )
+        for row in rows
+    ]
+    heads = ("first-round verdicts", "rate", "95 %", "n", "revise", "approve", "unreviewed", "stated", "")
+    return output.table(heads, shown, right=(1, 3, 4, 5, 6, 7))
+
+
+@stats.command("swaps")
+@_JSON
+def swaps(as_json: bool) -> None:
+    """What a swap costs: count, mean, median and P95 by direction and phase, in seconds."""
+    with reading() as store:
+        directions = swap_stats(store.swaps())
+    if as_json:
+        output.print_json({"directions": [asdict(row) for row in directions]})
+        return
+    if not directions:
+        output.say("No swap was measured yet.")
+        return
+    rows: list[tuple[object, ...]] = []
+    for row in directions:
+        name = f"{row.from_role.value if row.from_role else 'nothing'} → {row.to_role.value}"
+        label = f"{row.strategy}{' REHEARSAL' if row.rehearsal else ''}"
+        total = row.seconds
+        figures_shown = (
+            (f"{total.mean:.2f}", f"{total.median:.2f}", f"{total.p95:.2f}") if total else ("", "", "")
+        )
+        phases = "  ".join(f"{phase} {summary.median:.2f}" for phase, summary in row.phases.items())
+        rows.append((name, label, total.n if total else 0, *figures_shown, row.failed, phases))
+    heads = ("swap", "strategy", "n", "mean", "median", "P95", "failed", "phases (median)")
+    output.emit(output.table(heads, rows, right=(2, 3, 4, 5, 6)))
+
+
+@stats.command("throughput")
+@_JSON
+def throughput_table(as_json: bool) -> None:
+    """Tokens a second, by role and model, as the client measured them."""
+    with reading() as store:
+        rows = throughput(figures.call_rows(store))
+    if as_json:
+        output.print_json({"throughput": [asdict(row) for row in rows]})
+        return
+    if not rows:
+        output.say("No model was called yet.")
+        return
+    shown = [
+        (
+            row.role.value,
+            row.model,
+            row.calls,
+            row.failed,
+            row.completion_tokens,
+            _number(row.tokens_per_second),
+            _number(row.stream_tokens_per_second),
+            output.percent(row.cached_share),
+            "REHEARSAL" if row.rehearsal else "",
+        )
+        for row in rows
+    ]
+    heads = ("role", "model", "calls", "failed", "tokens out", "tok/s", "a stream", "prompt cached", "")
+    output.emit(output.table(heads, shown, right=(2, 3, 4, 5, 6, 7)))
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}"
+
+
+@stats.command("outcomes")
+@_JSON
+def outcome_table(as_json: bool) -> None:
+    """What became of tasks, and where you and the reviewer disagreed."""
+    with reading() as store:
+        tables = outcomes(figures.task_rows(store), figures.decided_rows(store))
+    if as_json:
+        output.print_json(asdict(tables))
+        return
+    _say_outcomes("", tables.real)
+    if tables.rehearsal.states:
+        output.say(REHEARSAL, bold=True)
+        _say_outcomes("", tables.rehearsal)
+
+
+def _say_outcomes(title: str, found: Outcomes) -> None:
+    states = ", ".join(f"{count} {state}" for state, count in sorted(found.states.items()))
+    output.say(f"{title}tasks: {states or 'none'}")
+    for name, value in (
+        ("rejected after APPROVE", found.rejected_after_approve),
+        ("sent back after APPROVE", found.sent_back_after_approve),
+        ("approved over REVISE", found.approved_over_revise),
+        ("approved UNREVIEWED", found.approved_unreviewed),
+    ):
+        output.say(f"  {name:<24} {_share(value)}")
+
+
+def _share(value: Share) -> str:
+    if not value.n:
+        return "–"
+    return (
+        f"{value.k} of {value.n}  {output.percent(value.rate)} [{100 * value.low:.0f}–{100 * value.high:.0f}]"
+    )
+
+
+@stats.command("edits")
+@_JSON
+def edit_table(as_json: bool) -> None:
+    """On which rung edits applied, why they did not, and how often the first answer was clean."""
+    with reading() as store:
+        tables = edit_stats(figures.edit_rounds(store))
+    if as_json:
+        output.print_json(asdict(tables))
+        return
+    for label, found in (("", tables.real), (REHEARSAL, tables.rehearsal)):
+        if label and not found.clean_first.n:
+            continue
+        if label:
+            output.say(label, bold=True)
+        output.say(
+            f"clean first answers  {_share(found.clean_first)}; {found.repaired} repaired, {found.lost} lost"
+        )
+        output.say(f"  rungs  {_counts(found.rungs)}")
+        output.say(f"  codes  {_counts(found.codes)}")
+
+
+def _counts(values: dict[str, Any]) -> str:
+    return "  ".join(f"{name} {count}" for name, count in values.items()) or "none"
