@@ -10,7 +10,7 @@ from navigator.domain.ids import number_of
 from navigator.domain.ids import proposal_id as proposal_name
 from navigator.domain.ids import task_id as task_name
 from navigator.domain.models import Swap, Usage, utc_now
-from navigator.domain.states import EditCode, Role
+from navigator.domain.states import LOOP_TASK_STATES, EditCode, Role
 from navigator.store.core import TransactionCore
 from navigator.store.rows import dumped, packed
 
@@ -157,13 +157,17 @@ class LedgerWrites(TransactionCore):
         ).rowcount
 
     def forget_answers(self, before: str) -> int:
-        """Drop the stored texts of calls that ended before a UTC time; the figures stay.
+        """Drop the stored texts of calls that ended before a UTC time, but for tasks the loop still works on.
+
+        The figures stay.
 
         Returns:
             How many texts were dropped.
         """
+        working = ", ".join(f"'{state.value}'" for state in sorted(LOOP_TASK_STATES))
         return self._run(
-            "UPDATE calls SET answer = NULL WHERE answer IS NOT NULL AND coalesce(ended, started) < ?",
+            "UPDATE calls SET answer = NULL WHERE answer IS NOT NULL AND coalesce(ended, started) < ?"
+            f" AND (task_id IS NULL OR task_id NOT IN (SELECT id FROM tasks WHERE state IN ({working})))",
             (before,),
         ).rowcount
 

@@ -1,0 +1,157 @@
+"""The state folder: private, and with a socket that the kernel takes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from navigator.config.paths import SOCKET_PATH_LIMIT, StatePaths, config_path, state_dir, write_private
+from navigator.domain.errors import ConfigError
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_the_state_folder_is_made_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    previous = os.umask(0)
+    try:
+        monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "a" / "b"))
+        paths = StatePaths(state_dir()).ensure()
+    finally:
+        os.umask(previous)
+    for folder in (paths.root, paths.private, paths.backups, paths.rehearsal):
+        assert mode(folder) == 0o700
+
+
+def test_a_folder_of_ours_that_was_opened_is_closed_again(tmp_path: Path) -> None:
+    root = tmp_path / "state"
+    paths = StatePaths(root).ensure()
+    root.chmod(0o755)
+    paths.private.chmod(0o777)
+    paths.ensure()
+    assert mode(root) == 0o700
+    assert mode(paths.private) == 0o700
+
+
+def test_a_shared_folder_with_other_things_is_refused_and_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "letter.txt").write_text("dear")
+    home.chmod(0o755)
+    monkeypatch.setenv("NAVIGATOR_STATE", str(home))
+    with pytest.raises(ConfigError, match="holds other files"):
+        state_dir()
+    assert mode(home) == 0o755
+
+
+def test_a_file_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "state").write_text("")
+    monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "state"))
+    with pytest.raises(ConfigError, match="not a folder"):
+        state_dir()
+
+
+def test_defaults_follow_the_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NAVIGATOR_STATE", "NAVIGATOR_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    assert state_dir() == tmp_path / "state" / "navigator"
+    assert config_path() == tmp_path / "config" / "navigator" / "config.toml"
+
+
+def test_relative_and_home_paths_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NAVIGATOR_STATE", "here")
+    assert state_dir() == tmp_path / "here"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("NAVIGATOR_CONFIG", "~/c.toml")
+    assert config_path() == tmp_path / "c.toml"
+
+
+def test_write_private_replaces_whole_files(tmp_path: Path) -> None:
+    target = tmp_path / "note"
+    target.write_text("old")
+    target.chmod(0o644)
+    write_private(target, b"new")
+    assert target.read_bytes() == b"new"
+    assert mode(target) == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["note"]
+
+
+def bindable(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+        server.bind(str(path))
+    path.unlink()
+    return True
+
+
+def deep(tmp_path: Path) -> StatePaths:
+    root = tmp_path / ("d" * 60) / ("e" * 60)
+    return StatePaths(root).ensure()
+
+
+def test_a_short_path_is_used_as_it_is(tmp_path: Path) -> None:
+    exact = SOCKET_PATH_LIMIT - len("/conductor.sock") - len(os.fsencode(tmp_path)) - 1
+    root = tmp_path / ("x" * exact)
+    root.mkdir(mode=0o700)
+    assert StatePaths(root).socket == root / "conductor.sock"
+    assert bindable(StatePaths(root).socket)
+    longer = tmp_path / ("x" * (exact + 1))
+    longer.mkdir(mode=0o700)
+    assert StatePaths(longer).socket.parent != longer
+
+
+def test_a_long_path_moves_to_the_runtime_folder_and_stays_there(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = tmp_path_factory.mktemp("r")
+    runtime.chmod(0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    paths = deep(tmp_path)
+    chosen = paths.socket
+    assert chosen.is_relative_to(runtime)
+    assert mode(chosen.parent) == 0o700
+    assert bindable(chosen)
+    # A client started from cron has no such variable and still finds the conductor.
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    assert StatePaths(paths.root).socket == chosen
+
+
+@pytest.mark.parametrize("runtime", ["", "/nonexistent", "shared"])
+def test_without_a_private_runtime_folder_a_temporary_one_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runtime: str
+) -> None:
+    if runtime == "shared":
+        (tmp_path / "shared").mkdir()
+        (tmp_path / "shared").chmod(0o777)
+        runtime = str(tmp_path / "shared")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+    paths = deep(tmp_path)
+    chosen = paths.socket
+    try:
+        assert mode(chosen.parent) == 0o700
+        assert bindable(chosen)
+        assert paths.socket == chosen
+    finally:
+        chosen.parent.rmdir()
+
+
+def test_a_record_that_no_longer_holds_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    paths = deep(tmp_path)
+    first = paths.socket
+    first.parent.chmod(0o755)  # somebody else could put a socket there now
+    second = paths.socket
+    second.parent.rmdir()  # as after a reboot
+    third = paths.socket
+    for folder in (first.parent, third.parent):
+        folder.rmdir()
+    assert len({first, second, third}) == 3

@@ -1,0 +1,287 @@
+"""The settings file: its defaults, and what is said when it is wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.config.reading import line_of
+from navigator.config.settings import Settings, describe, load_settings, time_scale
+from navigator.domain.errors import ConfigError, UsageError
+from navigator.domain.states import Role
+
+DOCUMENTED = """
+[generator]
+model = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
+base_url = "http://127.0.0.1:30000"
+api_key_env = ""
+max_inflight = 8
+context_tokens = 131072
+tokenizer = ""
+temperature = 0.2
+top_p = 0.9
+max_tokens = 5000
+thinking = false
+extra_body = {}
+[swap]
+script = ""
+[batch]
+target = 30
+max_wait_minutes = 30
+quiet_minutes = 3
+revisions = 2
+[checks]
+timeout_seconds = 300
+memory_mb = 4096
+unsandboxed = false
+[[project]]
+path = "~/src/thing"
+base = ""
+landing = "branch"
+check_mounts = []
+include = []
+exclude = []
+conventions = "AGENTS.md"
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refusal(folder: Path, text: str) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        load_settings(write(folder, text))
+    return caught.value
+
+
+def test_every_documented_default_is_the_default(tmp_path: Path) -> None:
+    spelled = load_settings(write(tmp_path, DOCUMENTED))
+    silent = load_settings(write(tmp_path, '[[project]]\npath = "~/src/thing"\n'))
+    assert spelled == silent
+    # Every key of the documented tables was named, but those without a default.
+    for table, missing in (("generator", set()), ("swap", {"strategy"}), ("batch", set()), ("checks", set())):
+        section = getattr(spelled, table)
+        assert set(type(section).model_fields) - section.model_fields_set == missing
+
+
+def test_a_missing_file_means_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(tmp_path / "none.toml"))
+    settings = load_settings()
+    assert settings == Settings()
+    assert settings.source is None
+    assert settings.swap.strategy is None
+    assert settings.final.enabled is False
+
+
+def test_the_variable_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, '[reviewer]\nmodel = "x/y"\n')
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(path))
+    settings = load_settings()
+    assert settings.source == path
+    assert settings.server(Role.REVIEWER).model == "x/y"
+    assert settings.server(Role.GENERATOR) == Settings().generator
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "near", "line"),
+    [
+        ("[batch]\ntarget = 3\ntargte = 4\n", "batch.targte", "target", 3),
+        ("# a comment\n[bacth]\ntarget = 3\n", "bacth", "batch", 2),
+        ('[generator]\nbase-url = "http://x"\n', "generator.base-url", "base_url", 2),
+        ('[[project]]\npath = "/a"\n[[project]]\npath = "/b"\nchek = "x"\n', "project[2].chek", "check", 5),
+        ("swap.strateg = 'sleep'\n", "swap.strateg", "strategy", 1),
+    ],
+)
+def test_an_unknown_key_is_named_with_its_line_and_the_nearest_known(
+    tmp_path: Path, text: str, key: str, near: str, line: int
+) -> None:
+    error = refusal(tmp_path, text)
+    assert error.message == f"{tmp_path / 'config.toml'}:{line}: unknown key {key!r}."
+    assert error.hint == f"Did you mean {near!r}?"
+
+
+def test_a_key_like_no_other_gets_the_list(tmp_path: Path) -> None:
+    assert "quiet_minutes" in refusal(tmp_path, "[batch]\nzzz = 1\n").hint
+    # `source` is a field of the model and not a word of the file.
+    assert "unknown key 'source'" in refusal(tmp_path, "source = 'x'\n").message
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("[batch]\ntarget = 0\n", "config.toml:2: batch.target"),
+        ('[batch]\ntarget = "30"\n', "config.toml:2: batch.target"),
+        ("[batch]\ntarget = true\n", "config.toml:2: batch.target"),
+        ("[batch]\nrevisions = 3\n", "config.toml:2: batch.revisions"),
+        ("[batch]\nmax_wait_minutes = inf\n", "config.toml:2: batch.max_wait_minutes"),
+        ("[checks]\nmemory_mb = -1\n", "config.toml:2: checks.memory_mb"),
+        ('[checks]\nunsandboxed = "yes"\n', "config.toml:2: checks.unsandboxed"),
+        ('[swap]\nstrategy = "magic"\n', "config.toml:2: swap.strategy"),
+        ('[swap]\nstrategy = "command"\n', "config.toml:1: swap"),
+        ('[generator]\nbase_url = "127.0.0.1:30000"\n', "config.toml:2: generator.base_url"),
+        ('[generator]\nbase_url = "ftp://host"\n', "config.toml:2: generator.base_url"),
+        ('[generator]\nbase_url = "http://"\n', "config.toml:2: generator.base_url"),
+        ('[generator]\nbase_url = "http://h:99999"\n', "config.toml:2: generator.base_url"),
+        ('[generator]\nbase_url = ""\n', "config.toml:2: generator.base_url"),
+        ('[generator]\nmodel = ""\n', "config.toml:2: generator.model"),
+        ("[generator]\ntop_p = 0\n", "config.toml:2: generator.top_p"),
+        ("[generator]\ntemperature = nan\n", "config.toml:2: generator.temperature"),
+        ("[generator]\nmax_tokens = 131072\n", "config.toml:1: generator"),
+        ("[final]\nenabled = true\n", "config.toml:1: final"),
+        ('[[project]]\npath = "src/thing"\n', "config.toml:2: project[1].path"),
+        ("[[project]]\nname = 'x'\n", "config.toml:1: project[1].path"),
+        ('[[project]]\npath = "/a"\nlanding = "main"\n', "config.toml:3: project[1].landing"),
+        ('[[project]]\npath = "/a"\n[[project]]\npath = "/b/../a"\n', "project: /b/../a stands twice"),
+        ('[[project]]\npath = "/a/x"\n[[project]]\npath = "/b/x"\n', "project: the name x stands twice"),
+        ('[project]\npath = "/a"\n', "config.toml:1: project"),
+        ("generator = 3\n", "config.toml:1: generator"),
+        ("[batch\n", "is not valid TOML"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named(tmp_path: Path, text: str, where: str) -> None:
+    assert where in str(refusal(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[generator]\napi_key_env = "sk-proj-SECRET"\n',
+        '[generator]\nbase_url = "http://user:SECRET@host"\n',
+        '[generator]\nbase_url = "http://host/?key=SECRET"\n',
+        '[generator]\nthinking = "SECRET"\n',
+    ],
+)
+def test_a_key_in_the_wrong_place_is_not_repeated(tmp_path: Path, text: str) -> None:
+    error = refusal(tmp_path, text)
+    assert "SECRET" not in str(error)
+    assert "SECRET" not in repr(error.__cause__)
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    message = refusal(tmp_path, '[batch]\ntarget = 0\n[swap]\nstrategy = "x"\n').message
+    assert len(message.splitlines()) == 2
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"[batch]\n# \xff\n")
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        load_settings(path)
+
+
+def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_settings(tmp_path)
+
+
+def test_projects_are_frozen_and_resolve_their_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    text = '[[project]]\npath = "~/src/thing"\ninclude = ["a", "b"]\n'
+    entry = load_settings(write(tmp_path, text)).project[0]
+    assert entry.include == ("a", "b")
+    assert entry.location == (tmp_path / "src" / "thing").resolve()
+    assert entry.display_name == "thing"
+    assert hash(entry.include)
+
+
+def test_extra_body_keeps_json_arrays(tmp_path: Path) -> None:
+    settings = load_settings(write(tmp_path, "[generator]\nextra_body = { stop = ['a'], n = { k = [1] } }\n"))
+    assert settings.generator.extra_body == {"stop": ["a"], "n": {"k": [1]}}
+
+
+def test_describe_says_where_each_value_came_from(tmp_path: Path) -> None:
+    path = write(tmp_path, '[batch]\ntarget = 30\n[[project]]\npath = "/a"\n')
+    shown = describe(load_settings(path))
+    assert shown["file"] == str(path)
+    assert shown["batch"]["target"] == {"value": 30, "from": "file"}
+    assert shown["batch"]["revisions"] == {"value": 2, "from": "default"}
+    assert shown["generator"]["base_url"]["from"] == "default"
+    assert shown["projects"][0]["path"] == {"value": "/a", "from": "file"}
+    assert describe(Settings())["file"] is None
+
+
+def test_time_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NAVIGATOR_TIME_SCALE", raising=False)
+    assert time_scale(None) == 1.0
+    monkeypatch.setenv("NAVIGATOR_TIME_SCALE", "0.25")
+    assert time_scale(None) == 0.25
+    assert time_scale(0.0) == 0.0
+
+
+@pytest.mark.parametrize("named", ["fast", "-1", "nan", "inf", "1,5"])
+def test_a_time_scale_that_is_none(monkeypatch: pytest.MonkeyPatch, named: str) -> None:
+    monkeypatch.setenv("NAVIGATOR_TIME_SCALE", named)
+    with pytest.raises(UsageError, match="NAVIGATOR_TIME_SCALE"):
+        time_scale(None)
+    with pytest.raises(UsageError, match="--time-scale"):
+        time_scale(-0.5)
+
+
+_WORDS = st.sampled_from(
+    [
+        "generator",
+        "swap",
+        "batch",
+        "project",
+        "final",
+        "target",
+        "path",
+        "strategy",
+        "model",
+        "x",
+        "extra_body",
+    ]
+)
+_VALUES = st.one_of(
+    st.integers(-5, 2**70).map(str),
+    st.floats().map(str),
+    st.sampled_from(["true", '"a"', '"http://h"', "[]", "[1, [2]]", "{}", "{ x = 1 }", "1979-05-27", "''"]),
+)
+_LINES = st.one_of(
+    _WORDS.map("[{}]".format),
+    _WORDS.map("[[{}]]".format),
+    st.tuples(_WORDS, _VALUES).map(" = ".join),
+    st.text(max_size=8),
+)
+
+
+@given(lines=st.lists(_LINES, max_size=8))
+def test_any_file_loads_or_says_why_not(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.toml"
+    path.write_text("\n".join(lines), encoding="utf-8", errors="replace")
+    try:
+        settings = load_settings(path)
+    except ConfigError as error:
+        assert str(path) in error.message
+        assert error.hint
+    else:
+        assert settings.source == path
+
+
+@given(
+    tables=st.lists(
+        st.tuples(st.sampled_from(["batch", "checks", "swap"]), st.sampled_from(["a", "b", "c"])),
+        unique=True,
+        max_size=6,
+    )
+)
+def test_the_line_found_holds_the_key(tables: list[tuple[str, str]]) -> None:
+    text = "".join(
+        f"# [{table}]\n[{table}]\n" + "".join(f"  {k} = 1 # {k}\n" for t, k in tables if t == table)
+        for table in dict.fromkeys(table for table, _ in tables)
+    )
+    tomllib.loads(text)
+    lines = text.splitlines()
+    for table, key in tables:
+        number = line_of(text, (table, key))
+        assert number is not None
+        assert lines[number - 1].strip().startswith(f"{key} =")
+        above = [line for line in lines[:number] if line.startswith("[")]
+        assert above[-1] == f"[{table}]"
