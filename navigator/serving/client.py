@@ -341,7 +341,7 @@ class ModelClient:
             raise self._wrong_model(assembly.model)
 
     def _wrong_model(self, answered: str) -> WrongModel:
-        named = safe_line(answered[:200]) or "nothing"
+        named = safe_line(self._transport.clean(answered)[:200]) or "nothing"
         return WrongModel(f"{self._transport.address} serves {named}, not {safe_line(self.settings.model)}.")
 
     def _timed_out(self, assembly: Assembly, total: bool) -> ServingError:

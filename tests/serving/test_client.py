@@ -597,3 +597,51 @@ async def test_no_more_in_flight_than_allowed(connect) -> None:
     assert len(answers) == 12
     assert most == 3
     assert len({a.request_id for a in answers}) == 12
+
+
+async def test_broken_calls_leave_no_connection_behind(connect) -> None:
+    """More stalls and cancellations than the pool has connections, then a good answer."""
+
+    async def stall(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(delta("abc"))
+        await wire.gone()
+
+    script = routes([*[stall] * 24, answer("ok")])
+    quick = Timeouts(first_token=5, between_tokens=0.03)
+    async with serving(script) as server, connect(server.url, max_inflight=2, timeouts=quick) as client:
+        for _ in range(12):
+            with pytest.raises(Stalled):
+                await client.chat(question())
+        for _ in range(12):
+            begun = asyncio.Event()
+            task = asyncio.create_task(client.chat(question(), lambda *_, begun=begun: begun.set()))
+            await begun.wait()
+            task.cancel()
+            with pytest.raises((asyncio.CancelledError, Stalled)):
+                await task
+        assert (await client.chat(question())).text == "ok"
+        assert client.limiter.in_flight == 0
+
+
+async def test_a_callback_that_fails_ends_the_call(connect) -> None:
+    def fail(chars: int, tail: str) -> None:
+        raise KeyError(tail)
+
+    async with serving(routes(answer("abc"))) as server, connect(server.url) as client:
+        with pytest.raises(KeyError, match="abc"):
+            await client.chat(question(), fail)
+        assert client.limiter.in_flight == 0
+        assert (await client.chat(question())).text == "abc"
+
+
+async def test_nothing_of_a_conversation_is_logged(connect, monkeypatch, caplog) -> None:
+    monkeypatch.setenv("SERVING_TEST_KEY", KEY)
+    caplog.set_level("INFO")
+    async with (
+        serving(routes(answer("abc"))) as server,
+        connect(server.url, api_key_env="SERVING_TEST_KEY") as client,
+    ):
+        await client.chat(question(messages=[{"role": "user", "content": "private words"}]))
+    assert KEY not in caplog.text
+    assert "private words" not in caplog.text

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from navigator.config.settings import Settings
+from navigator.domain.errors import NavigatorError
 from navigator.domain.states import Role
 from navigator.serving.chat import Timeouts
 from navigator.serving.client import ModelClient
-from navigator.serving.errors import ServingError, Unreachable
+from navigator.serving.errors import Unreachable
 from navigator.serving.swap.base import PhaseLog, Report, SwapResult
 
 _ROLES = (Role.GENERATOR, Role.REVIEWER)
@@ -54,7 +55,7 @@ class ResidentStrategy:
                         raise Unreachable(f"The {to.value}'s server is not healthy.")
                 with log.phase("verify"):
                     await client.require_model()
-        except ServingError as error:
+        except NavigatorError as error:
             return log.result("failed", str(error))
         return log.result("done")
 
