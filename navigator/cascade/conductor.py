@@ -34,7 +34,7 @@ from navigator.serving.swap.base import PhaseEvent
 log = logging.getLogger(__name__)
 
 GIVE_UP_AFTER = 5
-"""Failures in a row of one role after which a session with --until ends, with its tasks still queued."""
+"""Failures in a row after which a session with --until asks a role no more; its tasks stay queued."""
 
 _HEARTBEAT = 5.0
 """Seconds between looks at the world when nothing happens."""
@@ -106,9 +106,6 @@ class Conductor:
             both_resident=self._world.strategy.both_resident,
         )
         now = time.monotonic()
-        if self._options.until and self._live.failures(Role) >= GIVE_UP_AFTER and not self._live.busy:
-            self.stop("a model server does not answer")
-            return 0.0
         pause = _HEARTBEAT
         for action in next_actions(snapshot, now):
             if isinstance(action, acts.Stop):
@@ -156,7 +153,7 @@ class Conductor:
                 self._live.answered(role)
         except ServingError as error:
             if role is not None:
-                count = self._live.failed(role)
+                count = self._failed(role)
                 log.warning("%s did not answer (%d in a row): %s", role.value, count, error)
                 await self._look_again(role)
         except asyncio.CancelledError:
@@ -231,10 +228,10 @@ class Conductor:
             if origin is not None and result.outcome == "done":
                 live.swaps_made += 1
             if result.outcome != "done":
-                count = live.failed(to)
+                count = self._failed(to)
                 log.error("swap to %s failed (%d in a row): %s", to.value, count, result.reason)
         except NavigatorError as error:
-            live.failed(to)
+            self._failed(to)
             log.error("swap to %s failed: %s", to.value, error)
             live.resident = await world.strategy.resident()
         finally:
@@ -244,6 +241,9 @@ class Conductor:
             self._end_batch()
             self._note_resident()
             self._wake.set()
+
+    def _failed(self, role: Role) -> int:
+        return self._live.failed(role, give_up_after=GIVE_UP_AFTER if self._options.until else None)
 
     async def _look_again(self, role: Role) -> None:
         """After a failed call: is the model still there? A swap made by hand, or a death, is noticed here."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -26,6 +26,7 @@ class Live:
     hurry: bool = False
     swaps_made: int = 0
     _since: dict[str, tuple[TaskState, float]] = field(default_factory=dict)
+    _last_arrival: float = 0.0
     _failures: dict[Role, int] = field(default_factory=dict)
     _not_before: dict[Role, float] = field(default_factory=dict)
 
@@ -56,7 +57,7 @@ class Live:
             until=until,
             swaps_left=None if max_swaps is None else max(0, max_swaps - self.swaps_made),
             hurry=self.hurry,
-            last_arrival=max((view.since for view in views if view.state is TaskState.QUEUED), default=0.0),
+            last_arrival=self._last_arrival,
             final_enabled=world.settings.final.enabled,
         )
 
@@ -65,6 +66,7 @@ class Live:
         if known is None:
             # A task that was there before this process: its age by the wall clock, which may have jumped.
             known = (task.state, now - _age(task.updated))
+            self._last_arrival = max(self._last_arrival, known[1])
         elif known[0] is not task.state:
             known = (task.state, now)
         self._since[task.id] = known
@@ -81,11 +83,17 @@ class Live:
             landing_due=landing_due,
         )
 
-    def failed(self, role: Role) -> int:
-        """Note that a role did not answer; returns how many times in a row."""
+    def failed(self, role: Role, *, give_up_after: int | None) -> int:
+        """Note that a role did not answer; returns how many times in a row.
+
+        It is not asked again before a pause that doubles up to a minute; never, once it failed `give_up_after` times in
+        a row: the other role's work goes on, and the session ends when only this role's is left.
+        """
         count = self._failures.get(role, 0) + 1
         self._failures[role] = count
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (count - 1))
+        if give_up_after is not None and count >= give_up_after:
+            pause = math.inf
         self._not_before[role] = time.monotonic() + pause
         return count
 
@@ -93,10 +101,6 @@ class Live:
         """Note that a role answered."""
         self._failures.pop(role, None)
         self._not_before.pop(role, None)
-
-    def failures(self, roles: Iterable[Role]) -> int:
-        """The longest row of failures among `roles`."""
-        return max((self._failures.get(role, 0) for role in roles), default=0)
 
 
 def _age(stamp: str) -> float:

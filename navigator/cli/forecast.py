@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -40,7 +40,7 @@ def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
     with reading() as store:
         figures, origin = measured(store)
         waiting = len(store.tasks({TaskState.AWAITING_REVIEW}))
-    named = {key: value for key, value in given.items() if value is not None}
+    named: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if named:
         figures, origin = replace(figures, **named), f"{origin}, with {', '.join(sorted(named))} as given"
     result = batch_forecast(batch or target, figures)
@@ -81,7 +81,7 @@ def measured(reader: Reader) -> tuple[Figures, str]:
     from navigator.evidence.throughput import throughput
 
     swaps = [swap for swap in reader.swaps() if not swap.rehearsal]
-    found: dict[str, float] = {}
+    found: dict[str, Any] = {}
     for swap in swaps[:1]:
         for name, role in (("swap_in", Role.REVIEWER), ("swap_back", Role.GENERATOR)):
             seconds = median_swap(swaps, role, strategy=swap.strategy)

@@ -130,7 +130,7 @@ def log(limit: int, as_json: bool) -> None:
             f"{made.seconds:.2f}",
             made.outcome + (" REHEARSAL" if made.rehearsal else ""),
             "  ".join(f"{phase.name} {phase.seconds:.2f}" for phase in made.phases)
-            + (f"  {made.reason}" or ""),
+            + (f"  {made.reason}" if made.reason else ""),
         )
         for made in found
     ]

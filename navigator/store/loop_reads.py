@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import dataclass
+from typing import Any
 
+from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
 from navigator.domain.models import Event, Review, Usage
 from navigator.domain.states import Role
@@ -89,6 +92,45 @@ class LoopReads(Queries):
             round,
         )
         return [row["path"] for row in found]
+
+    def failed_calls(self, identifier: str, attempt: int, round: int, role: Role) -> int:
+        """Calls of a round that ended without an answer for a reason of their own: not because nobody listened."""
+        return int(
+            self._one(
+                "SELECT count(*) FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
+                " AND outcome = 'failed' AND error_code NOT IN ('unreachable', 'overloaded')",
+                number_of(identifier, "T"),
+                attempt,
+                round,
+                role.value,
+            )
+        )
+
+    def landing_plan(self, identifier: str) -> dict[str, Any]:
+        """The journaled plan of a proposal's last landing.
+
+        Raises:
+            NotFound: it never landed.
+        """
+        found = self._all(
+            "SELECT plan FROM journal WHERE proposal_id = ? AND outcome = 'landed' ORDER BY id DESC LIMIT 1",
+            number_of(identifier, "P"),
+        )
+        if not found:
+            raise NotFound(
+                f"{identifier} has no journaled landing.", hint="`navigator proposals` lists what landed."
+            )
+        plan: dict[str, Any] = json.loads(found[0]["plan"])
+        return plan
+
+    def landed_commits(self, project_id: int) -> frozenset[str]:
+        """Every commit that landings made in a project."""
+        found = self._all(
+            'SELECT l."commit" AS made FROM landings l JOIN proposals a ON a.id = l.proposal_id'
+            " JOIN tasks t ON t.id = a.task_id WHERE t.project_id = ? AND l.state = 'landed'",
+            project_id,
+        )
+        return frozenset(row["made"] for row in found)
 
     def pending_landings(self) -> frozenset[str]:
         """Tasks whose approved proposal has a landing that is still due."""

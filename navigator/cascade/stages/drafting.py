@@ -37,7 +37,7 @@ class NoChange:
 
 
 @dataclass(frozen=True)
-class Refused:
+class NotApplied:
     """An answer that changes nothing. `failures` are (code, path) pairs; `problems` the texts for the model."""
 
     problems: tuple[str, ...]
@@ -54,13 +54,13 @@ POLICY_CODE = EditCode.POLICY.value
 
 def draft(
     text: str, private: PrivateRepo, source: TreeSource, base_commit: str, *, marker: int
-) -> Draft | NoChange | Refused:
+) -> Draft | NoChange | NotApplied:
     """Turn one answer into a tree on `base_commit`, all or nothing."""
     answer = parse_answer(text, marker=marker)
     if not answer.problems and not answer.blocks:
         if answer.no_change is not None:
             return NoChange(answer.no_change)
-        return Refused(
+        return NotApplied(
             ("MARKER: the answer holds no edit block and no line `NO_CHANGE: reason`.",),
             ((EditCode.MARKER.value, ""),),
         )
@@ -70,11 +70,11 @@ def draft(
     tree = private.write_tree(base_commit, applied.changes)
     raw = private.raw_diff(base_commit, tree)
     if not raw:
-        return Refused(("NO_OP: the blocks leave every file as it is.",), ((EditCode.NO_OP.value, ""),))
+        return NotApplied(("NO_OP: the blocks leave every file as it is.",), ((EditCode.NO_OP.value, ""),))
     policy = check_policy(raw, source.paths(), private.read_blob)
     refused = [item for item in policy if item.action is PolicyAction.REFUSE]
     if refused:
-        return Refused(
+        return NotApplied(
             tuple(f"POLICY {item.path}: {item.detail or item.rule}" for item in refused),
             tuple((POLICY_CODE, item.path) for item in refused),
         )
@@ -87,8 +87,8 @@ def draft(
     return Draft(tree, answer.prose.strip(), tuple(applied.edits), tuple(policy), checks, files)
 
 
-def _refused(problems: Sequence[EditProblem]) -> Refused:
-    return Refused(
+def _refused(problems: Sequence[EditProblem]) -> NotApplied:
+    return NotApplied(
         tuple(str(problem) for problem in problems),
         tuple((problem.code.value, problem.path) for problem in problems),
     )

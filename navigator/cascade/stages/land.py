@@ -1,6 +1,6 @@
 """Landing: an approved tree reaches a branch, journaled before it is acted on; and the way back.
 
-The order is fixed: objects are copied (which moves nothing), the plan is written down, the reference moves by
+The order is fixed: the plan is made beside the user's repository, the plan is written down, the reference moves by
 compare-and-swap, the outcome is written down. After a crash `recover_landings` looks at the reference itself.
 """
 
@@ -15,17 +15,14 @@ from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, Proposal, Task, utc_now
 from navigator.domain.states import DecisionKind, LandingState, TaskState
 from navigator.workspace.facts import read_facts
-from navigator.workspace.landing import (
-    LandingPlan,
-    LandingRefused,
-    StaleBase,
-    execute_landing,
-    inspect_landing,
-    prepare_landing,
-)
-from navigator.workspace.undo import undo_landing
+from navigator.workspace.landing import execute_landing, inspect_landing, prepare_landing
+from navigator.workspace.plan import LandingPlan, LandingRefused, StaleBase
+from navigator.workspace.undo import prepare_undo, undo_result
 
 log = logging.getLogger(__name__)
+
+_UNDO = "undo"
+"""Marks a journal entry that takes a landing back."""
 
 
 async def land(world: World, task_id: str, *, allow_rehearsal: bool = False) -> Landing:
@@ -40,16 +37,8 @@ async def land(world: World, task_id: str, *, allow_rehearsal: bool = False) -> 
 
 
 async def _land(world: World, task: Task, proposal: Proposal, allow_rehearsal: bool) -> Landing:
-    project = world.project(task.project_id)
-    if proposal.rehearsal and not (project.demo or allow_rehearsal):
-        return _refuse(
-            world,
-            proposal,
-            "A rehearsal wrote this; it lands only in repositories that `navigator demo` made, "
-            "or with --allow-rehearsal-landing.",
-        )
     try:
-        plan = await asyncio.to_thread(_prepare, world, task, proposal)
+        plan = await asyncio.to_thread(_prepare, world, task, proposal, allow_rehearsal)
     except StaleBase as error:
         return _stale(world, task, proposal, str(error))
     except NavigatorError as error:
@@ -59,17 +48,15 @@ async def _land(world: World, task: Task, proposal: Proposal, allow_rehearsal: b
     try:
         await asyncio.to_thread(execute_landing, plan)
     except StaleBase as error:
-        with world.store.transaction() as tx:
-            tx.journal_close(entry, "stale")
+        _close(world, entry, "stale")
         return _stale(world, task, proposal, str(error))
     except LandingRefused as error:
-        with world.store.transaction() as tx:
-            tx.journal_close(entry, "refused")
+        _close(world, entry, "refused")
         return _refuse(world, proposal, str(error))
     return _landed(world, task, proposal, plan, entry)
 
 
-def _prepare(world: World, task: Task, proposal: Proposal) -> LandingPlan:
+def _prepare(world: World, task: Task, proposal: Proposal, allow_rehearsal: bool) -> LandingPlan:
     project = world.project(task.project_id)
     return prepare_landing(
         project,
@@ -78,25 +65,29 @@ def _prepare(world: World, task: Task, proposal: Proposal) -> LandingPlan:
         proposal,
         proposal.batch,
         commit_message(task, proposal),
+        trailers=_trailers(proposal),
+        landed=world.reader.landed_commits(project.id),
+        allow_rehearsal=allow_rehearsal,
     )
 
 
 def commit_message(task: Task, proposal: Proposal) -> str:
-    """The task's own words, and trailers that name who wrote and who reviewed, with which prompts."""
-    lines = [line.rstrip() for line in task.text.strip().splitlines()]
-    body = "\n".join(lines[1:]).strip() if proposal.title == lines[0] else "\n".join(lines)
-    trailers = [
-        f"Navigator-Proposal: {proposal.id}",
-        f"Generated-by: {proposal.model} ({proposal.prompt_version})",
-    ]
+    """The task's own words: its first line as the subject, the rest below."""
+    text = task.text.strip()
+    first, _, rest = text.partition("\n")
+    body = rest.strip() if proposal.title == first.strip() else text
+    return f"{proposal.title}\n\n{body}".strip() + "\n"
+
+
+def _trailers(proposal: Proposal) -> dict[str, str]:
+    """Who wrote and who reviewed, with which prompts."""
+    lines = {"Generated-By": f"{proposal.model} {proposal.prompt_version}"}
     if proposal.review is not None:
-        word = proposal.review.verdict.value
-        trailers.append(
-            f"Reviewed-by-model: {proposal.review.model} ({proposal.review.prompt_version}) {word}"
-        )
+        review = proposal.review
+        lines["Reviewed-By-Model"] = f"{review.model} {review.prompt_version} {review.verdict.value}"
     if proposal.rehearsal:
-        trailers.append("Rehearsal: true")
-    return "\n\n".join(part for part in (proposal.title, body, "\n".join(trailers)) if part) + "\n"
+        lines["Rehearsal"] = "true"
+    return lines
 
 
 def approved_proposal(world: World, task: Task) -> Proposal:
@@ -141,54 +132,94 @@ def _stale(world: World, task: Task, proposal: Proposal, reason: str) -> Landing
     return landing
 
 
+def _close(world: World, entry: int, outcome: str) -> None:
+    with world.store.transaction() as tx:
+        tx.journal_close(entry, outcome)
+
+
 async def undo(world: World, proposal_id: str) -> Landing:
     """Take a landing back: by compare-and-swap while the tip is ours, else a revert commit on a new branch.
 
     Raises:
         Conflict: the proposal has not landed.
+        LandingRefused: it can not be taken back any more, in words.
     """
     proposal = world.reader.proposal(proposal_id)
-    landing = proposal.landing
-    if landing is None or landing.state is not LandingState.LANDED:
+    if proposal.landing is None or proposal.landing.state is not LandingState.LANDED:
         raise Conflict(
             f"{proposal.id} has not landed.",
             hint="`navigator proposals --state landed` lists those that have.",
         )
     project = world.project(proposal.project_id)
     async with world.project_lock(project.id):
-        plan = LandingPlan(**world.reader.journal_plan(proposal.id))
-        result = await asyncio.to_thread(
-            lambda: undo_landing(plan, project, read_facts(project.path), world.private(project))
-        )
-        undone = Landing(
-            state=LandingState.UNDONE,
-            ref=result.ref,
-            commit=result.commit,
-            transplanted=landing.transplanted,
-            reason=result.how,
-            at=utc_now(),
-        )
+        landed = LandingPlan.from_dict(world.reader.landing_plan(proposal.id))
+
+        def prepare() -> LandingPlan:
+            return prepare_undo(landed, read_facts(project.path), world.private(project))
+
+        plan = await asyncio.to_thread(prepare)
         with world.store.transaction() as tx:
-            tx.set_landing(proposal.id, undone)
-            tx.set_task_state(proposal.task_id, TaskState.UNDONE)
+            entry = tx.journal_open(proposal.id, asdict(plan) | {_UNDO: True})
+        try:
+            await asyncio.to_thread(execute_landing, plan)
+        except LandingRefused:
+            _close(world, entry, "refused")
+            raise
+        return _undone(world, proposal, plan, entry)
+
+
+def _undone(world: World, proposal: Proposal, plan: LandingPlan, entry: int) -> Landing:
+    result = undo_result(plan)
+    undone = Landing(
+        state=LandingState.UNDONE,
+        ref=result.ref,
+        commit=result.commit,
+        reason=_HOW[result.kind].format(branch=plan.branch),
+        at=utc_now(),
+    )
+    with world.store.transaction() as tx:
+        tx.journal_close(entry, "undone")
+        tx.set_landing(proposal.id, undone)
+        tx.set_task_state(proposal.task_id, TaskState.UNDONE)
     return undone
+
+
+_HOW = {
+    "moved_back": "{branch} stands where it stood before",
+    "branch_deleted": "{branch}, which the landing had made, is gone",
+    "revert_branch": "a revert commit stands on {branch}",
+}
 
 
 async def recover_landings(world: World) -> int:
     """Finish what a crash cut off between the journal and the outcome; returns how many entries were closed."""
     closed = 0
     for row in world.reader.journal_pending():
-        entry, proposal_id, plan = row["id"], row["proposal_id"], LandingPlan(**row["plan"])
-        proposal = world.reader.proposal(proposal_id)
+        plan = LandingPlan.from_dict(row["plan"])
+        proposal = world.reader.proposal(row["proposal_id"])
         task = world.reader.task(proposal.task_id)
-        seen = await asyncio.to_thread(inspect_landing, plan)
-        log.info("landing of %s was cut off: %s", proposal_id, seen)
-        if seen == "done":
-            _landed(world, task, proposal, plan, entry)
+        seen = await asyncio.to_thread(_finish, plan)
+        log.info("what was cut off for %s: %s", proposal.id, seen)
+        if seen != "done":
+            # The task is still approved and its landing pending (or still landed, for an undo): it is tried anew, and
+            # what a reference that moved away means is judged then, against the tip as it stands.
+            _close(world, row["id"], seen)
+        elif row["plan"].get(_UNDO):
+            _undone(world, proposal, plan, row["id"])
         else:
-            # Not done: the task is still approved and its landing pending, so the loop lands it anew;
-            # what a diverged reference means is judged there, against the tip as it stands.
-            with world.store.transaction() as tx:
-                tx.journal_close(entry, seen)
+            _landed(world, task, proposal, plan, row["id"])
         closed += 1
     return closed
+
+
+def _finish(plan: LandingPlan) -> str:
+    """How far a journaled plan got; one that began to write files is carried to its end first."""
+    seen = inspect_landing(plan)
+    if seen != "partial":
+        return seen
+    try:
+        execute_landing(plan)
+    except LandingRefused as error:
+        log.warning("%s stays unfinished: %s", plan.proposal, error)
+        return "diverged"
+    return inspect_landing(plan)

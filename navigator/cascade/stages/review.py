@@ -18,6 +18,7 @@ from navigator.cascade.grounding import (
     read_review,
 )
 from navigator.cascade.review_schema import MAX_FINDINGS, review_schema
+from navigator.cascade.stages.limits import FAILED_CALLS_A_ROUND, TASKS_OWN_FAULT
 from navigator.cascade.stages.material import findings_block, task_block, worth_sending
 from navigator.cascade.views import open_proposal
 from navigator.cascade.world import World, is_rehearsal
@@ -25,7 +26,7 @@ from navigator.domain.diff import FileDiff
 from navigator.domain.models import CheckResult, Finding, Proposal, Review, Task, utc_now
 from navigator.domain.states import Role, TaskState, Verdict
 from navigator.serving.client import ChatAnswer
-from navigator.serving.errors import Aborted, BadAnswer, CutByLength, ServingError
+from navigator.serving.errors import BadAnswer, CutByLength, Refused, ServingError
 from navigator.workspace.diffs import decode_lines
 
 log = logging.getLogger(__name__)
@@ -158,9 +159,14 @@ async def _read(world: World, task: Task, proposal: Proposal, prompt: _Prompt, r
                 schema=review_schema(prompt.labels, again=len(prompt.earlier)),
                 seq=attempt,
             )
-        except (CutByLength, BadAnswer, Aborted) as error:
-            why = str(error)
+        except (CutByLength, BadAnswer) as error:
+            why = error.message
             continue
+        except ServingError as error:
+            if not _never_answered(world, task, error, role):
+                raise
+            why = error.message
+            break
         answers.append(answer)
         try:
             return _grounded(read_review(answer.text, answer.reasoning), prompt, proposal, answers, role)
@@ -180,6 +186,13 @@ async def _read(world: World, task: Task, proposal: Proposal, prompt: _Prompt, r
         usage=usage_of(answers),
         at=utc_now(),
     )
+
+
+def _never_answered(world: World, task: Task, error: ServingError, role: Role) -> bool:
+    """Whether this prompt, not the server, is at fault: asking again later would change nothing."""
+    if isinstance(error, Refused) and error.status in TASKS_OWN_FAULT:
+        return True
+    return world.reader.failed_calls(task.id, task.attempt, task.round, role) >= FAILED_CALLS_A_ROUND
 
 
 def _grounded(

@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from navigator.cascade.calls import Message, call_model
-from navigator.cascade.stages.drafting import POLICY_CODE, Draft, NoChange, Refused, draft
+from navigator.cascade.stages.drafting import POLICY_CODE, Draft, NoChange, NotApplied, draft
+from navigator.cascade.stages.limits import FAILED_CALLS_A_ROUND, TASKS_OWN_FAULT
 from navigator.cascade.stages.material import Material, findings_block, gather, worth_sending
 from navigator.cascade.world import World, is_rehearsal
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Proposal, Task
 from navigator.domain.states import EditCode, Role, TaskKind, TaskState
-from navigator.serving.errors import CutByLength, ServingError
+from navigator.serving.errors import CutByLength, Refused, ServingError
 
 log = logging.getLogger(__name__)
 
@@ -147,12 +148,16 @@ async def _ask(
         _give_up(world, task, f"The answer did not end within max_tokens = {server.max_tokens}.")
         return None
     except ServingError as error:
+        failed = world.reader.failed_calls(task.id, task.attempt, task.round, Role.GENERATOR)
+        if (isinstance(error, Refused) and error.status in TASKS_OWN_FAULT) or failed >= FAILED_CALLS_A_ROUND:
+            _give_up(world, task, str(error))
+            return None
         _requeue(world, task, str(error))
         raise
     return answer.text
 
 
-def _repair(world: World, material: Material, refused: Refused) -> tuple[str, list[Message]] | str:
+def _repair(world: World, material: Material, refused: NotApplied) -> tuple[str, list[Message]] | str:
     """The next message to the model and its prompt's version, or in words why there is none."""
     task = material.task
     codes = ", ".join(sorted({code for code, _ in refused.failures}))
@@ -231,7 +236,7 @@ def title_of(text: str) -> str:
     return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
 
 
-def _record(world: World, task: Task, refused: Refused) -> None:
+def _record(world: World, task: Task, refused: NotApplied) -> None:
     with world.store.transaction() as tx:
         answer = tx.read.last_answer(task.id, task.attempt, task.round)
         assert answer is not None
