@@ -93,7 +93,7 @@ def _apply(rule: str, text: str, focus: frozenset[str], skip: frozenset[int]) ->
 def _files_for(rule: Rule, prompt: WritingPrompt, asked: bool, left_out: list[str]) -> tuple[FileWork, ...]:
     if rule.creates:
         return _new_tests(prompt)
-    named = [path for path in prompt.named if path in prompt.files]
+    named = _named(prompt)
     paths = named or list(prompt.files)
     found: list[FileWork] = []
     for path in paths:
@@ -105,6 +105,15 @@ def _files_for(rule: Rule, prompt: WritingPrompt, asked: bool, left_out: list[st
         if len(found) == (MOST_FILES if asked else MOST_FILES_UNASKED):
             break
     return tuple(found)
+
+
+def _named(prompt: WritingPrompt) -> list[str]:
+    """Files shown that the task is about: by its list, or else because its words name them."""
+    listed = [path for path in prompt.named if path in prompt.files]
+    if listed:
+        return listed
+    words = set(re.findall(r"[\w./-]+\.\w+", f"{prompt.note}\n{prompt.task}"))
+    return [path for path in prompt.files if path in words or posixpath.basename(path) in words]
 
 
 def _work_on(rule: Rule, path: str, prompt: WritingPrompt, left_out: list[str]) -> FileWork | None:
@@ -140,7 +149,7 @@ def _focus(task: str, text: str) -> frozenset[str]:
 def _new_tests(prompt: WritingPrompt) -> tuple[FileWork, ...]:
     known = {*prompt.tree, *prompt.files}
     own = frozenset(part for path in known for part in _roots(path))
-    sources = [path for path in (prompt.named or tuple(prompt.files)) if path in prompt.files]
+    sources = _named(prompt) or list(prompt.files)
     folder = "tests"
     for path in sources:
         if (
@@ -154,7 +163,9 @@ def _new_tests(prompt: WritingPrompt) -> tuple[FileWork, ...]:
         package = posixpath.dirname(inner)
         if target in known or (package and f"{posixpath.dirname(path)}/__init__.py" not in known):
             continue
-        source = interface_test(inner[:-3].replace("/", "."), prompt.files[path].replace("\r\n", "\n"), own)
+        root = "src" if inner != path else ""
+        text = prompt.files[path].replace("\r\n", "\n")
+        source = interface_test(inner[:-3].replace("/", "."), text, own, root=root)
         if source is not None:
             return (FileWork(target, "", source, 1, 1, creates=True),)
     return ()

@@ -10,13 +10,14 @@ from navigator.rehearsal.rules.base import Outcome, Rule
 _MOST_FUNCTIONS = 12
 
 
-def interface_test(module: str, text: str, own: frozenset[str]) -> str | None:
+def interface_test(module: str, text: str, own: frozenset[str], *, root: str = "") -> str | None:
     """The source of a unittest module, or None where it could not run for sure.
 
     Args:
         module: dotted name under which the file is imported.
         text: the file.
         own: top-level packages of the project; anything else imported has to be the standard library's.
+        root: folder that holds the packages, e.g. "src"; empty where it is the repository itself.
     """
     try:
         tree = ast.parse(text)
@@ -36,8 +37,10 @@ def interface_test(module: str, text: str, own: frozenset[str]) -> str | None:
         f'"""Pins the public interface of `{module}`: a changed signature has to be changed here too."""',
         "",
         "import inspect",
+        *(["import sys"] if root else []),
         "import unittest",
         "",
+        *([f'sys.path.insert(0, "{root}")', ""] if root else []),
         f"import {module} as subject",
         "",
         "",
