@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rich.style import Style
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 DEFAULT_THEME = "navigator-dark"
 
@@ -46,6 +46,7 @@ class Shades:
 class DiffPalette:
     """Rich styles for everything the diff view draws. `lines` and `words` are by the sign of a diff line.
 
+    `absent` is the empty half of a side-by-side row.
     `syntax_on_changes` is False where added and removed lines wear their colour on the text itself.
     """
 
@@ -62,8 +63,8 @@ class DiffPalette:
     lines: Mapping[str, Style]
     cursor_lines: Mapping[str, Style]
     words: Mapping[str, Style]
+    absent: Style
     unsafe: Style
-    cursor: Style
     cursor_bar: Style
     box: Mapping[str, Style]
     syntax: Mapping[str, Style]
@@ -256,6 +257,8 @@ def _theme(name: str, shades: Shades, *, dark: bool) -> Theme:
 
 
 def _ansi_theme() -> Theme:
+    """The terminal's own colours. Textual's stylesheets need variables that only its own ANSI themes define."""
+    own = BUILTIN_THEMES["ansi-dark"]
     return Theme(
         name="navigator-ansi",
         ansi=True,
@@ -272,14 +275,13 @@ def _ansi_theme() -> Theme:
         boost="ansi_default",
         dark=True,
         variables={
+            **own.variables,
             "border": "ansi_blue",
             "border-blurred": "ansi_default",
             "footer-key-foreground": "ansi_blue",
-            "scrollbar": "ansi_default",
             "scrollbar-background": "ansi_default",
-            "block-cursor-background": "ansi_blue",
-            "block-cursor-foreground": "ansi_default",
-            "block-cursor-text-style": "bold",
+            "scrollbar-background-hover": "ansi_default",
+            "scrollbar-background-active": "ansi_default",
             "muted": "ansi_default",
             "faint": "ansi_default",
         },
@@ -362,8 +364,8 @@ def _palette(name: str) -> DiffPalette:
         lines=lines,
         cursor_lines=cursor_lines,
         words=words,
+        absent=on(shades.faint, shades.surface),
         unsafe=Style.parse(f"bold {shades.attention}"),
-        cursor=Style(bold=True) if shades.changed_text else Style(bgcolor=shades.cursor),
         cursor_bar=Style.parse(f"bold {shades.accent}"),
         box=box,
         syntax={group: Style.parse(style) for group, style in shades.syntax.items()},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich.segment import Segment
 from textual import on
 from textual.cache import LRUCache
@@ -18,7 +16,7 @@ from textual.worker import Worker, WorkerState
 from navigator.domain.diff import FileDiff
 from navigator.tui.diff.cells import cells
 from navigator.tui.diff.highlight import Spans
-from navigator.tui.diff.layout import Kind, Layout, Row
+from navigator.tui.diff.layout import Kind, Layout, Row, Rows
 from navigator.tui.diff.model import Mode
 from navigator.tui.diff.paint import Cursor, Painter, Scene
 from navigator.tui.diff.syntax import Result, SyntaxStore, lex
@@ -65,7 +63,7 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
         self.set_reactive(DiffCanvas.wrap, wrap)
         self._files: list[FileDiff] = []
         self._scene = Scene(())
-        self._layout = Layout(())
+        self._layout = Layout(Rows(()))
         self._painter: Painter | None = None
         self._strips: LRUCache[_StripKey, Strip] = LRUCache(STRIPS)
         self._syntax = SyntaxStore()
@@ -83,7 +81,7 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
 
     # Layout
 
-    def _set_scene(self, scene: Scene, rows: Sequence[Row]) -> None:
+    def _set_scene(self, scene: Scene, rows: Rows) -> None:
         """Other rows: the diff, the annotations or the mode changed."""
         self._scene = scene
         self._layout = Layout(rows)
@@ -112,8 +110,8 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
         return self._painter
 
     def _refresh_row(self, index: int) -> None:
-        if index < len(self._layout.starts):
-            self.refresh_lines(self._layout.starts[index], self._layout.height(index))
+        if index < len(self._layout.rows):
+            self.refresh_lines(self._layout.top(index), self._layout.height(index))
 
     # Drawing
 

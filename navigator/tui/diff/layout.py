@@ -1,16 +1,18 @@
 """The flat list of rows that a diff becomes, and how they stack.
 
-A row is what the cursor can stand on; it may take several screen lines (a finding, a wrapped line). Building is one
-pass over the diff; a change of width only measures the rows again.
+A row is what the cursor can stand on; it may take several screen lines (a finding, a wrapped line). Rows are not kept one
+by one but as runs: consecutive lines of a hunk are one run, told by its first line and its length. So the cost of opening
+a diff goes with the number of its changes, not of its lines; a change of width only measures again.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import IntEnum
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
 from navigator.tui.diff.cells import rows_needed
@@ -18,6 +20,8 @@ from navigator.tui.diff.model import Mode, Placement
 
 CONTEXT = 3
 """Context lines git puts around a change: fewer after the last change means that the file ends there."""
+
+_CHANGES = re.compile(r"( +)|(-*)(\+*)")
 
 
 class Kind(IntEnum):
@@ -46,36 +50,82 @@ class Row(NamedTuple):
     b: int = -1
 
 
-def pair_lines(lines: Sequence[DiffLine]) -> list[tuple[int, int]]:
-    """Lines side by side: context with itself, and in each change the removed with the added, in order; -1 for none."""
-    pairs: list[tuple[int, int]] = []
-    removed: list[int] = []
-    added: list[int] = []
+class Run(NamedTuple):
+    """`size` rows of one kind, one after the other: in each next row, `a` and `b` are one more where they are not -1."""
 
-    def flush() -> None:
-        if not removed and not added:
-            return
-        both = min(len(removed), len(added))
-        pairs.extend(zip(removed, added, strict=False))
-        pairs.extend((left, -1) for left in removed[both:])
-        pairs.extend((-1, right) for right in added[both:])
-        removed.clear()
-        added.clear()
+    kind: Kind
+    file: int
+    hunk: int = -1
+    a: int = -1
+    b: int = -1
+    size: int = 1
 
-    for index, line in enumerate(lines):
-        match line.kind:
-            case " ":
-                flush()
-                pairs.append((index, index))
-            case "-":
-                # A removal after an addition opens another change: pairing across it would swap their order.
-                if added:
-                    flush()
-                removed.append(index)
-            case "+":
-                added.append(index)
-    flush()
-    return pairs
+    def row(self, place: int) -> Row:
+        """Row number `place` of the run."""
+        a = self.a + place if self.a >= 0 else -1
+        b = self.b + place if self.b >= 0 else -1
+        return Row(self.kind, self.file, self.hunk, a, b)
+
+    def part(self, first: int, last: int) -> Run:
+        """Rows `first` up to `last` as a run."""
+        return Run(*self.row(first), last - first)
+
+
+class Rows(Sequence[Row]):
+    """Runs as the flat list they stand for."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = runs
+        self.firsts = list(accumulate((run.size for run in runs), initial=0))
+        self._length = self.firsts.pop()
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(self._length))]
+        if not -self._length <= index < self._length:
+            raise IndexError(index)
+        index %= self._length
+        at = self.run_of(index)
+        return self.runs[at].row(index - self.firsts[at])
+
+    def __iter__(self) -> Iterator[Row]:
+        return (run.row(place) for run in self.runs for place in range(run.size))
+
+    def run_of(self, index: int) -> int:
+        """Which run row `index` is in."""
+        return bisect_right(self.firsts, index) - 1
+
+
+def pair_runs(f: int, h: int, lines: Sequence[DiffLine]) -> list[Run]:
+    """Lines side by side: context with itself, and in each change the removed with the added, in order."""
+    runs: list[Run] = []
+    add = runs.append
+    # As `Run(…)`, at a third of its price: a long diff has a run or three for every change.
+    new = tuple.__new__
+    pair = Kind.PAIR
+    # An addition before a removal, which git never writes, opens a change of its own: order within a side is kept.
+    for found in _CHANGES.finditer("".join([line.kind for line in lines])):
+        start, end = found.span()
+        middle = found.end(2)
+        if middle < 0:
+            add(new(Run, (pair, f, h, start, start, end - start)))
+            continue
+        removed, added = middle - start, end - middle
+        both = min(removed, added)
+        if both:
+            add(new(Run, (pair, f, h, start, middle, both)))
+        if removed > both:
+            add(new(Run, (pair, f, h, start + both, -1, removed - both)))
+        if added > both:
+            add(new(Run, (pair, f, h, -1, middle + both, added - both)))
+    return runs
 
 
 def hidden_above(file: FileDiff, hunk: int) -> int:
@@ -112,57 +162,74 @@ def build_rows(
     mode: Mode,
     folded: Collection[int] = (),
     ended: Collection[int] = (),
-) -> list[Row]:
+) -> Rows:
     """Every row of the view, in order.
 
     `folded` are the files shown as their header alone; `ended` those known to have no lines after their last hunk.
     """
-    rows = [Row(Kind.BOX, -1, -1, index) for index in placement.top]
+    runs = [Run(Kind.BOX, -1, -1, index) for index in placement.top]
     notes: dict[tuple[int, int], dict[int, list[int]]] = {}
     for ref, boxes in placement.lines.items():
         notes.setdefault((ref.file, ref.hunk), {})[ref.line] = boxes
     for f, file in enumerate(files):
-        rows.append(Row(Kind.FILE, f))
-        rows.extend(Row(Kind.BOX, f, -1, index) for index in placement.files.get(f, ()))
+        runs.append(Run(Kind.FILE, f))
+        runs.extend(Run(Kind.BOX, f, -1, index) for index in placement.files.get(f, ()))
         if f in folded:
             continue
         if not file.hunks:
-            rows.append(Row(Kind.TEXT, f))
+            runs.append(Run(Kind.TEXT, f))
             continue
         for h, hunk in enumerate(file.hunks):
-            rows.append(Row(Kind.HUNK, f, h))
-            rows.extend(Row(Kind.BOX, f, h, index) for index in placement.hunks.get((f, h), ()))
-            rows.extend(_hunk_rows(f, h, hunk, mode, notes.get((f, h), {})))
+            runs.append(Run(Kind.HUNK, f, h))
+            runs.extend(Run(Kind.BOX, f, h, index) for index in placement.hunks.get((f, h), ()))
+            lines = _hunk_runs(f, h, hunk, mode)
+            here = notes.get((f, h))
+            runs.extend(lines if here is None else _with_boxes(lines, here))
         if f not in ended and may_continue(file):
-            rows.append(Row(Kind.GAP, f, len(file.hunks) - 1))
-    return rows
+            runs.append(Run(Kind.GAP, f, len(file.hunks) - 1))
+    return Rows(runs)
 
 
-def _hunk_rows(f: int, h: int, hunk: Hunk, mode: Mode, notes: dict[int, list[int]]) -> list[Row]:
-    if mode == "unified":
-        plain = [Row(Kind.LINE, f, h, index) for index in range(len(hunk.lines))]
-    else:
-        plain = [Row(Kind.PAIR, f, h, left, right) for left, right in pair_lines(hunk.lines)]
-    if not notes:
-        return plain
-    rows: list[Row] = []
-    for row in plain:
-        rows.append(row)
-        for index in dict.fromkeys((row.a, row.b)):
-            rows.extend(Row(Kind.BOX, f, h, note) for note in notes.get(index, ()))
-    return rows
+def _hunk_runs(f: int, h: int, hunk: Hunk, mode: Mode) -> list[Run]:
+    if mode == "split":
+        return pair_runs(f, h, hunk.lines)
+    return [Run(Kind.LINE, f, h, 0, -1, len(hunk.lines))] if hunk.lines else []
+
+
+def _with_boxes(lines: Sequence[Run], notes: Mapping[int, Sequence[int]]) -> list[Run]:
+    """Runs cut after every line that has notes, with the boxes put in."""
+    runs: list[Run] = []
+    for run in lines:
+        starts = [start for start in dict.fromkeys((run.a, run.b)) if start >= 0]
+        noted = sorted({line - start for start in starts for line in notes if 0 <= line - start < run.size})
+        done = 0
+        for place in noted:
+            runs.append(run.part(done, place + 1))
+            done = place + 1
+            for start in starts:
+                boxes = notes.get(start + place, ())
+                runs.extend(Run(Kind.BOX, run.file, run.hunk, box) for box in boxes)
+        if done < run.size:
+            runs.append(run.part(done, run.size))
+    return runs
 
 
 class Layout:
     """Rows with their heights: screen line ↔ row, and the places that navigation jumps to."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.starts: list[int] = []
         self.total = 0
-        self.file_rows = [index for index, row in enumerate(rows) if row.kind == Kind.FILE]
-        self.hunk_rows = [index for index, row in enumerate(rows) if row.kind == Kind.HUNK]
-        self.box_rows = [index for index, row in enumerate(rows) if row.kind == Kind.BOX]
+        self.file_rows: list[int] = []
+        self.hunk_rows: list[int] = []
+        self.box_rows: list[int] = []
+        jumps = {Kind.FILE: self.file_rows, Kind.HUNK: self.hunk_rows, Kind.BOX: self.box_rows}
+        for first, run in zip(rows.firsts, rows.runs, strict=True):
+            if (jump := jumps.get(run.kind)) is not None:
+                jump.append(first)
+        # Where runs start on the screen; and rows, once lines wrap and a run no longer says where its rows are.
+        self._run_tops: list[int] = []
+        self._row_tops: list[int] | None = None
 
     def measure(
         self,
@@ -171,35 +238,61 @@ class Layout:
         box_height: Callable[[Row], int],
     ) -> None:
         """Stack the rows. `widths` are the cells for text on the left and right (equal when unified), None: no wrap."""
-        rows = self.rows
-        heights = [1] * len(rows) if widths is None else self._wrapped(files, widths)
-        for index in self.file_rows[1:] if rows and rows[0].kind == Kind.FILE else self.file_rows:
-            heights[index] = 2
+        if widths is None:
+            heights = [run.size for run in self.rows.runs]
+            place_of: Callable[[int], int] = self.rows.run_of
+        else:
+            heights = self._wrapped(files, widths)
+            place_of = int
+        opening = self.rows[0].kind if self.rows else None
+        for index in self.file_rows[1:] if opening == Kind.FILE else self.file_rows:
+            heights[place_of(index)] = 2
         for index in self.box_rows:
-            heights[index] = box_height(rows[index])
-        self.starts = list(accumulate(heights, initial=0))
-        self.total = self.starts.pop()
+            heights[place_of(index)] = box_height(self.rows[index])
+        tops = list(accumulate(heights, initial=0))
+        self.total = tops.pop()
+        if widths is None:
+            self._run_tops, self._row_tops = tops, None
+        else:
+            self._run_tops, self._row_tops = [], tops
 
     def _wrapped(self, files: Sequence[FileDiff], widths: tuple[int, int]) -> list[int]:
         left, right = widths
         heights: list[int] = []
-        for kind, f, h, a, b in self.rows:
-            if kind == Kind.LINE:
-                heights.append(rows_needed(files[f].hunks[h].lines[a].text, right))
-            elif kind == Kind.PAIR:
-                lines = files[f].hunks[h].lines
-                tall = rows_needed(lines[a].text, left) if a >= 0 else 1
-                heights.append(max(tall, rows_needed(lines[b].text, right) if b >= 0 else 1))
-            else:
+        for run in self.rows.runs:
+            if run.kind not in (Kind.LINE, Kind.PAIR):
                 heights.append(1)
+                continue
+            lines = files[run.file].hunks[run.hunk].lines
+            # A unified line is measured as the right half of a row, whose width is all there is.
+            sides = [(run.a, right)] if run.kind == Kind.LINE else [(run.a, left), (run.b, right)]
+            columns = [
+                [rows_needed(line.text, width) for line in lines[start : start + run.size]]
+                for start, width in sides
+                if start >= 0
+            ]
+            heights.extend(columns[0] if len(columns) == 1 else map(max, *columns))
         return heights
 
     def at(self, y: int) -> tuple[int, int]:
         """The row on screen line `y` (from 0 at the top of the content), and which of its lines that is."""
-        index = bisect_right(self.starts, y) - 1
-        return index, y - self.starts[index]
+        if self._row_tops is not None:
+            index = bisect_right(self._row_tops, y) - 1
+            return index, y - self._row_tops[index]
+        run = bisect_right(self._run_tops, y) - 1
+        down = y - self._run_tops[run]
+        first = self.rows.firsts[run]
+        return (first, down) if self.rows.runs[run].size == 1 else (first + down, 0)
+
+    def top(self, index: int) -> int:
+        """The screen line that row `index` starts on; the end of all for an index past the last."""
+        if index >= len(self.rows):
+            return self.total
+        if self._row_tops is not None:
+            return self._row_tops[index]
+        run = self.rows.run_of(index)
+        return self._run_tops[run] + index - self.rows.firsts[run]
 
     def height(self, index: int) -> int:
         """How many screen lines a row takes."""
-        following = self.starts[index + 1] if index + 1 < len(self.starts) else self.total
-        return following - self.starts[index]
+        return self.top(index + 1) - self.top(index)

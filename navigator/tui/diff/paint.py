@@ -131,6 +131,8 @@ class Painter:
             (f"+{file.added}", style + self.palette.added),
             (f" −{file.removed}", style + self.palette.removed),
         ]
+        if not file.added and not file.removed:
+            counts = []
         tail = f"   {row.file + 1} of {len(self.scene.files)} "
         what = _what_happened(file)
         notes = self.scene.notes_in.get(row.file, 0)
@@ -212,7 +214,8 @@ class Painter:
             else Segment("│", _ink(self.palette.faint) + _paper(base))
         )
         if index < 0:
-            return [edge, Segment(" " * (self.gutter - 1 + width), base)]
+            paper = self.palette.absent if cursor is not Cursor.FOCUSED else base
+            return [edge, Segment(" " * (self.gutter - 1 + width), paper)]
         line = self.scene.line(row, index)
         number = line.old if side == "old" else line.new
         return [edge, *self._code(row, index, sub, f"{_number(number):>{self.digits}}", base, syntax, width)]

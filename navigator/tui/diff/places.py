@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from navigator.domain.diff import FileDiff
-from navigator.tui.diff.layout import Kind, Layout, Row
+from navigator.tui.diff.layout import Kind, Layout
 from navigator.tui.diff.model import Anchor, Annotation, LineRef, Side, find_file, find_line
 
 
@@ -92,13 +92,16 @@ def row_of_key(layout: Layout, annotations: Sequence[Annotation], key: str) -> i
 def row_of_line(layout: Layout, ref: LineRef) -> int | None:
     """The row that shows a diff line; None when its file is folded."""
     at = bisect_left(layout.hunk_rows, ref[:2], key=lambda index: layout.rows[index][1:3])
-    if at == len(layout.hunk_rows) or layout.rows[layout.hunk_rows[at]][1:3] != ref[:2]:
+    if at == len(layout.hunk_rows):
         return None
     rows = layout.rows
-    for index in range(layout.hunk_rows[at] + 1, len(rows)):
-        row: Row = rows[index]
-        if row[1:3] != ref[:2]:
+    for place in range(rows.run_of(layout.hunk_rows[at]), len(rows.runs)):
+        run = rows.runs[place]
+        if run[1:3] != ref[:2]:
             return None
-        if row.kind in (Kind.LINE, Kind.PAIR) and ref.line in (row.a, row.b):
-            return index
+        if run.kind not in (Kind.LINE, Kind.PAIR):
+            continue
+        for start in (run.a, run.b):
+            if 0 <= start <= ref.line < start + run.size:
+                return rows.firsts[place] + ref.line - start
     return None

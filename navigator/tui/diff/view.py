@@ -26,7 +26,7 @@ from navigator.tui.diff.model import (
     place,
 )
 from navigator.tui.diff.paint import Scene
-from navigator.tui.diff.places import anchor_of, mark_of, row_of_key, row_of_line, row_of_mark
+from navigator.tui.diff.places import Mark, anchor_of, mark_of, row_of_key, row_of_line, row_of_mark
 
 CONTEXT_STEP = 20
 """Unchanged lines asked for at a time."""
@@ -238,21 +238,36 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
         self._set_scene(scene, build_rows(files, placement, self.mode, folded, ended))
 
     def _keeping_place(self, change: Callable[[], None]) -> None:
-        """Make a change and new rows; what the cursor stood on keeps its cursor and its line of the screen."""
+        """Make a change and new rows; what was on the screen stays where it was, and the cursor on what it was on."""
         if self._painter is None:
             change()
             return
-        scene = self._scene
-        mark = mark_of(scene.files, self._layout, scene.annotations, self._cursor, self._side)
-        on_screen = self._top_of(self._cursor) - round(self.scroll_y)
+        cursor = self._mark(self._cursor)
+        seen = self._on_screen(self._cursor)
+        # A cursor that the wheel left behind does not pull the screen back to it.
+        held = self._cursor if seen or not self._layout.total else self._layout.at(round(self.scroll_y))[0]
+        hold = self._mark(held)
+        down = self._layout.top(held) - round(self.scroll_y)
         change()
         self._rebuild()
-        if mark is not None:
-            scene = self._scene
-            self._cursor = row_of_mark(scene.files, self._layout, scene.annotations, mark) or 0
-        self._scroll_now(self._top_of(self._cursor) - on_screen)
-        self._reveal()
+        self._cursor = self._find(cursor)
+        self._scroll_now(self._layout.top(self._find(hold)) - down)
+        if seen:
+            self._reveal()
         self._announce()
+
+    def _mark(self, index: int) -> Mark | None:
+        return mark_of(self._scene.files, self._layout, self._scene.annotations, index, self._side)
+
+    def _find(self, mark: Mark | None) -> int:
+        if mark is None:
+            return 0
+        return row_of_mark(self._scene.files, self._layout, self._scene.annotations, mark) or 0
+
+    def _on_screen(self, index: int) -> bool:
+        top = round(self.scroll_y)
+        start = self._layout.top(index)
+        return start < top + self._page and start + self._layout.height(index) > top
 
     def on_resize(self, _: events.Resize) -> None:
         width = max(1, self.scrollable_content_region.width)
@@ -260,9 +275,9 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
             self._rebuild()
             self._announce()
         elif self._painter.width != width:
-            on_screen = self._top_of(self._cursor) - round(self.scroll_y)
+            on_screen = self._layout.top(self._cursor) - round(self.scroll_y)
             self._stack()
-            self._scroll_now(self._top_of(self._cursor) - on_screen)
+            self._scroll_now(self._layout.top(self._cursor) - on_screen)
         self._reveal()
 
     def watch_mode(self) -> None:
@@ -283,10 +298,6 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
     def _page(self) -> int:
         return max(1, self.scrollable_content_region.height)
 
-    def _top_of(self, index: int) -> int:
-        starts = self._layout.starts
-        return starts[index] if index < len(starts) else 0
-
     def _scroll_now(self, y: int) -> None:
         self.scroll_to(y=max(0, y), animate=False, force=True)
 
@@ -306,7 +317,7 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
             return
         page = self._page
         margin = min(MARGIN, (page - 1) // 2)
-        top = self._top_of(self._cursor)
+        top = self._layout.top(self._cursor)
         bottom = top + self._layout.height(self._cursor)
         scroll = round(self.scroll_y)
         highest = bottom + margin - page
@@ -354,12 +365,10 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
         """Bring a cursor that was left behind by the wheel back to the screen; False when it was there already."""
         if not self._layout.rows:
             return False
-        top = round(self.scroll_y)
-        start = self._top_of(self._cursor)
-        if start < top + self._page and start + self._layout.height(self._cursor) > top:
+        if self._on_screen(self._cursor):
             return False
-        below = start < top
-        edge = top + MARGIN if below else top + self._page - 1 - MARGIN
+        top = round(self.scroll_y)
+        edge = top + MARGIN if self._layout.top(self._cursor) < top else top + self._page - 1 - MARGIN
         self._move(self._layout.at(max(0, min(edge, self._layout.total - 1)))[0])
         return True
 
@@ -368,7 +377,7 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
         if self._into_view() or not self._layout.rows:
             return
         top = round(self.scroll_y)
-        start = self._top_of(self._cursor)
+        start = self._layout.top(self._cursor)
         end = start + self._layout.height(self._cursor)
         few = max(1, self._page // 3)
         if by > 0 and end > top + self._page:
@@ -383,7 +392,7 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
         if not self._layout.rows:
             return
         top = round(self.scroll_y)
-        start = max(self._top_of(self._cursor), min(top, self._layout.total - 1))
+        start = max(self._layout.top(self._cursor), min(top, self._layout.total - 1))
         target = max(0, min(start + lines, self._layout.total - 1))
         self._scroll_now(top + lines)
         self._move(self._layout.at(target)[0])
@@ -395,9 +404,9 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
             return
         index = places[at]
         row = self._layout.rows[index]
-        start = self._top_of(index) + (self._layout.height(index) - 1 if row.kind == Kind.FILE else 0)
+        start = self._layout.top(index) + (self._layout.height(index) - 1 if row.kind == Kind.FILE else 0)
         following = places[at + 1] if at + 1 < len(places) else len(self._layout.rows)
-        end = self._top_of(following) if following < len(self._layout.rows) else self._layout.total
+        end = self._layout.top(following)
         top = round(self.scroll_y)
         if not (top + MARGIN <= start and end <= top + self._page):
             self._scroll_now(start - (0 if row.kind == Kind.FILE else MARGIN))
