@@ -270,13 +270,14 @@ class PrivateRepo:
             index = Path(folder) / "index"
             shutil.copyfile(self._base_index(treeish), index)
             git = Git(self.git_dir, index=index, outside=self.git.outside)
-            try:
-                git.run("update-index", "-z", "--index-info", input=b"".join(lines))
-            except GitError as error:
+            done = git.run("update-index", "-z", "--index-info", input=b"".join(lines), check=False)
+            # A path that git does not accept is only named on standard error ("Ignoring path …"): the exit
+            # status is 0, and the tree would silently lack the file.
+            if done.status != 0 or done.stderr:
                 raise PathRefused(
-                    f"git does not accept a path of this change: {error.stderr.partition(chr(10))[0]}",
+                    f"git does not accept a path of this change: {done.stderr.partition(chr(10))[0]}",
                     hint="Such a path could write outside of the project; the change is not made.",
-                ) from error
+                )
             return git.run("write-tree").text
 
     def _work(self) -> Path:
