@@ -48,7 +48,7 @@ def gc(age: str, as_json: bool) -> None:
                 continue
             private = PrivateRepo.open(world.paths.private, project)
             for proposal in kept:
-                private.drop(f"proposals/{proposal.task_id}-{proposal.attempt}-{proposal.round}")
+                private.drop(f"{proposal.task_id}-{proposal.attempt}-{proposal.round}")
                 dropped += 1
             private.collect()
     result = {"answers": answers, "events": events, "proposals": dropped, "before": before}

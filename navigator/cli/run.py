@@ -135,7 +135,7 @@ def show_session(document: dict[str, Any]) -> None:
     rows.append(("model calls", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)"))
     output.emit(output.table(("session", ""), rows))
     if document["reason"]:
-        output.say(f"Ended: {document['reason']}.")
+        output.say(f"Ended: {document['reason'].rstrip('.')}.")
 
 
 def _detach(as_json: bool) -> None:

@@ -92,10 +92,11 @@ def _render(
     context: Context,
 ) -> Material:
     texts = [file.text for file in context.files]
-    key = world.keys.key_for([context.conventions, context.tree, task.text, task.note, *texts])
+    conventions = context.conventions.text if context.conventions else ""
+    key = world.keys.key_for([conventions, context.tree, task.text, task.note, *texts])
     blocks = [data_block("tree", key, context.tree)]
     if context.conventions:
-        blocks.insert(0, data_block("conventions", key, context.conventions, path=project.conventions))
+        blocks.insert(0, data_block("conventions", key, conventions, path=context.conventions.path))
     blocks += [
         data_block("file", key, file.text, path=file.path, lines=len(file.text.splitlines()))
         for file in context.files

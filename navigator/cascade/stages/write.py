@@ -207,7 +207,7 @@ async def _propose(world: World, material: Material, made: Draft) -> None:
         usage=cost.usage,
     )
     # The tree is kept from the private repository's own gc before the row that names it exists.
-    keep = f"proposals/{task.id}-{task.attempt}-{task.round}"
+    keep = f"{task.id}-{task.attempt}-{task.round}"
     async with world.project_lock(task.project_id):
         await asyncio.to_thread(material.private.keep, keep, made.tree, material.base_commit)
     with world.store.transaction() as tx:

@@ -1,0 +1,53 @@
+# Everything lives in .venv, made from the lock files; nothing else of the machine is touched.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: install demo test check lint bench lock wheel screenshots clean
+
+install: $(STAMP)
+
+$(STAMP): requirements-dev.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Navigator needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV) || (echo "The module venv is missing: apt install python3-venv" >&2; exit 1)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $(STAMP)
+
+# The whole cascade on sample projects, with a rehearsal of both models. Headless where there is no terminal.
+demo: install
+	$(BIN)/navigator demo
+
+# The quick loop: under a minute.
+check: install lint
+	$(BIN)/python -m pytest -q -m "not slow and not e2e and not sandbox" -n auto
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# Everything. What could not run is listed with its reason in the last lines.
+test: install lint
+	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+bench: install
+	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+screenshots: install
+	$(BIN)/python docs/make_screenshots.py
+
+wheel: install
+	$(BIN)/python -m hatchling build -t wheel
+
+# Versions and hashes, without the name of any host. Needs uv.
+lock:
+	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+		-p 3.11 pyproject.toml -o requirements.lock
+	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+		-p 3.11 pyproject.toml --group dev -o requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) dist build
