@@ -145,8 +145,10 @@ def _ini(content: bytes) -> str | None:
         return "1:1: not UTF-8"
     try:
         configparser.RawConfigParser().read_string(text)
+    except configparser.MissingSectionHeaderError as error:
+        return f"{error.lineno}:1: no section stands above this line"
     except configparser.ParsingError as error:
-        line = error.errors[0][0] if error.errors else getattr(error, "lineno", 1)
+        line = error.errors[0][0] if error.errors else 1
         return f"{line}:1: neither a section, a key nor a continuation"
     except configparser.Error as error:
         return f"{getattr(error, 'lineno', None) or 1}:1: {error.message.splitlines()[0]}"
@@ -194,6 +196,8 @@ _COMMENT_LINE = re.compile(
 )
 _BARE_LINE = re.compile(rf"\s*(?P<said>(?:{_DOTS}|[\[(<]).*?)\s*")
 _HAS_DOTS = re.compile(_DOTS)
+# JavaScript spreads (`...rest,`): dots that touch a word, in code, unless dots stand behind the words too.
+_SPREAD = re.compile(rf"{_DOTS}\w(?!.*{_DOTS}[\s)\]>]*$)")
 _ONLY_DOTS = re.compile(rf"(?:{_LEADER}\s*)?{_DOTS}(?:\s*(?:\*/\}}?|-->|#\}}|\*\)))?", re.IGNORECASE)
 
 
@@ -231,9 +235,11 @@ def _is_placeholder(line: str, *, shorter: bool) -> bool:
         return False
     if _ONLY_DOTS.fullmatch(line.strip()):
         return shorter and (line.strip() not in {"...", "\u2026"} or not line[0].isspace())
-    match = _COMMENT_LINE.fullmatch(line) or _BARE_LINE.fullmatch(line)
+    match = _COMMENT_LINE.fullmatch(line)
     if match is None:
-        return False
+        match = _BARE_LINE.fullmatch(line)
+        if match is None or _SPREAD.search(line):
+            return False
     said = match["said"]
     if _HAS_DOTS.search(said):
         return _WITH_DOTS.search(_HAS_DOTS.sub(" ", said).strip(" ()[]<>.")) is not None

@@ -163,7 +163,10 @@ class _Application:
         target = block.target
         if target == block.path:
             raise Refused(EditCode.NO_OP, "The new path is the old one. Drop this block.")
-        self._require_path(target)
+        try:
+            self._require_path(target)
+        except Refused as refused:
+            raise Refused(refused.code, f"The new path {quote(target)}: {refused.message}") from None
         there = self.tree.entry(target)
         if there.text is not None or there.refusal:
             raise Refused(
@@ -200,9 +203,7 @@ class _Application:
                 EditCode.MARKER,
                 f"The block holds {len(dividers)} divider lines. Write it with nine-character markers.",
             )
-        if (entry.text is None or entry.text.blank) and not any(
-            line.strip() for line in block.body[: dividers[0]]
-        ):
+        if (entry.text is None or entry.text.blank) and not _filled(block.body[: dividers[0]]):
             self._create(block, entry, block.body[dividers[0] + 1 :])
             return
         text = self._require_file(entry)
@@ -242,14 +243,14 @@ class _Application:
     ) -> tuple[tuple[str, ...], tuple[str, ...], Match]:
         """The divider whose upper part is in the file, and where it is."""
         parts = [(block.body[:at], block.body[at + 1 :]) for at in dividers]
-        if len(parts) == 1 and parts[0][0] and parts[0][0] == parts[0][1]:
+        if len(parts) == 1 and _filled(parts[0][0]) and parts[0][0] == parts[0][1]:
             raise Refused(
                 EditCode.NO_OP, "SEARCH and REPLACE are the same. Drop this block, or write the change."
             )
         found = [
             (upper, lower, match)
             for upper, lower in parts
-            if (match := locate(text.lines, upper)) is not None
+            if _filled(upper) and (match := locate(text.lines, upper)) is not None
         ]
         if len(found) == 1:
             return found[0]
@@ -259,7 +260,7 @@ class _Application:
                 f"The block holds {len(dividers)} divider lines, and the lines above more than one of them are in the "
                 "file. Write this block with nine-character markers.",
             )
-        if not parts[0][0]:
+        if not _filled(parts[0][0]):
             self._refuse_existing(entry, text, parts[0][1])
         gates.refuse_applied(entry, text.lines, parts)
         self.no_matches += 1
@@ -269,7 +270,7 @@ class _Application:
         )
 
     def _refuse_existing(self, entry: Entry, text: TextFile, content: Sequence[str]) -> NoReturn:
-        """An empty SEARCH where the file has content."""
+        """An empty SEARCH, or one of blank lines, where the file has content."""
         if whole_text(text, content).encode() == text.encode():
             raise Refused(
                 EditCode.ALREADY_APPLIED, "The file stands there with this content. Drop this block."
@@ -277,7 +278,7 @@ class _Application:
         made = f" Block {entry.blocks[-1]} wrote it." if entry.blocks else ""
         raise Refused(
             EditCode.ALREADY_EXISTS,
-            f"SEARCH is empty, which makes a new file, but the file exists with {plural(len(text.lines), 'line')}.{made} "
+            f"SEARCH holds no text, which makes a new file, but the file exists with {plural(len(text.lines), 'line')}.{made} "
             "Put the lines to change into SEARCH, or write the whole file with WHOLE.",
         )
 
@@ -306,6 +307,11 @@ def whole_text(old: TextFile, content: Sequence[str]) -> TextFile:
     spare = _blank_tail(content) - most
     kept = content[: len(content) - spare] if spare > 0 else content
     return old.splice(0, len(old.lines), align(old.lines, kept))
+
+
+def _filled(lines: Sequence[str]) -> bool:
+    """Whether a line holds more than whitespace. Blank lines alone name no place in a file."""
+    return any(line.strip() for line in lines)
 
 
 def _blank_tail(lines: Sequence[str]) -> int:

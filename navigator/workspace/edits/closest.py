@@ -12,7 +12,7 @@ from navigator.workspace.edits.problems import numbered_lines, quote
 
 _MIN_RATIO = 0.5
 _MAX_CANDIDATES = 6
-_MAX_COMPARED = 1500
+_MAX_COMPARED = 800
 """Characters of each side that a candidate is rated by."""
 
 _MAX_SCANNED = 20_000

@@ -62,12 +62,9 @@ def unsafe_path(path: str) -> str | None:
 
 
 def doubtful_new_path(path: str) -> str | None:
-    """Why the line above the opener of a new file is hardly its path: it reads like a sentence or a list item."""
+    """Why a line is hardly the path of a new file: it reads like a sentence or a list item."""
     if path[-1] in ":.,;!?" or _LISTED.match(path) or ": " in path or any(c in path for c in '<>|"*?`'):
-        return (
-            f"The line above the opener is {quote(path)}, which reads like a sentence. Write the new file's path "
-            "alone on that line."
-        )
+        return f"{quote(path)} reads like a sentence. Write the new file's path alone on its line, above the opener."
     return None
 
 

@@ -108,14 +108,14 @@ class TextFile:
         usual = self.usual_end()
         texts = list(self.lines[:start])
         ends = list(self.ends[:start])
-        following = self.ends[start + count] if start + count < len(self.ends) else ""
+        first = self.ends[start] if start < len(self.ends) else ""
         for piece in pieces:
             source = piece.keep if piece.keep is not None else piece.like
             texts.append(piece.text if piece.keep is None else self.lines[start + piece.keep])
             if source is not None:
                 ends.append(self.ends[start + source])
             else:
-                ends.append((ends[-1] if ends else following) or usual)
+                ends.append((ends[-1] if ends else first) or usual)
         texts.extend(self.lines[start + count :])
         ends.extend(self.ends[start + count :])
         ends = [end or usual for end in ends]
