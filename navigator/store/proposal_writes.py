@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from navigator.domain.errors import Conflict, NotFound
+from navigator.domain.errors import Conflict, IllegalTransition, NotFound
 from navigator.domain.ids import number_of, proposal_id, task_id
 from navigator.domain.models import CheckResult, Decision, Landing, Proposal, Review, utc_now
 from navigator.domain.states import LandingState, ProposalState, require_proposal_transition
@@ -160,7 +160,12 @@ class ProposalWrites(TransactionCore):
                 f"{proposal_id} changed: it is tree {row['tree'][:12]} now, not {decision.tree[:12]}.",
                 hint=f"Look at it again: `navigator diff {proposal_id}`.",
             )
-        require_proposal_transition(ProposalState(row["state"]), ProposalState.DECIDED, proposal=proposal_id)
+        if row["state"] != ProposalState.OPEN:
+            # The table alone would let a landed proposal, whose undoing makes it decided, be decided a second time.
+            raise IllegalTransition(
+                f"{proposal_id} is {row['state']}: only an open proposal can be decided.",
+                hint="`navigator proposals` lists what is open.",
+            )
         self._insert(
             "decisions",
             {

@@ -1,0 +1,55 @@
+"""A store on a real file, with its lock left to the tests that are about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from navigator.config.paths import StatePaths
+from navigator.domain.models import Proposal, Task
+from navigator.store.database import open_writer
+from navigator.store.writer import Store
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> StatePaths:
+    return StatePaths(tmp_path / "state").ensure()
+
+
+@pytest.fixture
+def store(paths: StatePaths) -> Iterator[Store]:
+    made = Store(open_writer(paths.database))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def task(store: Store) -> Task:
+    with store.transaction() as tx:
+        project = tx.add_project(name="thing", path="/src/thing", root_commit="r0")
+        return tx.add_task(project.id, "Fix the rounding")
+
+
+AnswerMaker = Callable[..., Proposal]
+
+
+@pytest.fixture
+def answer(task: Task) -> AnswerMaker:
+    """A proposal not yet stored; keyword arguments override its fields."""
+
+    def make(**fields: object) -> Proposal:
+        values: dict[str, object] = {
+            "id": "",
+            "task_id": task.id,
+            "project_id": task.project_id,
+            "project": task.project,
+            "attempt": 0,
+            "round": 0,
+            "base_commit": "b" * 40,
+            "tree": "t" * 40,
+        }
+        return Proposal.model_validate({**values, **fields})
+
+    return make

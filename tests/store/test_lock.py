@@ -1,0 +1,145 @@
+"""One writer: the kernel's lock, and what is said about its holder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from navigator.config.paths import StatePaths
+from navigator.store.errors import DatabaseLocked
+from navigator.store.lock import StateLock, held
+
+ROOT = Path(__file__).resolve().parents[2]
+
+HOLD = """
+import sys
+from pathlib import Path
+from navigator.config.paths import StatePaths
+from navigator.store.lock import StateLock
+lock = StateLock(StatePaths(Path(sys.argv[1])))
+print(lock.acquire(command="navigator run"), flush=True)
+sys.stdin.read()
+"""
+
+
+def holder_process(paths: StatePaths) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(paths.root)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "True\n"
+    return process
+
+
+def test_a_second_process_is_refused_and_told_by_whom(paths: StatePaths) -> None:
+    process = holder_process(paths)
+    try:
+        lock = StateLock(paths)
+        assert not lock.acquire()
+        assert not lock.acquired
+        holder = lock.holder()
+        assert holder is not None
+        assert holder["pid"] == process.pid
+        assert holder["command"] == "navigator run"
+        assert holder["started"].endswith("Z")
+        with (
+            pytest.raises(DatabaseLocked, match=rf"process {process.pid} \(navigator run, since"),
+            held(paths),
+        ):
+            pass
+    finally:
+        process.communicate()
+    assert lock.holder() is None
+    assert lock.acquire()
+    lock.release()
+
+
+def test_the_kernel_lets_go_for_a_killed_holder(paths: StatePaths) -> None:
+    process = holder_process(paths)
+    process.kill()
+    process.wait()
+    lock = StateLock(paths)
+    # Its note is still in the file, and nobody believes it.
+    assert json.loads(paths.lock.read_bytes())["pid"] == process.pid
+    assert lock.holder() is None
+    assert lock.acquire()
+    holder = lock.holder()
+    assert holder is not None
+    assert holder["pid"] == os.getpid()
+    lock.release()
+    assert lock.holder() is None
+
+
+def test_a_note_of_an_earlier_boot_or_of_a_reused_pid_is_not_believed(paths: StatePaths) -> None:
+    with held(paths) as lock:
+        note = lock.holder()
+    assert note is not None
+    for changed in ({"boot": "another"}, {"ticks": -1}, {"pid": 2**22 + 1}):
+        paths.lock.write_text(json.dumps({**note, **changed}))
+        assert StateLock(paths).holder() is None
+    for garbage in ("", "[]", "{", '{"pid": "x"}'):
+        paths.lock.write_text(garbage)
+        assert StateLock(paths).holder() is None
+
+
+def test_a_holder_in_another_pid_namespace_is_found_by_trying_the_lock(paths: StatePaths) -> None:
+    with held(paths) as lock:
+        note = lock.holder()
+        assert note is not None
+        paths.lock.write_text(json.dumps({**note, "pid": 2**22 + 1}))
+        assert StateLock(paths).holder() == {**note, "pid": 2**22 + 1}
+
+
+def test_two_locks_of_one_process_exclude_each_other(paths: StatePaths) -> None:
+    with held(paths) as first:
+        assert first.acquire()
+        assert not StateLock(paths).acquire()
+    first.release()
+    assert StateLock(paths).acquire()
+
+
+def test_a_child_does_not_inherit_the_lock(paths: StatePaths) -> None:
+    with held(paths):
+        child = subprocess.Popen(
+            [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
+        )
+    try:
+        again = StateLock(paths)
+        assert again.acquire()
+        again.release()
+    finally:
+        child.communicate()
+
+
+def test_a_blocking_wait_ends_when_the_holder_does(paths: StatePaths) -> None:
+    process = holder_process(paths)
+    waiter = subprocess.Popen(
+        [sys.executable, "-c", HOLD.replace("acquire(", "acquire(blocking=True, "), str(paths.root)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert waiter.poll() is None
+    process.communicate()
+    assert waiter.stdout is not None
+    assert waiter.stdout.readline() == "True\n"
+    waiter.communicate()
+
+
+def test_the_lock_file_is_the_owners_alone(paths: StatePaths) -> None:
+    previous = os.umask(0)
+    try:
+        with held(paths):
+            assert paths.lock.stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(previous)
