@@ -78,6 +78,7 @@ class Conductor:
         try:
             self._live.resident = await strategy.resident()
             self._note_resident()
+            await self._note_assumptions(self._live.resident)
             while not self._stopping:
                 self._wake.clear()
                 pause = self._step()
@@ -219,12 +220,13 @@ class Conductor:
                 seconds=result.seconds,
                 outcome=result.outcome,
                 reason=result.reason,
-                rehearsal=world.strategy.name == "rehearsal",
+                rehearsal=world.strategy.rehearsal,
             )
             with world.store.transaction() as tx:
                 tx.add_swap(swap)
             live.resident = await world.strategy.resident()
             self.session.swapped(swap)
+            await self._note_assumptions(live.resident)
             if origin is not None and result.outcome == "done":
                 live.swaps_made += 1
             if result.outcome != "done":
@@ -241,6 +243,14 @@ class Conductor:
             self._end_batch()
             self._note_resident()
             self._wake.set()
+
+    async def _note_assumptions(self, role: Role | None) -> None:
+        """A rehearsal says what it assumes about time; the session's modelled figures stand on that."""
+        if not self._world.strategy.rehearsal or role is None:
+            return
+        timing = (await self._world.client(role).server_info()).get("timing")
+        if isinstance(timing, dict):
+            self.session.assume(role, timing)
 
     def _failed(self, role: Role) -> int:
         return self._live.failed(role, give_up_after=GIVE_UP_AFTER if self._options.until else None)
@@ -338,3 +348,7 @@ class Conductor:
         await recover(self._world)
         await self._server.close()
         await self._world.close()
+        if self._world.strategy.rehearsal:
+            # The stand-in ends with its session: nothing is resident any more.
+            self._live.resident = None
+            self._note_resident()

@@ -65,7 +65,7 @@ class Session:
             "calls": calls,
             "wall_seconds": round(wall, 3),
             **self._times(wall),
-            "rehearsal": self._world.strategy.name == "rehearsal",
+            "rehearsal": self._world.strategy.rehearsal,
             "reason": self.reason,
         }
 

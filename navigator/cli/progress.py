@@ -72,11 +72,11 @@ class Progress:
             return (
                 f"{event.at[11:19]} {event.task_id} {state}{': ' + safe_line(reason)[:160] if reason else ''}"
             )
-        if event.kind == "swap":
-            data = event.data
-            origin = data.get("from") or "nothing"
-            self._doing = f"{data.get('to')} resident"
-            return f"{event.at[11:19]} swap {origin} -> {data.get('to')}: {data.get('outcome')}, {data.get('seconds'):.1f} s"
+        if event.kind == "swap_added":
+            to, outcome = event.data.get("to"), event.data.get("outcome")
+            return f"{event.at[11:19]} swap to {to}: {outcome} in {event.data.get('seconds', 0.0):.1f} s"
+        if event.kind == "resident":
+            self._doing = f"{event.data.get('role') or 'nothing'} resident"
         return ""
 
     def _draw(self) -> None:

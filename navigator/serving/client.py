@@ -188,6 +188,14 @@ class ModelClient:
         except ServingError:
             return None
 
+    async def server_info(self) -> dict[str, Any]:
+        """What an SGLang server tells of itself at /server_info; empty where there is no such thing."""
+        try:
+            status, payload = await self._ask("/server_info")
+        except ServingError:
+            return {}
+        return payload if status == 200 and isinstance(payload, dict) else {}
+
     async def abort(self, request_id: str) -> None:
         """Tell SGLang to drop a request; elsewhere closing the stream does it. Failures are ignored."""
         if self._kind != "sglang" or not request_id:
