@@ -192,11 +192,18 @@ def _misspelt(word: str) -> str:
 
 
 def _names_by_line(text: str) -> dict[int, list[tokenize.TokenInfo]]:
+    """Names by 1-based line, without keywords and without those being defined by `def` or `class`."""
     found: dict[int, list[tokenize.TokenInfo]] = {}
+    before = ""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
+            if (
+                token.type == tokenize.NAME
+                and not keyword.iskeyword(token.string)
+                and before not in {"def", "class"}
+            ):
                 found.setdefault(token.start[0], []).append(token)
+            before = token.string
     except (tokenize.TokenError, SyntaxError):
         return {}
     return found

@@ -19,7 +19,7 @@ _OBJECTIONS: tuple[tuple[str, str, float, str, str], ...] = (
     ),
     (
         "signature",
-        r"\bdef [a-z]\w*\(.*=\s*None",
+        r"\bdef [a-z]\w*\(.*=\s*None(?!.*-> None:)",
         0.12,
         "A caller that passes None on purpose.",
         "The signature of a public function changes: None used to be passed through and now means the default.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 
@@ -143,13 +144,9 @@ def _literals(file: ReadFile, hunk: ReadHunk, old: Line, new: Line, task: str) -
 
 
 def _swapped(file: ReadFile, hunk: ReadHunk, old: Line, new: Line, task: str) -> Iterator[Remark]:
-    before, after = tokens(old.text), tokens(new.text)
-    if (
-        file.python
-        and before != after
-        and sorted(before) == sorted(after)
-        and _neutral(old.text)[1] == _neutral(new.text)[1]
-    ):
+    before, after = _words(old.text), _words(new.text)
+    common = Counter(before) & Counter(after)
+    if file.python and len(common) > 1 and _only(before, common) != _only(after, common):
         yield _wrong(
             "swapped",
             file,
@@ -157,9 +154,27 @@ def _swapped(file: ReadFile, hunk: ReadHunk, old: Line, new: Line, task: str) ->
             new,
             "major",
             "Any call in which the two values differ.",
-            "The same words stand in another order: the arguments have changed places.",
+            "The same words stand in another order: two of them have changed places.",
             0.15,
         )
+
+
+def _words(text: str) -> list[str]:
+    """Names and keywords, without those that only turn a condition round."""
+    return [
+        part for part in tokens(text) if (part[0].isalpha() or part[0] == "_") and part not in {"not", "is"}
+    ]
+
+
+def _only(words: list[str], wanted: Counter[str]) -> list[str]:
+    """`words` in their order, each at most as often as wanted."""
+    left = Counter(wanted)
+    kept = []
+    for word in words:
+        if left[word] > 0:
+            left[word] -= 1
+            kept.append(word)
+    return kept
 
 
 def _address(file: ReadFile, hunk: ReadHunk, old: Line, new: Line, task: str) -> Iterator[Remark]:
@@ -272,6 +287,28 @@ def _added_line(file: ReadFile, hunk: ReadHunk, at: int, line: Line, task: str) 
             "major",
             "A file with any letter outside that encoding.",
             f"Text is read or written as {encoding[1]}; a name or a message with an accent fails.",
+            0.08,
+        )
+    if re.search(r"\b__name__ != [\"']__main__[\"']", text):
+        yield _wrong(
+            "inverted",
+            file,
+            hunk,
+            line,
+            "major",
+            "The module is imported.",
+            "The condition is the other way round: the program starts on import, and not when it is run.",
+            0.1,
+        )
+    if re.search(r"\bdef \w+\(\w+, self\b", text):
+        yield _wrong(
+            "swapped",
+            file,
+            hunk,
+            line,
+            "blocker",
+            "Every call of the method.",
+            "`self` is not the first parameter: the object arrives under another name.",
             0.08,
         )
     if re.search(r"\btimeout=0(?![.\d])", text):

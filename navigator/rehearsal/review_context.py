@@ -49,18 +49,24 @@ _PLACES: tuple[tuple[str, str, str], ...] = (
 
 
 def unknown_names(files: list[ReadFile], excerpts: tuple[Block, ...], task: str) -> Iterator[Remark]:
-    """Names in added lines that nothing shown knows and that look like one that is known."""
-    seen = "\n".join([task, *(block.text for block in excerpts)])
-    shown = set(_NAME.findall(seen))
+    """Names in added lines that nothing else shown knows and that look like one that is known.
+
+    The code around the change is the new text, so it holds the added lines too; a name counts as known only where it
+    stands more often than the added lines account for.
+    """
+    shown = Counter(_NAME.findall("\n".join([task, *(block.text for block in excerpts)])))
+    known = set(_KNOWN)
     for file in files:
-        shown |= {name for line in [*file.of(" "), *file.of("-")] for name in _NAME.findall(line.text)}
-    known = _KNOWN | shown
+        known |= {name for line in [*file.of(" "), *file.of("-")] for name in _NAME.findall(line.text)}
+        if any(block.attributes.get("path") == file.path for block in excerpts):
+            shown -= Counter(name for line in file.of("+") for name in _NAME.findall(line.text))
+    known |= set(shown)
     for file in files:
         if file.python:
             yield from _unknown_in(file, known)
 
 
-def _unknown_in(file: ReadFile, known: frozenset[str] | set[str]) -> Iterator[Remark]:
+def _unknown_in(file: ReadFile, known: set[str]) -> Iterator[Remark]:
     used = Counter(name for line in file.of("+") for name in _names(line.text))
     for hunk in file.hunks:
         quoted = False

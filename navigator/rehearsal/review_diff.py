@@ -12,6 +12,8 @@ _HUNK = re.compile(r"@@ (H\d+) @@ ?(.*)")
 _LINE = re.compile(r" *(\d*)\|([ +-])(.*)")
 _LONGEST_RUN = 80
 _ALIKE = 0.6
+_ALIKE_IN_PLACE = 0.3
+"""Share of common characters from which a line counts as another's successor; less is enough in the same place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +96,14 @@ def paired(hunk: ReadHunk) -> tuple[list[tuple[Line, Line]], list[Line]]:
         if max(len(removed), len(added)) > _LONGEST_RUN:
             pairs += zip(removed, added, strict=False)
             continue
+        floor = _ALIKE_IN_PLACE if len(removed) == len(added) else _ALIKE
         at = 0
-        for line in removed:
-            best, best_ratio = -1, _ALIKE
-            for number in range(at, len(added)):
-                ratio = SequenceMatcher(
-                    None, line.text.strip(), added[number].text.strip(), autojunk=False
-                ).ratio()
+        for place, line in enumerate(removed):
+            # As many lines in as out: most likely each took the place of its counterpart.
+            options = range(place, place + 1) if len(removed) == len(added) else range(at, len(added))
+            best, best_ratio = -1, floor
+            for number in options:
+                ratio = _likeness(line, added[number])
                 if ratio > best_ratio:
                     best, best_ratio = number, ratio
             if best < 0:
@@ -109,3 +112,7 @@ def paired(hunk: ReadHunk) -> tuple[list[tuple[Line, Line]], list[Line]]:
             pairs.append((line, added[best]))
             at = best + 1
     return pairs, lost
+
+
+def _likeness(old: Line, new: Line) -> float:
+    return SequenceMatcher(None, old.text.strip(), new.text.strip(), autojunk=False).ratio()

@@ -220,6 +220,8 @@ def _possible(project: SampleProject, rng: random.Random) -> list[SampleTask]:
 def _fits(wording: Wording, path: str, text: str) -> bool:
     if not path.endswith(wording.suffix) or path.startswith("tests/") or path.endswith("AGENTS.md"):
         return False
+    if wording.kind is TaskKind.TEST and path.endswith("__main__.py"):
+        return False
     return re.search(wording.pattern, text, re.MULTILINE) is not None
 
 

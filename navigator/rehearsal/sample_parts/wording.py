@@ -55,7 +55,7 @@ WORDINGS: tuple[Wording, ...] = (
         ),
     ),
     Wording(
-        ".py", r"\.keys\(\)[:)\s]", TaskKind.REFACTOR,
+        ".py", r"\bin [\w.]+\.keys\(\)(:| or| and|$)", TaskKind.REFACTOR,
         (
             "Drop the needless `.keys()` in {file}",
             "Ask and walk the mapping itself in {path}, without keys()",
