@@ -75,10 +75,8 @@ def open_reader(path: Path, *, version: int = len(MIGRATIONS)) -> sqlite3.Connec
         SchemaTooNew, SchemaOutdated: written by a later or an earlier Navigator.
         DatabaseCorrupt, DatabaseLocked, StoreError: as they say.
     """
+    _refuse_vanished(path)
     if not path.exists() or not path.stat().st_size:
-        backup = newest_backup(path.parent / "backups")
-        if backup is not None:
-            raise corrupt(path, "it is empty or gone", backup)
         raise NoDatabase(
             f"There is no database at {path} yet.", hint="`navigator project add PATH` begins one."
         )
@@ -125,11 +123,19 @@ def quick_check(connection: sqlite3.Connection) -> str:
     return str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
 
 
+def _refuse_vanished(path: Path) -> None:
+    """Raise where a database stood before: SQLite would drop its log and begin anew without a word."""
+    if path.exists() and path.stat().st_size:
+        return
+    log = path.with_name(f"{path.name}-wal")
+    backup = newest_backup(path.parent / "backups")
+    if backup is not None or (log.exists() and log.stat().st_size):
+        raise corrupt(path, "it is empty or gone", backup)
+
+
 def _make_private(path: Path) -> None:
     """Have the file exist with mode 0600; SQLite gives -wal and -shm the mode of the file itself."""
-    backup = newest_backup(path.parent / "backups")
-    if backup is not None and (not path.exists() or not path.stat().st_size):
-        raise corrupt(path, "it is empty or gone", backup)
+    _refuse_vanished(path)
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         for name in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):

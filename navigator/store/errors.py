@@ -95,10 +95,10 @@ def translated(error: sqlite3.Error, database: Path) -> NavigatorError:
 
 def corrupt(database: Path, detail: str, backup: Path | None) -> DatabaseCorrupt:
     """The error for a damaged database: it names the newest copy, and leaves the choice to the user."""
+    # A log left beside a copied file would be played into it, and damage that one too.
+    away = f"move {database.name}, {database.name}-wal and {database.name}-shm away"
     if backup is None:
-        hint = (
-            "There is no backup. Move the file away to begin anew, or try `sqlite3 FILE .recover` on a copy."
-        )
+        hint = f"There is no backup. To begin anew, {away}; to save what can be saved, try `sqlite3 FILE .recover`."
     else:
-        hint = f"The newest backup is {backup}: move the damaged file away and copy the backup to its place."
+        hint = f"The newest backup is {backup}: {away}, and copy the backup to the first one's place."
     return DatabaseCorrupt(f"{database} is damaged ({detail}).", hint=hint)

@@ -9,7 +9,7 @@ from typing import Any
 from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, proposal_id, task_id
 from navigator.domain.models import Project, Proposal, Review, Task
-from navigator.domain.states import ProposalState, TaskState, Verdict
+from navigator.domain.states import LOOP_TASK_STATES, ProposalState, TaskState, Verdict
 from navigator.store import rows
 from navigator.store.ledger_reads import LedgerReads
 from navigator.store.loop_reads import LoopReads
@@ -145,6 +145,18 @@ class Reader(LedgerReads, LoopReads):
         if not found:
             raise NotFound(f"There is no proposal {identifier}.", hint="`navigator proposals` lists them.")
         return found[0]
+
+    def finished_proposals(self, before: str) -> list[Proposal]:
+        """Proposals of tasks that neither the loop nor the developer will touch again, settled before a UTC time."""
+        finished = set(TaskState) - LOOP_TASK_STATES - {TaskState.AWAITING_APPROVAL, TaskState.APPROVED}
+        marks = ", ".join("?" * len(finished))
+        with self.snapshot():
+            found = self._all(
+                f"{_PROPOSALS} WHERE t.state IN ({marks}) AND t.updated < ? ORDER BY a.id",
+                *(state.value for state in sorted(finished)),
+                before,
+            )
+            return self._with_parts(found)
 
     def reviews(self, proposal_id: str) -> list[Review]:
         """Every review of a proposal, oldest first."""

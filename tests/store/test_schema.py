@@ -149,10 +149,26 @@ def test_a_damaged_database_is_never_made_anew(paths: StatePaths, damage: str) -
     assert str(copy) in caught.value.hint
     assert (paths.database.read_bytes() if paths.database.exists() else None) == before
     # What the message says to do works.
-    paths.database.unlink(missing_ok=True)
+    for name in ("navigator.db", "navigator.db-wal", "navigator.db-shm"):
+        assert name in caught.value.hint
+        (paths.root / name).unlink(missing_ok=True)
     paths.database.write_bytes(copy.read_bytes())
     with closing(open_writer(paths.database)) as connection:
         assert len(Reader(connection).tasks()) == 1
+
+
+def test_a_log_whose_database_is_gone_is_not_thrown_away(paths: StatePaths) -> None:
+    connection = open_writer(paths.database)
+    log = paths.root / "navigator.db-wal"
+    kept = log.read_bytes()
+    connection.close()
+    assert kept
+    paths.database.unlink()
+    log.write_bytes(kept)
+    for open_it in (open_writer, open_reader):
+        with pytest.raises(DatabaseCorrupt, match="empty or gone"):
+            open_it(paths.database)
+    assert log.read_bytes() == kept
 
 
 def test_damage_without_a_copy_says_so(paths: StatePaths) -> None:

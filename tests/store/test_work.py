@@ -1,0 +1,509 @@
+"""Projects, tasks, proposals, reviews, decisions and landings as they are written and read again."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from navigator.config.paths import StatePaths
+from navigator.domain.errors import Conflict, IllegalTransition, UsageError
+from navigator.domain.models import (
+    AppliedEdit,
+    CheckResult,
+    Decision,
+    Finding,
+    Landing,
+    PolicyItem,
+    Proposal,
+    Review,
+    Task,
+    Usage,
+)
+from navigator.domain.states import (
+    CheckOutcome,
+    Complexity,
+    Criterion,
+    DecisionKind,
+    FindingKind,
+    LandingState,
+    PolicyAction,
+    ProposalState,
+    Role,
+    Rung,
+    Severity,
+    TaskKind,
+    TaskState,
+    Verdict,
+)
+from navigator.store.writer import Store
+from tests.store.conftest import AnswerMaker
+
+APPROVE = Review(
+    verdict=Verdict.APPROVE, stated_verdict=Verdict.APPROVE, model="r", prompt_version="review@1"
+)
+REVISE = APPROVE.model_copy(update={"verdict": Verdict.REVISE})
+UNREADABLE = Review(verdict=Verdict.UNREVIEWED, model="r")
+
+
+# Projects
+
+
+def test_a_project_is_read_as_it_was_added(store: Store) -> None:
+    with store.transaction() as tx:
+        made = tx.add_project(
+            name="thing",
+            path="/src/thing",
+            base="main",
+            landing="current",
+            check="pytest -q",
+            check_mounts=["/opt/sdk"],
+            include=["a", "b"],
+            exclude=["c"],
+            conventions="HOUSE.md",
+            root_commit="abc",
+            source="config",
+            demo=True,
+        )
+    assert store.read.project("thing") == made == store.read.project(made.id)
+    assert made.include == ("a", "b")
+    assert made.demo is True
+
+
+def test_names_and_paths_are_taken_once(store: Store, task: Task) -> None:
+    with store.transaction() as tx:
+        other = tx.add_project(name="other", path="/src/other")
+    for name, path, told in (
+        ("thing", "/x", "'thing' exists"),
+        ("x", "/src/thing", "already the project thing"),
+    ):
+        with pytest.raises(UsageError, match=told), store.transaction() as tx:
+            tx.add_project(name=name, path=path)
+        with pytest.raises(UsageError, match=told), store.transaction() as tx:
+            tx.update_project(other.id, name=name, path=path)
+    with store.transaction() as tx:
+        assert tx.update_project(other.id, name="other", check="make").check == "make"
+    with pytest.raises(UsageError, match="has no 'colour'"), store.transaction() as tx:
+        tx.update_project(other.id, colour="red")
+    with pytest.raises(Conflict), store.transaction() as tx:
+        tx.update_project(other.id, landing="sideways")
+
+
+def test_a_removed_project_keeps_its_past_and_comes_back_with_it(store: Store, task: Task) -> None:
+    with store.transaction() as tx:
+        tx.remove_project(task.project_id)
+    assert store.read.projects() == []
+    assert [project.removed for project in store.read.projects(include_removed=True)] == [True]
+    assert store.read.task(task.id).project == "thing"
+    with pytest.raises(UsageError, match="was removed"), store.transaction() as tx:
+        tx.add_task(task.project_id, "more")
+    with store.transaction() as tx:
+        same = tx.add_project(name="renamed", path="/src/thing", root_commit="r0")
+        # Another history at the same path is another project.
+        tx.remove_project(same.id)
+        new = tx.add_project(name="thing", path="/src/thing", root_commit="r1")
+    assert same.id == task.project_id
+    assert new.id != same.id
+
+
+# Tasks
+
+
+def test_a_task_is_read_as_it_was_added(store: Store, task: Task) -> None:
+    with store.transaction() as tx:
+        made = tx.add_task(
+            task.project_id, "Say: ünï\n\x00 done", TaskKind.DOCS, Complexity.COMPLEX, 5, ["a.py", "b c.py"]
+        )
+    assert store.read.task(made.id) == made
+    assert (made.kind, made.complexity, made.priority) == (TaskKind.DOCS, Complexity.COMPLEX, 5)
+    assert made.files == ("a.py", "b c.py")
+    assert made.text == "Say: ünï\n\x00 done"
+    with pytest.raises(UsageError, match="no text"), store.transaction() as tx:
+        tx.add_task(task.project_id, " \n")
+
+
+def test_undecodable_arguments_are_stored_readable(store: Store, task: Task) -> None:
+    with store.transaction() as tx:
+        tx.set_task_state(task.id, TaskState.CANCELLED, reason="bad byte: \udcff")
+    assert store.read.task(task.id).reason == "bad byte: ?"
+
+
+def test_tasks_are_found_by_state_project_and_order(store: Store, task: Task) -> None:
+    with store.transaction() as tx:
+        other = tx.add_project(name="other", path="/o")
+        second = tx.add_task(other.id, "second")
+        third = tx.add_task(task.project_id, "third")
+        tx.set_task_state(third.id, TaskState.GENERATING)
+
+    def ids(*args: Any, **kwargs: Any) -> list[str]:
+        return [found.id for found in store.read.tasks(*args, **kwargs)]
+
+    assert ids() == [task.id, second.id, third.id]
+    assert ids(newest_first=True, limit=2) == [third.id, second.id]
+    assert ids({TaskState.QUEUED}) == [task.id, second.id]
+    assert ids(set()) == []
+    assert ids(project="thing") == [task.id, third.id]
+    assert ids({TaskState.QUEUED}, project=other.id) == [second.id]
+    since = store.read.task_since({TaskState.GENERATING})
+    assert list(since) == [third.id]
+    assert since[third.id] >= third.created
+
+
+def test_a_new_attempt_starts_clean(store: Store, task: Task, answer: AnswerMaker) -> None:
+    with store.transaction() as tx:
+        tx.set_task_base(task.id, "b1")
+        tx.set_task_state(task.id, TaskState.GENERATING)
+        tx.set_task_state(task.id, TaskState.CHECKING)
+        tx.add_proposal(answer())
+        tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
+        tx.set_task_state(task.id, TaskState.STALE, reason="moved", round=1, report="r")
+        again = tx.new_attempt(task.id, note="mind the base")
+    assert (again.state, again.attempt, again.round) == (TaskState.QUEUED, 1, 0)
+    assert (again.note, again.reason, again.report, again.base_commit) == ("mind the base", "", "", "")
+    assert store.read.proposal("P1").state is ProposalState.SUPERSEDED
+    kinds = [(event.kind, event.proposal_id) for event in store.read.events()[-3:]]
+    assert kinds == [("proposal_state", "P1"), ("task_state", ""), ("task_attempt", "")]
+    with pytest.raises(IllegalTransition), store.transaction() as tx:
+        tx.new_attempt(task.id)
+
+
+def test_priority(store: Store, task: Task) -> None:
+    with store.transaction() as tx:
+        assert tx.set_priority(task.id, 7).priority == 7
+
+
+# Proposals
+
+_texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
+_usages = st.builds(
+    Usage,
+    prompt_tokens=st.integers(0, 10**6),
+    completion_tokens=st.integers(0, 10**6),
+    cached_tokens=st.integers(0, 10**6),
+    seconds=st.floats(0, 1e6),
+)
+_findings = st.builds(
+    Finding,
+    kind=st.sampled_from(FindingKind),
+    hunk=st.sampled_from(["", "H1"]),
+    path=_texts,
+    line=st.none() | st.integers(0, 10**6),
+    quote=_texts,
+    severity=st.sampled_from(Severity),
+    criterion=st.sampled_from(Criterion),
+    trigger=_texts,
+    message=_texts,
+    anchored=st.booleans(),
+)
+_reviews = st.builds(
+    Review,
+    role=st.sampled_from(Role),
+    verdict=st.sampled_from(Verdict),
+    stated_verdict=st.none() | st.sampled_from(Verdict),
+    self_review=st.booleans(),
+    summary=_texts,
+    findings=st.lists(_findings, max_size=3).map(tuple),
+    addressed=st.lists(st.fixed_dictionaries({"finding": st.integers(1, 8), "why": _texts})).map(tuple),
+    prompt_version=_texts,
+    model=_texts,
+    rehearsal=st.booleans(),
+    usage=_usages,
+    at=st.just("2026-11-20T10:00:00.000Z"),
+)
+_contents = st.fixed_dictionaries(
+    {
+        "written_by": st.sampled_from(Role),
+        "title": _texts,
+        "summary": _texts,
+        "edits": st.lists(st.builds(AppliedEdit, path=_texts, rung=st.sampled_from(Rung)), max_size=3).map(
+            tuple
+        ),
+        "policy": st.lists(
+            st.builds(PolicyItem, rule=_texts, path=_texts, action=st.sampled_from(PolicyAction)), max_size=2
+        ).map(tuple),
+        "checks": st.lists(
+            st.builds(
+                CheckResult, name=_texts, outcome=st.sampled_from(CheckOutcome), seconds=st.floats(0, 9)
+            ),
+            max_size=2,
+        ).map(tuple),
+        "overlaps": st.lists(st.sampled_from(["P1", "P22"]), unique=True).map(tuple),
+        "added": st.integers(0, 10**9),
+        "removed": st.integers(0, 10**9),
+        "rehearsal": st.booleans(),
+        "usage": _usages,
+    }
+)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=_contents, review=_reviews, note=_texts)
+def test_what_goes_in_comes_out(
+    store: Store, task: Task, answer: AnswerMaker, content: dict[str, object], review: Review, note: str
+) -> None:
+    with store.transaction() as tx:
+        own = tx.add_task(task.project_id, "one more")
+        made = tx.add_proposal(answer(task_id=own.id, **content))
+        tx.add_review(made.id, review)
+        decision = Decision(
+            kind=DecisionKind.APPROVE, note=note, confirmed=("rule:path",), tree=made.tree, at="x"
+        )
+        tx.add_decision(made.id, decision)
+        landing = Landing(state=LandingState.PENDING, ref=note, at="y")
+        tx.set_landing(made.id, landing)
+    found = store.read.proposal(made.id)
+    for name, value in content.items():
+        assert getattr(found, name) == value
+    assert found.review == review == store.read.reviews(made.id)[0]
+    assert found.decision == decision
+    assert found.landing == landing
+    assert found.created
+
+
+def test_a_later_round_supersedes_the_open_one(store: Store, answer: AnswerMaker) -> None:
+    with store.transaction() as tx:
+        first = tx.add_proposal(answer(tree="t0"))
+        second = tx.add_proposal(answer(tree="t1", round=1))
+    assert store.read.proposal(first.id).state is ProposalState.SUPERSEDED
+    assert [found.id for found in store.read.proposals({ProposalState.OPEN})] == [second.id]
+    assert [found.id for found in store.read.proposals(task_id=first.task_id)] == [first.id, second.id]
+    assert store.read.proposals(project="other") == []
+    assert [found.id for found in store.read.proposals(project="thing", limit=1)] == [first.id]
+
+
+def test_an_answer_to_an_earlier_attempt_comes_too_late(
+    store: Store, task: Task, answer: AnswerMaker
+) -> None:
+    with store.transaction() as tx:
+        tx.set_task_state(task.id, TaskState.CANCELLED)
+        tx.new_attempt(task.id)
+    with pytest.raises(Conflict, match="is in attempt 1"), store.transaction() as tx:
+        tx.add_proposal(answer())
+    assert store.read.proposals() == []
+
+
+def test_a_round_written_again_keeps_its_id_until_somebody_read_it(store: Store, answer: AnswerMaker) -> None:
+    with store.transaction() as tx:
+        first = tx.add_proposal(answer(tree="t0"))
+        again = tx.add_proposal(answer(tree="t1"))
+    assert again.id == first.id
+    assert again.tree == "t1"
+    assert store.read.events()[-1].data == {"old_tree": "t0", "tree": "t1"}
+    with store.transaction() as tx:
+        tx.add_review(first.id, APPROVE)
+    with pytest.raises(Conflict, match="was reviewed"), store.transaction() as tx:
+        tx.add_proposal(answer(tree="t2"))
+    with pytest.raises(sqlite3.IntegrityError, match="never altered"):
+        store._connection.execute("UPDATE proposals SET tree = 't3'")
+    assert store.read.proposal(first.id).tree == "t1"
+
+
+def test_notes_on_a_proposal(store: Store, answer: AnswerMaker) -> None:
+    with store.transaction() as tx:
+        made = tx.add_proposal(answer())
+        tx.set_checks(made.id, [CheckResult(name="syntax", outcome=CheckOutcome.PASSED)])
+        tx.set_batch([made.id], "2026-11-20-a")
+        tx.set_overlaps(made.id, ["P9"])
+        tx.set_proposal_seen(made.id)
+        events = len(tx.events)
+        # Nothing changes, so nothing is told.
+        tx.set_proposal_seen(made.id)
+        tx.set_overlaps(made.id, ["P9"])
+        tx.set_proposal_state(made.id, ProposalState.OPEN)
+        assert len(tx.events) == events
+    found = store.read.proposal(made.id)
+    assert (found.batch, found.overlaps, found.seen) == ("2026-11-20-a", ("P9",), True)
+    assert found.checks[0].name == "syntax"
+
+
+# Reviews
+
+
+def test_the_first_review_of_a_role_counts_and_the_newest_is_shown(store: Store, answer: AnswerMaker) -> None:
+    with store.transaction() as tx:
+        made = tx.add_proposal(answer())
+        for review in (UNREADABLE, APPROVE, REVISE, REVISE.model_copy(update={"role": Role.FINAL})):
+            tx.add_review(made.id, review)
+    rows = list(store.read.export_rows("reviews"))
+    assert [(row["role"], row["verdict"], row["counted"]) for row in rows] == [
+        ("reviewer", "UNREVIEWED", True),
+        ("reviewer", "APPROVE", False),
+        ("reviewer", "REVISE", False),
+        ("final", "REVISE", True),
+    ]
+    assert [review.verdict for review in store.read.reviews(made.id)][1:3] == [
+        Verdict.APPROVE,
+        Verdict.REVISE,
+    ]
+    shown = store.read.proposal(made.id).review
+    assert shown is not None
+    assert shown.role is Role.FINAL
+    with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+        store._connection.execute("UPDATE reviews SET counted = 1")
+
+
+def test_first_verdicts_hold_what_the_rate_is_counted_from(
+    store: Store, task: Task, answer: AnswerMaker
+) -> None:
+    with store.transaction() as tx:
+        first = tx.add_proposal(answer(model="g", prompt_version="generate@1", rehearsal=True))
+        tx.add_review(first.id, REVISE.model_copy(update={"self_review": True, "at": "2026-01-01"}))
+        tx.add_review(first.id, APPROVE)
+        second = tx.add_proposal(answer(round=1))
+        tx.add_review(second.id, APPROVE)
+        tx.set_task_state(task.id, TaskState.CANCELLED)
+        tx.new_attempt(task.id)
+        third = tx.add_proposal(answer(attempt=1))
+        tx.add_review(third.id, APPROVE)
+        unread = tx.add_task(task.project_id, "not reviewed yet")
+        tx.add_proposal(answer(task_id=unread.id))
+    assert store.read.first_verdicts() == [
+        {
+            "task_id": task.id,
+            "proposal_id": first.id,
+            "project": "thing",
+            "kind": "implement",
+            "complexity": "medium",
+            "model": "g",
+            "prompt_version": "generate@1",
+            "review_model": "r",
+            "review_prompt_version": "review@1",
+            "verdict": "REVISE",
+            "stated_verdict": "APPROVE",
+            "self_review": True,
+            "rehearsal": True,
+            "at": "2026-01-01",
+        }
+    ]
+
+
+# Decisions and landings
+
+
+def decided(store: Store, made: Proposal) -> Proposal:
+    with store.transaction() as tx:
+        return tx.add_decision(made.id, Decision(kind=DecisionKind.APPROVE, tree=made.tree))
+
+
+def test_a_decision_is_about_the_tree_that_was_seen(store: Store, answer: AnswerMaker) -> None:
+    with store.transaction() as tx:
+        made = tx.add_proposal(answer(tree="t0"))
+        tx.add_proposal(answer(tree="t1"))
+    with pytest.raises(Conflict, match="it is tree t1 now, not t0"):
+        decided(store, made)
+    assert store.read.proposal(made.id).state is ProposalState.OPEN
+    assert store.read.proposal(made.id).decision is None
+
+
+def test_a_decision_taken_back_takes_its_landing_along(store: Store, answer: AnswerMaker) -> None:
+    with store.transaction() as tx:
+        made = tx.add_proposal(answer())
+    assert decided(store, made).state is ProposalState.DECIDED
+    with store.transaction() as tx:
+        tx.set_landing(made.id, Landing(state=LandingState.REFUSED, reason="dirty"))
+        reopened = tx.set_proposal_state(made.id, ProposalState.OPEN)
+    assert (reopened.decision, reopened.landing) == (None, None)
+    with pytest.raises(Conflict, match="has no decision"), store.transaction() as tx:
+        tx.set_landing(made.id, Landing(state=LandingState.LANDED))
+    assert decided(store, made).decision is not None
+    kept = [row["withdrawn"] for row in store.read.export_rows("decisions")]
+    assert kept == [True, False]
+
+
+def test_a_landing_and_its_undoing(store: Store, task: Task, answer: AnswerMaker) -> None:
+    with store.transaction() as tx:
+        made = tx.add_proposal(answer())
+        for state in (
+            TaskState.GENERATING,
+            TaskState.CHECKING,
+            TaskState.AWAITING_APPROVAL,
+            TaskState.APPROVED,
+        ):
+            tx.set_task_state(task.id, state)
+    decided(store, made)
+    assert store.read.pending_landings() == frozenset()
+    with store.transaction() as tx:
+        tx.set_landing(made.id, Landing(state=LandingState.PENDING))
+    assert store.read.pending_landings() == {task.id}
+    with store.transaction() as tx:
+        entry = tx.journal_open(made.id, {"ref": "refs/heads/x", "old": "", "new": "c1"})
+    pending = store.read.journal_pending()
+    assert [(row["id"], row["proposal_id"]) for row in pending] == [(entry, made.id)]
+    assert (
+        pending[0]["plan"]
+        == {"ref": "refs/heads/x", "old": "", "new": "c1"}
+        == store.read.journal_plan(made.id)
+    )
+    with store.transaction() as tx:
+        tx.journal_close(entry, "done")
+        landed = tx.set_landing(made.id, Landing(state=LandingState.LANDED, ref="x", commit="c1"))
+    assert landed.state is ProposalState.LANDED
+    assert store.read.pending_landings() == frozenset()
+    assert store.read.journal_pending() == []
+    with pytest.raises(Exception, match="no open journal entry"), store.transaction() as tx:
+        tx.journal_close(entry, "done")
+    with store.transaction() as tx:
+        undone = tx.set_landing(made.id, Landing(state=LandingState.UNDONE, reason="reverted"))
+    assert undone.state is ProposalState.DECIDED
+    assert undone.landing is not None
+    assert undone.landing.state is LandingState.UNDONE
+    assert len(list(store.read.export_rows("landings"))) == 3
+
+
+def test_a_landed_proposal_is_not_decided_again(store: Store, answer: AnswerMaker) -> None:
+    with store.transaction() as tx:
+        made = tx.add_proposal(answer())
+    decided(store, made)
+    with store.transaction() as tx:
+        tx.set_landing(made.id, Landing(state=LandingState.LANDED))
+    with pytest.raises(IllegalTransition, match="only an open proposal"):
+        decided(store, made)
+
+
+def test_many_proposals_are_read_in_a_few_queries(store: Store, task: Task, answer: AnswerMaker) -> None:
+    with store.transaction() as tx:
+        for _ in range(600):  # more than one chunk of ids
+            own = tx.add_task(task.project_id, "x")
+            made = tx.add_proposal(answer(task_id=own.id))
+            tx.add_review(made.id, APPROVE)
+    statements: list[str] = []
+    store._connection.set_trace_callback(statements.append)
+    found = store.read.proposals()
+    store._connection.set_trace_callback(None)
+    assert len(found) == 600
+    assert all(proposal.review is not None for proposal in found)
+    assert len(statements) < 12
+
+
+def test_finished_proposals_are_those_nobody_touches_again(
+    store: Store, task: Task, answer: AnswerMaker
+) -> None:
+    with store.transaction() as tx:
+        waiting = tx.add_proposal(answer())
+        over = tx.add_task(task.project_id, "over")
+        finished = tx.add_proposal(answer(task_id=over.id))
+        tx.set_task_state(over.id, TaskState.CANCELLED)
+    assert [found.id for found in store.read.finished_proposals("9999")] == [finished.id]
+    assert store.read.finished_proposals("2000") == []
+    assert waiting.id != finished.id
+
+
+def test_the_counts_of_one_glance(store: Store, task: Task, answer: AnswerMaker, paths: StatePaths) -> None:
+    with store.transaction() as tx:
+        for state in (TaskState.GENERATING, TaskState.CHECKING, TaskState.AWAITING_APPROVAL):
+            tx.set_task_state(task.id, state)
+        tx.add_review(tx.add_proposal(answer()).id, UNREADABLE)
+        tx.set_meta("resident", "reviewer")
+    counts = store.read.counts()
+    assert counts["waiting"] == 1
+    assert counts["oldest_wait"] == store.read.task_since()[task.id]
+    assert counts["tasks"]["awaiting_approval"] == 1
+    assert set(counts["tasks"]) == {state.value for state in TaskState}
+    assert counts["proposals"]["open"] == 1
+    assert counts["unreviewed"] == 1
+    assert counts["resident"] == "reviewer"
+    assert counts["last_swap"] is None
+    assert counts["last_seq"] == store.read.last_seq()
