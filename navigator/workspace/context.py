@@ -264,12 +264,16 @@ def _mentioned(source: TreeSource, text: str, left_out: list[LeftOut]) -> list[t
             and re.search(rf"(?<![\w./-]){re.escape(name.casefold())}(?![\w-])", lowered)
         ):
             scores[path], reasons[path] = 50.0, "its name is in the task"
-    words = _words(text)
-    stems = {word.casefold() for word in words}
+    # The parts of a path that is written out are no words of their own.
+    rest = re.sub("|".join(re.escape(path) for path in scores) or r"(?!)", " ", text)
+    words = _words(rest)
+    stems = {word.casefold(): word for word in words}
+    telling: dict[str, list[str]] = {}
     for path in paths:
         stem = path.rsplit("/", 1)[-1].rsplit(".", 1)[0].casefold()
-        if path not in scores and stem in stems:
-            scores[path], reasons[path] = 4.0, f"mentioned: {stem}"
+        if stem in stems:
+            scores[path] = scores.get(path, 0.0) + 4.0
+            telling.setdefault(path, []).append(stems[stem])
     try:
         hits = source.mentions(words)
     except GitError:
@@ -280,14 +284,16 @@ def _mentioned(source: TreeSource, text: str, left_out: list[LeftOut]) -> list[t
         for word in words_in:
             spread[word] = spread.get(word, 0) + 1
     total = max(len(paths), 1)
+    common = max(3, total * _COMMON_SHARE)
     for path, words_in in hits.items():
-        telling = sorted(
-            (w for w in words_in if spread[w] <= max(3, total * _COMMON_SHARE)), key=lambda w: spread[w]
+        rare = sorted(
+            (word for word in words_in if spread[word] <= common), key=lambda word: (spread[word], word)
         )
-        if not telling:
-            continue
-        scores[path] = scores.get(path, 0.0) + sum(math.log(1 + total / spread[word]) for word in telling)
-        reasons.setdefault(path, f"mentioned: {', '.join(telling[:3])}")
+        if rare:
+            scores[path] = scores.get(path, 0.0) + sum(math.log(1 + total / spread[word]) for word in rare)
+            telling.setdefault(path, []).extend(rare)
+    for path, why in telling.items():
+        reasons.setdefault(path, f"mentioned: {', '.join(list(dict.fromkeys(why))[:3])}")
     plain = (path for path in scores if scores[path] >= 50 or not _GENERATED.search(path))
     ranked = sorted(plain, key=lambda path: (-scores[path], suffix_of(path) in {".md", ".txt", ".rst"}, path))
     return [(path, reasons[path]) for path in ranked[:_MAX_FOUND]]
