@@ -95,11 +95,7 @@ class _Application:
                 "The answer holds no edit block. Write the path alone on a line and a block below it, or one line "
                 "NO_CHANGE: with the reason."
             )
-        elif not self.answer.no_change:
-            message = "NO_CHANGE needs its reason on the same line."
-        else:
-            return
-        self._problem(Refused(EditCode.MARKER, message), "", 0)
+            self._problem(Refused(EditCode.MARKER, message), "", 0)
 
     # One block ---------------------------------------------------------------------------------------------
 

@@ -115,6 +115,8 @@ class _Parser:
             else:
                 i += 1
         no_change, prose = self._outside()
+        if no_change == "" and not self.blocks and not self.problems:
+            self._problem(EditCode.MARKER, "", "NO_CHANGE needs its reason on the same line.", block=0)
         problems = tuple(replace(problem, of=self.count) for problem in self.problems)
         if self.blocks or problems:
             no_change = None
