@@ -90,7 +90,7 @@ _DARK = Shades(
     cursor="#232c38",
     attention="#e5b95c",
     syntax={
-        "comment": "italic #8b96a5",
+        "comment": "italic #98a3b2",
         "keyword": "#bda6ee",
         "constant": "#e3b287",
         "type": "#e2cd98",
@@ -148,7 +148,7 @@ _CONTRAST = Shades(
     added="#5fff87",
     added_line="#00260d",
     added_cursor="#00461a",
-    added_word="#006b28",
+    added_word="#005f23",
     removed="#ff9d9d",
     removed_line="#380000",
     removed_cursor="#5c0000",

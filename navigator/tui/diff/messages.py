@@ -11,7 +11,7 @@ from navigator.tui.diff.model import Side
 Where = Literal["above", "below"]
 
 
-class CursorMoved(Message):
+class CursorMoved(Message, namespace="diff_view"):
     """The cursor stands somewhere else. `line` is None on headers; `hunk` is a label or empty."""
 
     def __init__(self, path: str, side: Side, line: int | None, hunk: str) -> None:
@@ -22,7 +22,7 @@ class CursorMoved(Message):
         self.hunk = hunk
 
 
-class FindingToggled(Message):
+class FindingToggled(Message, namespace="diff_view"):
     """A finding or comment was opened or closed; `key` is the one it was given with."""
 
     def __init__(self, key: str, expanded: bool) -> None:
@@ -31,7 +31,7 @@ class FindingToggled(Message):
         self.expanded = expanded
 
 
-class ContextRequested(Message):
+class ContextRequested(Message, namespace="diff_view"):
     """The developer wants to see unchanged lines: `count` lines of the new side of `path` from `first` on (1-based).
 
     Answer with `DiffView.insert_context(path, hunk, lines, where)`. Below the last hunk the file may end sooner.

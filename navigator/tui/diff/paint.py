@@ -137,7 +137,7 @@ class Painter:
         what = _what_happened(file)
         notes = self.scene.notes_in.get(row.file, 0)
         if notes and folded:
-            what += f"  {notes} note{'s' if notes > 1 else ''}"
+            what = "  ".join(filter(None, (what, f"{notes} note{'s' if notes > 1 else ''}")))
         right = sum(cell_len(text) for text, _ in counts) + len(tail)
         room = self.width - 3 - right - 1
         path = fit_left(display(file.path).strip(), max(room, 8))

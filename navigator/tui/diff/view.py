@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
@@ -11,11 +10,9 @@ from textual.binding import Binding, BindingType
 
 from navigator.domain.diff import FileDiff
 from navigator.tui.diff import messages
-from navigator.tui.diff.canvas import DiffCanvas
 from navigator.tui.diff.context import with_lines_above, with_lines_below
 from navigator.tui.diff.layout import Kind, Row, build_rows, first_line, hidden_above
 from navigator.tui.diff.model import (
-    Anchor,
     Annotation,
     Comment,
     FindingNote,
@@ -26,19 +23,14 @@ from navigator.tui.diff.model import (
     place,
 )
 from navigator.tui.diff.paint import Scene
-from navigator.tui.diff.places import Mark, anchor_of, mark_of, row_of_key, row_of_line, row_of_mark
+from navigator.tui.diff.places import row_of_key, row_of_line
+from navigator.tui.diff.walk import DiffWalker
 
 CONTEXT_STEP = 20
 """Unchanged lines asked for at a time."""
 
-PAN_STEP = 8
-"""Cells a step sideways."""
 
-MARGIN = 2
-"""Screen lines kept between the cursor and the edge; the first line may be a file's header that stays."""
-
-
-class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
+class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
     """Shows `FileDiff`s with findings and comments beside the lines they are about.
 
     Fill it with `show`; everything untrusted becomes inert on its way to the screen. The keys below are defaults:
@@ -83,7 +75,6 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
         Binding("z", "toggle_findings", "Open or close all", show=False, id="diff.toggle_findings"),
     ]
 
-    CursorMoved = messages.CursorMoved
     FindingToggled = messages.FindingToggled
     ContextRequested = messages.ContextRequested
 
@@ -106,8 +97,6 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
         self._collapsed: set[str] = set()
         self._folded: set[str] = set()
         self._ended: set[str] = set()
-        self._side: Side = "new"
-        self._announced: tuple[int, Anchor] | None = None
 
     # What is shown
 
@@ -210,11 +199,6 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
         return {annotation.key: annotation.key not in self._collapsed for annotation in self.annotations}
 
     @property
-    def location(self) -> Anchor:
-        """What the cursor stands on: where a comment would go."""
-        return anchor_of(self._scene.files, self._layout, self._cursor, self._side)
-
-    @property
     def current_key(self) -> str:
         """The key of the finding or comment under the cursor, or empty."""
         row = self._row
@@ -256,19 +240,6 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
             self._reveal()
         self._announce()
 
-    def _mark(self, index: int) -> Mark | None:
-        return mark_of(self._scene.files, self._layout, self._scene.annotations, index, self._side)
-
-    def _find(self, mark: Mark | None) -> int:
-        if mark is None:
-            return 0
-        return row_of_mark(self._scene.files, self._layout, self._scene.annotations, mark) or 0
-
-    def _on_screen(self, index: int) -> bool:
-        top = round(self.scroll_y)
-        start = self._layout.top(index)
-        return start < top + self._page and start + self._layout.height(index) > top
-
     def on_resize(self, _: events.Resize) -> None:
         width = max(1, self.scrollable_content_region.width)
         if self._painter is None:
@@ -287,53 +258,7 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
         self._offset = 0
         self._keeping_place(lambda: None)
 
-    # The cursor
-
-    @property
-    def _row(self) -> Row | None:
-        rows = self._layout.rows
-        return rows[self._cursor] if self._cursor < len(rows) else None
-
-    @property
-    def _page(self) -> int:
-        return max(1, self.scrollable_content_region.height)
-
-    def _scroll_now(self, y: int) -> None:
-        self.scroll_to(y=max(0, y), animate=False, force=True)
-
-    def _move(self, index: int) -> None:
-        """Put the cursor on a row and show it."""
-        index = max(0, min(index, len(self._layout.rows) - 1))
-        if index != self._cursor:
-            self._refresh_row(self._cursor)
-            self._cursor = index
-            self._refresh_row(index)
-        self._reveal()
-        self._announce()
-
-    def _reveal(self) -> None:
-        """Scroll as little as needed for the cursor's row; of a row taller than the screen, for some of it."""
-        if not self._layout.rows:
-            return
-        page = self._page
-        margin = min(MARGIN, (page - 1) // 2)
-        top = self._layout.top(self._cursor)
-        bottom = top + self._layout.height(self._cursor)
-        scroll = round(self.scroll_y)
-        highest = bottom + margin - page
-        lowest = top - margin
-        if highest > lowest:
-            # Taller than the screen: anywhere inside will do.
-            highest, lowest = lowest, highest
-        if not highest <= scroll <= lowest:
-            self._scroll_now(min(max(scroll, highest), lowest))
-
-    def _announce(self) -> None:
-        anchor = self.location
-        if self._announced == (self._cursor, anchor):
-            return
-        self._announced = (self._cursor, anchor)
-        self.post_message(self.CursorMoved(anchor.path, anchor.side, anchor.line, anchor.hunk))
+    # Going to a place
 
     def move_to(self, path: str, side: Side = "new", line: int | None = None) -> bool:
         """Put the cursor on a line, or on a file's header; False when the diff does not show it. Unfolds the file."""
@@ -361,124 +286,7 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
         self._move(row)
         return True
 
-    def _into_view(self) -> bool:
-        """Bring a cursor that was left behind by the wheel back to the screen; False when it was there already."""
-        if not self._layout.rows:
-            return False
-        if self._on_screen(self._cursor):
-            return False
-        top = round(self.scroll_y)
-        edge = top + MARGIN if self._layout.top(self._cursor) < top else top + self._page - 1 - MARGIN
-        self._move(self._layout.at(max(0, min(edge, self._layout.total - 1)))[0])
-        return True
-
-    def _step(self, by: int) -> None:
-        """One row on; inside a row taller than the screen, a few lines on."""
-        if self._into_view() or not self._layout.rows:
-            return
-        top = round(self.scroll_y)
-        start = self._layout.top(self._cursor)
-        end = start + self._layout.height(self._cursor)
-        few = max(1, self._page // 3)
-        if by > 0 and end > top + self._page:
-            self._scroll_now(min(top + few, end - self._page))
-        elif by < 0 and start < top:
-            self._scroll_now(max(top - few, start - 1))
-        else:
-            self._move(self._cursor + by)
-
-    def _page_by(self, lines: int) -> None:
-        """Scroll by `lines`, the cursor with them; at an end the cursor goes all the way."""
-        if not self._layout.rows:
-            return
-        top = round(self.scroll_y)
-        start = max(self._layout.top(self._cursor), min(top, self._layout.total - 1))
-        target = max(0, min(start + lines, self._layout.total - 1))
-        self._scroll_now(top + lines)
-        self._move(self._layout.at(target)[0])
-
-    def _jump(self, places: Sequence[int], by: int) -> None:
-        """To the next or previous of some rows, shown near the top so that what follows it is seen."""
-        at = bisect_right(places, self._cursor) if by > 0 else bisect_left(places, self._cursor) - 1
-        if not 0 <= at < len(places):
-            return
-        index = places[at]
-        row = self._layout.rows[index]
-        start = self._layout.top(index) + (self._layout.height(index) - 1 if row.kind == Kind.FILE else 0)
-        following = places[at + 1] if at + 1 < len(places) else len(self._layout.rows)
-        end = self._layout.top(following)
-        top = round(self.scroll_y)
-        if not (top + MARGIN <= start and end <= top + self._page):
-            self._scroll_now(start - (0 if row.kind == Kind.FILE else MARGIN))
-        self._move(index)
-
-    # Actions: the vocabulary that keys, the palette and the help page are made of
-
-    def action_cursor_down(self) -> None:
-        """Next row."""
-        self._step(1)
-
-    def action_cursor_up(self) -> None:
-        """Previous row."""
-        self._step(-1)
-
-    def action_half_page_down(self) -> None:
-        """Half a screen down."""
-        self._page_by(self._page // 2)
-
-    def action_half_page_up(self) -> None:
-        """Half a screen up."""
-        self._page_by(-(self._page // 2))
-
-    def action_full_page_down(self) -> None:
-        """A screen down."""
-        self._page_by(self._page - MARGIN)
-
-    def action_full_page_up(self) -> None:
-        """A screen up."""
-        self._page_by(MARGIN - self._page)
-
-    def action_first_row(self) -> None:
-        """To the top."""
-        self._scroll_now(0)
-        self._move(0)
-
-    def action_last_row(self) -> None:
-        """To the bottom."""
-        self._scroll_now(self._layout.total)
-        self._move(len(self._layout.rows) - 1)
-
-    def action_next_hunk(self) -> None:
-        """To the next hunk."""
-        self._jump(self._layout.hunk_rows, 1)
-
-    def action_previous_hunk(self) -> None:
-        """To the hunk before."""
-        self._jump(self._layout.hunk_rows, -1)
-
-    def action_next_file(self) -> None:
-        """To the next file."""
-        self._jump(self._layout.file_rows, 1)
-
-    def action_previous_file(self) -> None:
-        """To the file before, or the start of this one."""
-        self._jump(self._layout.file_rows, -1)
-
-    def action_next_finding(self) -> None:
-        """To the next finding or comment."""
-        self._jump(self._layout.box_rows, 1)
-
-    def action_previous_finding(self) -> None:
-        """To the finding or comment before."""
-        self._jump(self._layout.box_rows, -1)
-
-    def action_pan_left(self) -> None:
-        """Code to the left."""
-        self._pan(-PAN_STEP)
-
-    def action_pan_right(self) -> None:
-        """Code to the right."""
-        self._pan(PAN_STEP)
+    # Actions: those that change what is shown; those that move about come from `DiffWalker`
 
     def action_toggle_split(self) -> None:
         """Side by side, or one under the other."""
@@ -487,12 +295,6 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
     def action_toggle_wrap(self) -> None:
         """Wrap long lines, or cut them."""
         self.wrap = not self.wrap
-
-    def action_switch_side(self) -> None:
-        """Side by side: point at the old or the new line of the row."""
-        self._side = "old" if self._side == "new" else "new"
-        self._refresh_row(self._cursor)
-        self._announce()
 
     def action_toggle_findings(self) -> None:
         """Close every finding and comment, or open them all when they are closed."""
@@ -573,13 +375,3 @@ class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
         self._move(index)
         if event.chain == 2:
             self.action_activate()
-
-    def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
-        """The wheel sideways."""
-        event.stop()
-        self.action_pan_left()
-
-    def on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
-        """The wheel sideways."""
-        event.stop()
-        self.action_pan_right()

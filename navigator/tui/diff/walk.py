@@ -1,0 +1,238 @@
+"""Walking through a diff: the cursor, how it moves, and what of it is on the screen."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from textual import events
+
+from navigator.tui.diff import messages
+from navigator.tui.diff.canvas import DiffCanvas
+from navigator.tui.diff.layout import Kind, Row
+from navigator.tui.diff.model import Anchor, Mode, Side
+from navigator.tui.diff.places import Mark, anchor_of, mark_of, row_of_mark
+
+PAN_STEP = 8
+"""Cells a step sideways."""
+
+MARGIN = 2
+"""Screen lines kept between the cursor and the edge; the first line may be a file's header that stays."""
+
+
+class DiffWalker(DiffCanvas, inherit_bindings=False):
+    """A canvas with a cursor. The actions here are the vocabulary that keys, the palette and the help are made of."""
+
+    CursorMoved = messages.CursorMoved
+
+    def __init__(
+        self,
+        *,
+        mode: Mode,
+        wrap: bool,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(mode=mode, wrap=wrap, name=name, id=id, classes=classes)
+        self._side: Side = "new"
+        self._announced: tuple[int, Anchor] | None = None
+
+    @property
+    def _row(self) -> Row | None:
+        rows = self._layout.rows
+        return rows[self._cursor] if self._cursor < len(rows) else None
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.scrollable_content_region.height)
+
+    def _scroll_now(self, y: int) -> None:
+        self.scroll_to(y=max(0, y), animate=False, force=True)
+
+    def _move(self, index: int) -> None:
+        """Put the cursor on a row and show it."""
+        index = max(0, min(index, len(self._layout.rows) - 1))
+        if index != self._cursor:
+            self._refresh_row(self._cursor)
+            self._cursor = index
+            self._refresh_row(index)
+        self._reveal()
+        self._announce()
+
+    def _reveal(self) -> None:
+        """Scroll as little as needed for the cursor's row; of a row taller than the screen, for some of it."""
+        if not self._layout.rows:
+            return
+        page = self._page
+        margin = min(MARGIN, (page - 1) // 2)
+        top = self._layout.top(self._cursor)
+        bottom = top + self._layout.height(self._cursor)
+        scroll = round(self.scroll_y)
+        highest = bottom + margin - page
+        lowest = top - margin
+        if highest > lowest:
+            # Taller than the screen: anywhere inside will do.
+            highest, lowest = lowest, highest
+        if not highest <= scroll <= lowest:
+            self._scroll_now(min(max(scroll, highest), lowest))
+
+    def _announce(self) -> None:
+        anchor = self.location
+        if self._announced == (self._cursor, anchor):
+            return
+        self._announced = (self._cursor, anchor)
+        self.post_message(self.CursorMoved(anchor.path, anchor.side, anchor.line, anchor.hunk))
+
+    @property
+    def location(self) -> Anchor:
+        """What the cursor stands on: where a comment would go."""
+        return anchor_of(self._scene.files, self._layout, self._cursor, self._side)
+
+    def _mark(self, index: int) -> Mark | None:
+        return mark_of(self._scene.files, self._layout, self._scene.annotations, index, self._side)
+
+    def _find(self, mark: Mark | None) -> int:
+        if mark is None:
+            return 0
+        return row_of_mark(self._scene.files, self._layout, self._scene.annotations, mark) or 0
+
+    def _on_screen(self, index: int) -> bool:
+        top = round(self.scroll_y)
+        start = self._layout.top(index)
+        return start < top + self._page and start + self._layout.height(index) > top
+
+    def _into_view(self) -> bool:
+        """Bring a cursor that was left behind by the wheel back to the screen; False when it was there already."""
+        if not self._layout.rows:
+            return False
+        if self._on_screen(self._cursor):
+            return False
+        top = round(self.scroll_y)
+        edge = top + MARGIN if self._layout.top(self._cursor) < top else top + self._page - 1 - MARGIN
+        self._move(self._layout.at(max(0, min(edge, self._layout.total - 1)))[0])
+        return True
+
+    def _step(self, by: int) -> None:
+        """One row on; inside a row taller than the screen, a few lines on."""
+        if self._into_view() or not self._layout.rows:
+            return
+        top = round(self.scroll_y)
+        start = self._layout.top(self._cursor)
+        end = start + self._layout.height(self._cursor)
+        few = max(1, self._page // 3)
+        if by > 0 and end > top + self._page:
+            self._scroll_now(min(top + few, end - self._page))
+        elif by < 0 and start < top:
+            self._scroll_now(max(top - few, start - 1))
+        else:
+            self._move(self._cursor + by)
+
+    def _page_by(self, lines: int) -> None:
+        """Scroll by `lines`, the cursor with them; at an end the cursor goes all the way."""
+        if not self._layout.rows:
+            return
+        top = round(self.scroll_y)
+        start = max(self._layout.top(self._cursor), min(top, self._layout.total - 1))
+        target = max(0, min(start + lines, self._layout.total - 1))
+        self._scroll_now(top + lines)
+        self._move(self._layout.at(target)[0])
+
+    def _jump(self, places: Sequence[int], by: int) -> None:
+        """To the next or previous of some rows, shown near the top so that what follows it is seen."""
+        at = bisect_right(places, self._cursor) if by > 0 else bisect_left(places, self._cursor) - 1
+        if not 0 <= at < len(places):
+            return
+        index = places[at]
+        row = self._layout.rows[index]
+        start = self._layout.top(index) + (self._layout.height(index) - 1 if row.kind == Kind.FILE else 0)
+        following = places[at + 1] if at + 1 < len(places) else len(self._layout.rows)
+        end = self._layout.top(following)
+        top = round(self.scroll_y)
+        if not (top + MARGIN <= start and end <= top + self._page):
+            self._scroll_now(start - (0 if row.kind == Kind.FILE else MARGIN))
+        self._move(index)
+
+    # Actions
+
+    def action_cursor_down(self) -> None:
+        """Next row."""
+        self._step(1)
+
+    def action_cursor_up(self) -> None:
+        """Previous row."""
+        self._step(-1)
+
+    def action_half_page_down(self) -> None:
+        """Half a screen down."""
+        self._page_by(self._page // 2)
+
+    def action_half_page_up(self) -> None:
+        """Half a screen up."""
+        self._page_by(-(self._page // 2))
+
+    def action_full_page_down(self) -> None:
+        """A screen down."""
+        self._page_by(self._page - MARGIN)
+
+    def action_full_page_up(self) -> None:
+        """A screen up."""
+        self._page_by(MARGIN - self._page)
+
+    def action_first_row(self) -> None:
+        """To the top."""
+        self._scroll_now(0)
+        self._move(0)
+
+    def action_last_row(self) -> None:
+        """To the bottom."""
+        self._scroll_now(self._layout.total)
+        self._move(len(self._layout.rows) - 1)
+
+    def action_next_hunk(self) -> None:
+        """To the next hunk."""
+        self._jump(self._layout.hunk_rows, 1)
+
+    def action_previous_hunk(self) -> None:
+        """To the hunk before."""
+        self._jump(self._layout.hunk_rows, -1)
+
+    def action_next_file(self) -> None:
+        """To the next file."""
+        self._jump(self._layout.file_rows, 1)
+
+    def action_previous_file(self) -> None:
+        """To the file before, or the start of this one."""
+        self._jump(self._layout.file_rows, -1)
+
+    def action_next_finding(self) -> None:
+        """To the next finding or comment."""
+        self._jump(self._layout.box_rows, 1)
+
+    def action_previous_finding(self) -> None:
+        """To the finding or comment before."""
+        self._jump(self._layout.box_rows, -1)
+
+    def action_pan_left(self) -> None:
+        """Code to the left."""
+        self._pan(-PAN_STEP)
+
+    def action_pan_right(self) -> None:
+        """Code to the right."""
+        self._pan(PAN_STEP)
+
+    def action_switch_side(self) -> None:
+        """Side by side: point at the old or the new line of the row."""
+        self._side = "old" if self._side == "new" else "new"
+        self._refresh_row(self._cursor)
+        self._announce()
+
+    def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
+        """The wheel sideways."""
+        event.stop()
+        self.action_pan_left()
+
+    def on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
+        """The wheel sideways."""
+        event.stop()
+        self.action_pan_right()

@@ -1,0 +1,64 @@
+"""Immutable messages between screens, and from the workers to the screens. Workers post; they never touch a widget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.message import Message
+
+from navigator.domain.states import DecisionKind
+from navigator.tui.glance import Glance, Live
+
+
+class GlanceChanged(Message):
+    """The store says something new. Sent to the screen in front; others get it when they come to the front."""
+
+    def __init__(self, glance: Glance) -> None:
+        super().__init__()
+        self.glance = glance
+
+
+class LiveChanged(Message):
+    """Progress that is not kept: tokens so far, a swap's phase, whether a conductor answers."""
+
+    def __init__(self, live: Live) -> None:
+        super().__init__()
+        self.live = live
+
+
+class OpenProposal(Message):
+    """Show a proposal in Review, with the others to step through by n and p."""
+
+    def __init__(self, proposal: str, queue: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.proposal = proposal
+        self.queue = tuple(queue)
+
+
+class OpenTask(Message):
+    """Show a task that has no proposal to decide: its report, its reason, what happened to it."""
+
+    def __init__(self, task: str) -> None:
+        super().__init__()
+        self.task = task
+
+
+class ComposeFor(Message):
+    """Write a task for these projects (names); none: let the developer choose."""
+
+    def __init__(self, projects: Sequence[str] = (), text: str = "") -> None:
+        super().__init__()
+        self.projects = tuple(projects)
+        self.text = text
+
+
+class DecideAll(Message):
+    """Ask, in a dialog, for one decision on these proposals, exactly as they are on the screen now.
+
+    `proposals` are (id, tree) pairs.
+    """
+
+    def __init__(self, kind: DecisionKind, proposals: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
+        self.kind = kind
+        self.proposals = tuple(proposals)

@@ -1,0 +1,90 @@
+"""Syntax by file name: right groups on the right characters, bounded, and never a guess."""
+
+from __future__ import annotations
+
+from hypothesis import given
+
+from navigator.domain.diff import DiffLine, FileDiff
+from navigator.tui.diff.cells import display
+from navigator.tui.diff.highlight import CHUNK, GROUPS, MAX_CHARACTERS, highlight_chunk, lexer_for
+from navigator.tui.diff.syntax import ChunkKey, SyntaxStore, lex
+from navigator.tui.theme import THEMES, palette_for
+from tests.tui.diff.samples import FILES, diffs
+
+
+def groups(path: str, lines: list[DiffLine], index: int) -> list[tuple[str, str]]:
+    text = display(lines[index].text)
+    return [(text[a:b], group) for a, b, group in highlight_chunk(path, lines, index // CHUNK).get(index, ())]
+
+
+def test_python_is_known_by_its_name() -> None:
+    lines = [DiffLine(" ", "def total(lines):  # sum", 1, 1)]
+    assert groups("x.py", lines, 0) == [("def", "keyword"), ("total", "function"), ("# sum", "comment")]
+
+
+def test_a_name_that_says_nothing_has_no_syntax() -> None:
+    assert lexer_for("notes") is None
+    assert lexer_for("notes.txt") is None
+    assert highlight_chunk("notes", [DiffLine(" ", "def x(): pass", 1, 1)], 0) == {}
+
+
+def test_a_removed_line_is_lexed_with_the_old_side_around_it() -> None:
+    lines = [
+        DiffLine("-", '"""', 1, None),
+        DiffLine(" ", "import os", 2, 1),
+        DiffLine("-", '"""', 3, None),
+    ]
+    assert groups("x.py", lines, 1) == [("import", "keyword")]
+    assert groups("x.py", lines, 2) == [('"""', "comment")]
+
+
+def test_a_string_opened_above_the_chunk_is_still_one() -> None:
+    lines = [DiffLine("+", 'text = """', None, 1)]
+    lines += [DiffLine("+", "words", None, number) for number in range(2, CHUNK + 5)]
+    assert groups("x.py", lines, CHUNK + 1) == [("words", "string")]
+
+
+def test_the_rest_of_a_very_long_line_is_left_alone() -> None:
+    lines = [DiffLine(" ", "x = 1; " * 100_000, 1, 1), DiffLine(" ", "return", 2, 2)]
+    spans = highlight_chunk("x.py", lines, 0)
+    assert max(stop for _, stop, _ in spans[0]) <= MAX_CHARACTERS
+    assert groups("x.py", lines, 1) == [("return", "keyword")]
+
+
+@given(diffs())
+def test_spans_lie_within_their_lines_and_in_order(files: list[FileDiff]) -> None:
+    for file in files:
+        for hunk in file.hunks:
+            for index, spans in highlight_chunk("x.py", hunk.lines, 0).items():
+                edges = [edge for start, stop, _ in spans for edge in (start, stop)]
+                assert edges == sorted(edges)
+                assert not edges or edges[-1] <= len(display(hunk.lines[index].text))
+
+
+def test_every_palette_has_a_colour_for_every_group() -> None:
+    for theme in THEMES:
+        assert set(GROUPS) <= set(palette_for(theme).syntax)
+
+
+def test_what_was_asked_for_last_is_lexed_first_and_late_answers_are_dropped() -> None:
+    store = SyntaxStore()
+    assert store.spans(1, 0, 0) is None
+    assert store.spans(2, 0, 0) is None
+    jobs = store.take_jobs(FILES)
+    assert [job.key for job in jobs] == [ChunkKey(2, 0, 0), ChunkKey(1, 0, 0)]
+    result = lex(jobs)
+    asked = store.generation
+    store.clear()
+    assert store.add(asked, result) is False
+    assert store.spans(1, 0, 0) is None
+    assert store.add(store.generation, result) is True
+    assert (store.spans(1, 0, 0) or ())[0] == (0, 4, "keyword")
+
+
+def test_chunks_that_cannot_be_lexed_are_not_asked_for_again() -> None:
+    store = SyntaxStore()
+    store.spans(1, 0, 0)
+    store.take_jobs(FILES)
+    store.give_up()
+    assert store.spans(1, 0, 0) == ()
+    assert store.take_jobs(FILES) == []

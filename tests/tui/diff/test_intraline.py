@@ -1,0 +1,81 @@
+"""Words that changed within a line, and which lines are compared at all."""
+
+from __future__ import annotations
+
+from hypothesis import given
+
+from navigator.domain.diff import DiffLine, FileDiff
+from navigator.tui.diff.intraline import MAX_CHARACTERS, MAX_RUN, changed_words, partner
+from tests.tui.diff.samples import FILES, TEXT, diffs
+
+
+def words(old: str, new: str) -> tuple[list[str], list[str]] | None:
+    changed = changed_words(old, new)
+    if changed is None:
+        return None
+    return [old[a:b] for a, b in changed[0]], [new[a:b] for a, b in changed[1]]
+
+
+def test_a_replaced_word_is_emphasised_on_both_sides() -> None:
+    assert words("    amount: float", "    amount: Decimal") == (["float"], ["Decimal"])
+
+
+def test_an_inserted_word_is_emphasised_on_one_side() -> None:
+    assert words("f(a, b)", "f(a, key, b)") == ([], ["key, "])
+
+
+def test_words_with_only_a_blank_between_them_are_one_change() -> None:
+    assert words("same words here: old thing, end", "same words here: new stuff, end") == (
+        ["old thing"],
+        ["new stuff"],
+    )
+
+
+def test_lines_with_little_in_common_are_not_versions_of_each_other() -> None:
+    assert words("import os", "def total(lines): return 0") is None
+
+
+def test_long_lines_are_not_compared() -> None:
+    assert words("a" * (MAX_CHARACTERS + 1), "a") is None
+
+
+@given(TEXT, TEXT)
+def test_what_is_not_emphasised_is_the_same_on_both_sides(old: str, new: str) -> None:
+    changed = changed_words(old, new)
+    if changed is None:
+        return
+
+    def rest(text: str, ranges: tuple[tuple[int, int], ...]) -> str:
+        kept, at = "", 0
+        for start, stop in ranges:
+            assert at <= start < stop <= len(text)
+            kept += text[at:start]
+            at = stop
+        return kept + text[at:]
+
+    # Blanks between two changed words belong to the change on the side where they join it.
+    assert "".join(rest(old, changed[0]).split()) == "".join(rest(new, changed[1]).split())
+
+
+@given(diffs())
+def test_partners_are_mutual_and_replace_each_other(files: list[FileDiff]) -> None:
+    for file in files:
+        for hunk in file.hunks:
+            for index, line in enumerate(hunk.lines):
+                other = partner(hunk.lines, index)
+                if other is None:
+                    continue
+                assert partner(hunk.lines, other) == index
+                assert {line.kind, hunk.lines[other].kind} == {"-", "+"}
+
+
+def test_lines_of_a_change_pair_from_the_top() -> None:
+    lines = FILES[2].hunks[0].lines
+    assert [partner(lines, index) for index in range(len(lines))] == [None, None, 4, 5, 2, 3, None]
+
+
+def test_long_runs_are_not_paired() -> None:
+    removed = [DiffLine("-", "x", number, None) for number in range(MAX_RUN + 2)]
+    added = [DiffLine("+", "x", None, number) for number in range(MAX_RUN + 2)]
+    lines = removed + added
+    assert {partner(lines, index) for index in range(len(lines))} == {None}

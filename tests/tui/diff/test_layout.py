@@ -1,0 +1,146 @@
+"""Rows: any diff at any width shows every line once and in order, and every box once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.domain.diff import DiffLine, FileDiff
+from navigator.tui.diff.layout import Kind, Layout, Row, Rows, build_rows, hidden_above, may_continue
+from navigator.tui.diff.model import Comment, FindingNote, LineRef, Mode, place
+from navigator.tui.diff.paint import Painter, Scene
+from navigator.tui.diff.places import row_of_line
+from navigator.tui.theme import THEMES, palette_for
+from tests.tui.diff.samples import COMMENTS, FILES, FINDINGS, comments_on, diffs, finding
+
+MODES = st.sampled_from(["unified", "split"])
+
+
+def rows_for(files: list[FileDiff], comments: list[Comment], mode: Mode) -> Rows:
+    return build_rows(files, place(files, comments), mode)
+
+
+@given(st.data(), diffs(), MODES)
+def test_every_line_stands_once_and_in_order(data: st.DataObject, files: list[FileDiff], mode: Mode) -> None:
+    comments = data.draw(comments_on(files))
+    rows = rows_for(files, comments, mode)
+    for f, file in enumerate(files):
+        for h, hunk in enumerate(file.hunks):
+            here = [row for row in rows if row[1:3] == (f, h)]
+            if mode == "unified":
+                assert [row.a for row in here if row.kind == Kind.LINE] == list(range(len(hunk.lines)))
+                continue
+            pairs = [row for row in here if row.kind == Kind.PAIR]
+            left = [row.a for row in pairs if row.a >= 0]
+            right = [row.b for row in pairs if row.b >= 0]
+            assert left == [i for i, line in enumerate(hunk.lines) if line.kind != "+"]
+            assert right == [i for i, line in enumerate(hunk.lines) if line.kind != "-"]
+            assert all(
+                hunk.lines[r.a].kind == "-" and hunk.lines[r.b].kind == "+"
+                for r in pairs
+                if r.a != r.b and min(r.a, r.b) >= 0
+            )
+    assert Counter(row.a for row in rows if row.kind == Kind.BOX) == Counter(range(len(comments)))
+    assert [row.file for row in rows if row.kind == Kind.FILE] == list(range(len(files)))
+
+
+@given(st.data(), diffs(), MODES, st.integers(1, 120), st.booleans())
+def test_screen_lines_and_rows_agree(
+    data: st.DataObject, files: list[FileDiff], mode: Mode, width: int, wrap: bool
+) -> None:
+    comments = data.draw(comments_on(files))
+    placement = place(files, comments)
+    rows = build_rows(files, placement, mode)
+    painter = Painter(
+        Scene(files, comments, placement.elsewhere), palette_for(THEMES[0]), mode=mode, width=width, wrap=wrap
+    )
+    layout = Layout(rows)
+    layout.measure(files, painter.text_widths if wrap else None, painter.box_height)
+    walked = [layout.at(y) for y in range(layout.total)]
+    expected = [(index, sub) for index in range(len(rows)) for sub in range(layout.height(index))]
+    assert walked == expected
+    assert [layout.top(index) for index in range(len(rows))] == [
+        y for y, (_, sub) in enumerate(walked) if sub == 0
+    ]
+
+
+@given(diffs(), MODES)
+def test_rows_by_number_are_the_rows_in_order(files: list[FileDiff], mode: Mode) -> None:
+    rows = rows_for(files, [], mode)
+    assert [rows[index] for index in range(len(rows))] == list(rows) == rows[:]
+    layout = Layout(rows)
+    for f, file in enumerate(files):
+        for h, hunk in enumerate(file.hunks):
+            for line in range(len(hunk.lines)):
+                index = row_of_line(layout, LineRef(f, h, line))
+                assert index is not None
+                assert line in (rows[index].a, rows[index].b)
+                assert rows[index][1:3] == (f, h)
+
+
+def test_removed_and_added_lines_of_a_change_stand_side_by_side() -> None:
+    rows = [row for row in rows_for(FILES, [], "split") if row[1:3] == (2, 0) and row.kind == Kind.PAIR]
+    assert [(row.a, row.b) for row in rows] == [(0, 0), (1, 1), (2, 4), (3, 5), (-1, 6)]
+
+
+def test_hidden_lines_are_counted_between_hunks() -> None:
+    totals = FILES[1]
+    assert [hidden_above(totals, hunk) for hunk in range(3)] == [2, 3, 23]
+    assert hidden_above(FILES[0], 0) == hidden_above(FILES[4], 0) == 0
+
+
+def test_a_file_goes_on_only_after_full_context() -> None:
+    assert may_continue(FILES[1]) is False
+    assert may_continue(FILES[4]) is False
+    hunk = FILES[1].hunks[0]
+    assert may_continue(FileDiff("M", "a", "a", hunks=(hunk,))) is True
+
+
+def test_a_folded_file_shows_its_header_alone() -> None:
+    rows = build_rows(FILES, place(FILES, COMMENTS), "unified", folded={1})
+    assert [row for row in rows if row.file == 1] == [Row(Kind.FILE, 1)]
+
+
+def test_findings_go_to_their_line_their_hunk_their_file_or_the_top() -> None:
+    notes = [
+        FindingNote("line", finding()),
+        FindingNote("old", finding(line=22, side="old")),
+        FindingNote("hunk", finding(line=40)),
+        FindingNote("task", finding(line=None, side="task", kind="missing")),
+        FindingNote("file", finding(line=40, hunk="H99")),
+        FindingNote("nowhere", finding(path="gone.py", hunk="")),
+        FindingNote("loose", finding(anchored=False)),
+    ]
+    placement = place(FILES, notes)
+    assert placement.lines == {LineRef(1, 1, 12): [0], LineRef(1, 1, 10): [1]}
+    assert placement.hunks == {(1, 1): [2, 3]}
+    assert placement.files == {1: [4]}
+    assert placement.top == [5, 6]
+    assert placement.elsewhere == {2, 3, 4, 5, 6}
+
+
+def test_the_heaviest_finding_stands_first_and_comments_last() -> None:
+    notes = [
+        Comment("c", "billing/totals.py", 23, "hm"),
+        FindingNote("nit", finding(severity="nit")),
+        FindingNote("blocker", finding(severity="blocker")),
+        FindingNote("minor", finding(severity="minor")),
+    ]
+    assert place(FILES, notes).lines == {LineRef(1, 1, 12): [2, 3, 1, 0]}
+
+
+def test_a_renamed_file_is_found_by_either_name() -> None:
+    line = DiffLine("-", "x", 1, None)
+    hunk = FILES[0].hunks[0]
+    renamed = FileDiff("R100", "before.py", "after.py", hunks=(hunk,))
+    assert line.old == 1
+    comments = [Comment("a", "before.py", 1, "?", "old"), Comment("b", "after.py", 1, "?", "old")]
+    assert place([renamed], comments).lines == {LineRef(0, 0, 0): [0, 1]}
+
+
+def test_the_sample_has_findings_of_every_sort() -> None:
+    placement = place(FILES, (*FINDINGS, *COMMENTS))
+    assert placement.top == [1]
+    assert len(placement.lines) == 4

@@ -1,0 +1,171 @@
+"""Strips: exactly as wide as asked, every character of the diff and nothing unsafe."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from navigator.domain.diff import DiffLine, FileDiff, Hunk
+from navigator.domain.text import is_unsafe
+from navigator.tui.diff.cells import display
+from navigator.tui.diff.layout import Kind, Layout, build_rows
+from navigator.tui.diff.model import Annotation, FindingNote, Mode, place
+from navigator.tui.diff.paint import NO_NEWLINE, SIGNS, Cursor, Painter, Scene
+from navigator.tui.theme import THEMES, palette_for
+from tests.tui.diff.samples import COMMENTS, FILES, FINDINGS, TEXT, comments_on, diffs, finding
+
+MODES = st.sampled_from(["unified", "split"])
+
+
+def painted(
+    files: list[FileDiff],
+    annotations: tuple[Annotation, ...] = (),
+    *,
+    mode: Mode = "unified",
+    width: int = 100,
+    wrap: bool = False,
+    offset: int = 0,
+    theme: int = 0,
+) -> tuple[Painter, Layout]:
+    placement = place(files, annotations)
+    scene = Scene(files, annotations, placement.elsewhere)
+    painter = Painter(scene, palette_for(THEMES[theme]), mode=mode, width=width, wrap=wrap, offset=offset)
+    layout = Layout(build_rows(files, placement, mode))
+    layout.measure(files, painter.text_widths if wrap else None, painter.box_height)
+    return painter, layout
+
+
+def texts(painter: Painter, layout: Layout, cursor: Cursor = Cursor.AWAY) -> list[str]:
+    lines = []
+    for y in range(layout.total):
+        index, sub = layout.at(y)
+        strip = painter.strip(layout.rows[index], sub, layout.height(index), cursor)
+        assert cell_len(strip.text) == strip.cell_length == painter.width
+        lines.append(strip.text)
+    return lines
+
+
+@given(
+    st.data(),
+    diffs(),
+    MODES,
+    st.integers(1, 130),
+    st.booleans(),
+    st.integers(0, 40),
+    st.integers(0, len(THEMES) - 1),
+    st.sampled_from(Cursor),
+)
+def test_every_strip_is_safe_and_as_wide_as_the_view(
+    data: st.DataObject,
+    files: list[FileDiff],
+    mode: Mode,
+    width: int,
+    wrap: bool,
+    offset: int,
+    theme: int,
+    cursor: Cursor,
+) -> None:
+    comments = tuple(data.draw(comments_on(files)))
+    painter, layout = painted(files, comments, mode=mode, width=width, wrap=wrap, offset=offset, theme=theme)
+    for text in texts(painter, layout, cursor):
+        assert not is_unsafe(text)
+
+
+@given(diffs(), st.integers(30, 130))
+def test_a_wrapped_diff_shows_every_character(files: list[FileDiff], width: int) -> None:
+    painter, layout = painted(files, width=width, wrap=True)
+    for index, row in enumerate(layout.rows):
+        if row.kind != Kind.LINE:
+            continue
+        line = files[row.file].hunks[row.hunk].lines[row.a]
+        height = layout.height(index)
+        subs = [painter.strip(row, sub, height).text for sub in range(height)]
+        shown = "".join(text[painter.gutter :] for text in subs)
+        assert shown.replace(" ", "") == display(line.text).replace(" ", "")
+        assert subs[0][painter.gutter - 2] == SIGNS[line.kind]
+
+
+@given(TEXT, TEXT, TEXT)
+def test_no_word_of_a_finding_reaches_the_screen_unsafe(message: str, trigger: str, quote: str) -> None:
+    notes = (
+        FindingNote("a", finding(message=message, trigger=trigger, quote=quote), message, 1, (trigger,)),
+        FindingNote("b", finding(message=message, quote=quote, anchored=False, path=trigger, hunk=quote)),
+    )
+    painter, layout = painted(FILES, notes)
+    assert not any(is_unsafe(text) for text in texts(painter, layout))
+
+
+def test_unsafe_names_of_files_and_sections_are_shown_by_name() -> None:
+    line = DiffLine("+", "x", None, 1)
+    evil = "a\x1b]52;c;x\x07\u202e.py"
+    file = FileDiff("R100", "old\x9b.py", evil, hunks=(Hunk("H1\x1b", 0, 0, 1, 1, "def \x1b[2J", (line,)),))
+    painter, layout = painted([file])
+    text = "\n".join(texts(painter, layout))
+    assert "a␛]52;c;x␇<U+202E>.py  renamed from old<U+009B>.py" in text
+    assert "H1␛  def ␛[2J" in text
+
+
+def test_a_box_tells_severity_criterion_kind_who_and_why() -> None:
+    painter, layout = painted(FILES, (*FINDINGS, *COMMENTS), width=90)
+    lines = [text.strip() for text in texts(painter, layout)]
+    start = next(place for place, text in enumerate(lines) if "● major" in text)
+    assert [" ".join(text.split()) for text in lines[start : start + 5]] == [
+        "┃ ● major · correctness · wrong 122B, round 2",
+        "┃ sum() of an empty list is int 0, which has no quantize: total([]) raises",
+        "┃ AttributeError.",
+        "┃ happens when: an invoice without lines is opened",
+        "┃ round 1 said the same about r1: not met",
+    ]
+    assert "ROUND_HALF_EVEN)" in lines[start - 1]
+
+
+def test_a_finding_about_the_task_stands_on_top_and_quotes_it() -> None:
+    painter, layout = painted(FILES, FINDINGS)
+    lines = [" ".join(text.split()) for text in texts(painter, layout)[:4]]
+    assert lines == [
+        "┃ ○ minor · completeness · missing · unanchored 122B, round 2",
+        "┃ about the task",
+        "┃ The task asks for a changelog entry; there is none.",
+        "┃ asked for: mention it in the changelog",
+    ]
+
+
+@pytest.mark.parametrize(("width", "expected"), [(100, " 13  13     "), (60, " 13     ")])
+def test_narrow_views_show_one_number(width: int, expected: str) -> None:
+    painter, layout = painted(FILES, width=width)
+    lines = texts(painter, layout)
+    line = next(text for text in lines if "One line of an invoice" in text)
+    assert line.startswith(f" {expected}")
+
+
+def test_a_line_that_goes_on_says_so_until_its_end_is_reached() -> None:
+    line = DiffLine(" ", "0123456789" * 30, 1, 1)
+    file = FileDiff("M", "a", "a", hunks=(Hunk("H1", 1, 1, 1, 1, "", (line,)),))
+    painter, layout = painted([file], width=80)
+    assert texts(painter, layout)[2].endswith("67›")
+    painter, layout = painted([file], width=80, offset=260)
+    assert texts(painter, layout)[2].strip().endswith("0123456789")
+
+
+def test_headers_tell_what_happened() -> None:
+    painter, layout = painted(FILES, width=80)
+    lines = [" ".join(text.split()) for text in texts(painter, layout)]
+    assert "OLD.md deleted +0 −1 1 of 5" in lines
+    assert "tools/run.sh mode 100644 → 100755 4 of 5" in lines
+    assert "no line changed" in lines
+    assert "test_totals.py new file +4 −0 5 of 5" in lines
+    assert "⋯ H3 class Line: 3 unchanged lines" in lines
+    assert any(text.endswith(f"}} ⊘ {NO_NEWLINE}") for text in lines)
+
+
+def test_a_line_of_a_hundred_thousand_wide_characters_can_be_looked_at_anywhere() -> None:
+    line = DiffLine("+", "日本語\t" * 25_000, None, 1)
+    file = FileDiff("A", "", "a.py", hunks=(Hunk("H1", 0, 0, 1, 1, "", (line,)),))
+    for offset in (0, 100_001, 199_000):
+        painter, layout = painted([file], offset=offset)
+        assert "日本語" in texts(painter, layout)[2]
+    painter, layout = painted([file], wrap=True)
+    assert layout.height(2) > 2_000
+    assert "日本語" in painter.strip(layout.rows[2], 2_000, layout.height(2)).text

@@ -1,0 +1,430 @@
+"""The view driven by keys and mouse, as a developer drives it."""
+
+from __future__ import annotations
+
+from textual.pilot import Pilot
+
+from navigator.domain.diff import DiffLine, FileDiff, Hunk
+from navigator.domain.text import is_unsafe
+from navigator.tui.diff.layout import Kind
+from navigator.tui.diff.model import Anchor, Comment, FindingNote
+from navigator.tui.diff.view import DiffView
+from navigator.tui.theme import THEMES
+from tests.tui.diff.samples import (
+    COMMENTS,
+    FILES,
+    FINDINGS,
+    ViewApp,
+    all_text,
+    finding,
+    sample_app,
+    screen_text,
+)
+
+TOTALS = "billing/totals.py"
+
+
+async def settle(pilot: Pilot[None]) -> DiffView:
+    """The view once it has its size, its focus and its colours."""
+    app = pilot.app
+    assert isinstance(app, ViewApp)
+    app.view.focus()
+    await pilot.pause()
+    await app.workers.wait_for_complete()
+    await pilot.pause()
+    return app.view
+
+
+def kind_at_cursor(view: DiffView) -> Kind:
+    return view._layout.rows[view._cursor].kind
+
+
+def row_on_screen(view: DiffView) -> int:
+    return view._layout.top(view._cursor) - round(view.scroll_y)
+
+
+def long_file(lines: int, width: int = 20) -> FileDiff:
+    body = tuple(DiffLine("+", f"line {n} ".ljust(width, "x"), None, n) for n in range(1, lines + 1))
+    return FileDiff("A", "", "long.txt", hunks=(Hunk("H1", 0, 0, 1, lines, "", body),))
+
+
+async def test_the_cursor_walks_every_row_down_and_up_again() -> None:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        rows = len(view._layout.rows)
+        seen = [view._cursor]
+        for _ in range(rows - 1):
+            await pilot.press("j")
+            seen.append(view._cursor)
+            assert 0 <= row_on_screen(view) < 24
+        assert seen == list(range(rows))
+        await pilot.press("j")
+        assert view._cursor == rows - 1
+        for _ in range(rows):
+            await pilot.press("k")
+        assert view._cursor == 0
+        assert view.scroll_y == 0
+
+
+async def test_ends_and_half_pages() -> None:
+    async with ViewApp([long_file(500)]).run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        await pilot.press("G")
+        assert view.location == Anchor("long.txt", "new", 500, "H1")
+        assert "line 500" in screen_text(view)[-1]
+        await pilot.press("g")
+        assert view.location == Anchor("long.txt")
+        await pilot.press("ctrl+d", "ctrl+d")
+        assert view.location.line == 23
+        assert view.scroll_y == 22
+        await pilot.press("ctrl+u")
+        assert view.location.line == 11
+        await pilot.press("pagedown", "pageup")
+        assert view.location.line == 11
+
+
+async def test_hunks_and_files() -> None:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        hunks = []
+        for _ in range(7):
+            await pilot.press("]")
+            hunks.append(view.location.hunk)
+            assert kind_at_cursor(view) == Kind.HUNK
+        assert hunks == ["H1", "H2", "H3", "H4", "H5", "H6", "H6"]
+        await pilot.press("[")
+        assert view.location.hunk == "H5"
+        await pilot.press("{", "{")
+        assert view.location == Anchor(TOTALS)
+        await pilot.press("}", "}")
+        assert view.location == Anchor("tools/run.sh")
+
+
+async def test_the_header_of_the_file_stays_while_its_lines_scroll() -> None:
+    async with sample_app().run_test(size=(80, 10)) as pilot:
+        view = await settle(pilot)
+        assert view.move_to(TOTALS, "new", 26)
+        await pilot.pause()
+        text = screen_text(view)
+        assert text[0].strip().startswith(TOTALS)
+        assert sum(TOTALS in line for line in text) == 1
+        assert row_on_screen(view) > 0
+        await pilot.click(view, offset=(20, 0))
+        assert view.location == Anchor(TOTALS)
+
+
+async def test_the_owner_hears_where_the_cursor_is() -> None:
+    app = sample_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        app.said.clear()
+        assert view.move_to(TOTALS, "old", 22)
+        await pilot.press("j")
+        heard = [(m.path, m.side, m.line, m.hunk) for m in app.heard(DiffView.CursorMoved)]
+        assert heard == [(TOTALS, "old", 22, "H3"), (TOTALS, "new", 22, "H3")]
+        assert view.move_to("absent.py") is False
+        assert view.move_to(TOTALS, "new", 4_000) is False
+
+
+async def test_a_finding_opens_and_closes_and_says_so() -> None:
+    app = sample_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        assert view.move_to_finding("major")
+        await pilot.press("enter")
+        assert view.expanded["major"] is False
+        assert view.current_key == "major"
+        assert any("▸ ● major  sum() of an empty list" in line for line in screen_text(view))
+        assert not any("happens when" in line for line in screen_text(view))
+        await pilot.press("k", "enter")
+        assert view.expanded["major"] is True
+        assert [(m.key, m.expanded) for m in app.heard(DiffView.FindingToggled)] == [
+            ("major", False),
+            ("major", True),
+        ]
+        assert view.move_to_finding("absent") is False
+
+
+async def test_all_findings_close_and_open_at_once() -> None:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        tall = view._layout.total
+        await pilot.press("z")
+        assert set(view.expanded.values()) == {False}
+        assert view._layout.total < tall
+        await pilot.press("z")
+        assert set(view.expanded.values()) == {True}
+        assert view._layout.total == tall
+
+
+async def test_tab_goes_from_remark_to_remark() -> None:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        keys = [view.current_key]
+        for _ in range(4):
+            await pilot.press("tab")
+            keys.append(view.current_key)
+        assert keys == ["task", "nit", "major", "draft", "sent"]
+        await pilot.press("shift+tab")
+        assert view.current_key == "draft"
+        assert view.location == Anchor(TOTALS, "new", 26, "H3")
+
+
+async def test_the_place_is_kept_when_the_view_is_split_and_wrapped() -> None:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        view.move_to(TOTALS, "new", 24)
+        view.move_to(TOTALS, "new", 17)
+        where, height = view.location, row_on_screen(view)
+        for key in ("backslash", "w", "backslash", "w"):
+            await pilot.press(key)
+            assert view.location == where
+            assert row_on_screen(view) == height
+        assert (view.mode, view.wrap) == ("unified", False)
+
+
+async def test_side_by_side_shows_the_replaced_line_beside_the_new_one() -> None:
+    async with sample_app(mode="split").run_test(size=(120, 40)) as pilot:
+        view = await settle(pilot)
+        line = next(text for text in all_text(view) if "amount: float" in text)
+        assert "amount: Decimal" in line
+        assert (
+            line.index("−") < line.index("float") < line.index("│") < line.index("+") < line.index("Decimal")
+        )
+
+
+async def test_side_by_side_the_cursor_has_a_side() -> None:
+    async with sample_app(mode="split").run_test(size=(120, 40)) as pilot:
+        view = await settle(pilot)
+        view.move_to(TOTALS, "new", 16)
+        await pilot.press("o")
+        assert view.location == Anchor(TOTALS, "old", 16, "H3")
+        row = row_on_screen(view)
+        await pilot.click(view, offset=(100, row))
+        assert view.location == Anchor(TOTALS, "new", 16, "H3")
+        await pilot.click(view, offset=(10, row))
+        assert view.location == Anchor(TOTALS, "old", 16, "H3")
+
+
+async def test_wrapping_makes_room_for_the_whole_line() -> None:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        assert not any("cut or wrapped" in text for text in all_text(view))
+        flat = view._layout.total
+        await pilot.press("w")
+        assert any("be cut or wrapped." in text.replace("↳", "") for text in all_text(view))
+        assert view._layout.total > flat
+        await pilot.resize_terminal(200, 24)
+        await pilot.pause()
+        assert view._layout.total < flat + 2
+
+
+async def test_code_moves_sideways_under_fixed_numbers_and_not_past_its_end() -> None:
+    async with ViewApp([long_file(5, width=200)]).run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        await pilot.press("right")
+        assert screen_text(view)[2].startswith("       1 + xxx")
+        for _ in range(40):
+            await pilot.press("l")
+        assert screen_text(view)[2].rstrip().endswith("x")
+        assert view._offset == 200 - view._painter.text_widths[1]  # type: ignore[union-attr]
+        for _ in range(40):
+            await pilot.press("h")
+        assert screen_text(view)[2].startswith("       1 + line 1")
+
+
+async def test_a_folded_file_opens_when_something_in_it_is_looked_for() -> None:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        view.move_to(TOTALS)
+        await pilot.press("enter")
+        text = screen_text(view)[row_on_screen(view) + 1]
+        assert f"▸ {TOTALS}  3 notes" in text
+        assert view.location == Anchor(TOTALS)
+        assert view.move_to(TOTALS, "new", 23)
+        assert view.location.line == 23
+
+
+async def test_hidden_lines_are_asked_for_and_put_in() -> None:
+    app = sample_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        view.move_to(TOTALS, "new", 50)
+        await pilot.press("k", "enter")
+        asked = app.heard(DiffView.ContextRequested)[-1]
+        assert (asked.path, asked.hunk, asked.where, asked.first, asked.count) == (
+            TOTALS,
+            "H4",
+            "above",
+            30,
+            20,
+        )
+        assert view.insert_context(TOTALS, "H4", [f"# {n}" for n in range(30, 50)]) is True
+        assert view.location.hunk == "H4"
+        lines = view.files[1].hunks[2].lines
+        assert [(line.text, line.old, line.new) for line in lines[:2]] == [("# 30", 29, 30), ("# 31", 30, 31)]
+        assert lines[20].new == 50
+        assert any(" 29  30   # 30" in text for text in all_text(view))
+        await pilot.press("enter")
+        asked = app.heard(DiffView.ContextRequested)[-1]
+        assert (asked.first, asked.count) == (27, 3)
+        view.insert_context(TOTALS, "H4", ["too", "many", "lines", "for", "the", "gap"])
+        heard = len(app.heard(DiffView.ContextRequested))
+        await pilot.press("enter")
+        assert len(app.heard(DiffView.ContextRequested)) == heard
+        assert view.files[1].hunks[2].new_start == 27
+        assert view.insert_context(TOTALS, "H99", ["x"]) is False
+        assert view.insert_context("absent.py", "H1", ["x"]) is False
+
+
+async def test_lines_below_the_last_hunk_are_asked_for_until_the_file_ends() -> None:
+    file = FileDiff("M", "a.py", "a.py", hunks=(FILES[1].hunks[0],))
+    app = ViewApp([file])
+    async with app.run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        await pilot.press("G")
+        assert kind_at_cursor(view) == Kind.GAP
+        await pilot.press("enter")
+        asked = app.heard(DiffView.ContextRequested)[-1]
+        assert (asked.where, asked.first, asked.count) == ("below", 10, 20)
+        view.insert_context("a.py", "H2", ["ten", "eleven", "twelve"], "below")
+        assert view._layout.rows[-1].kind == Kind.GAP
+        view.insert_context("a.py", "H2", ["last"], "below", ended=True, no_newline=True)
+        assert view._layout.rows[-1].kind == Kind.LINE
+        assert view.files[0].hunks[0].lines[-1] == DiffLine(" ", "last", 13, 13, no_newline=True)
+
+
+async def test_other_comments_leave_the_cursor_and_the_screen_where_they_were() -> None:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        view.move_to(TOTALS, "new", 25)
+        await pilot.pause()
+        where, height = view.location, row_on_screen(view)
+        more = [Comment(f"c{n}", TOTALS, 13, "one more\nand another line") for n in range(3)]
+        view.set_comments([*COMMENTS, *more])
+        assert (view.location, row_on_screen(view)) == (where, height)
+        view.set_findings([])
+        assert (view.location, row_on_screen(view)) == (where, height)
+        assert not any("major" in text for text in all_text(view))
+
+
+async def test_the_wheel_leaves_the_cursor_and_the_next_step_brings_it_back() -> None:
+    async with ViewApp([long_file(500)]).run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        view.scroll_to(y=200, animate=False)
+        await pilot.pause()
+        assert view.location == Anchor("long.txt")
+        view.set_comments([Comment("c", "long.txt", 450, "far away")])
+        assert view.scroll_y == 200
+        await pilot.press("j")
+        assert view.scroll_y == 200
+        assert 0 < row_on_screen(view) < 24
+
+
+async def test_a_remark_taller_than_the_screen_is_read_by_stepping() -> None:
+    words = " ".join(f"word{n}" for n in range(600))
+    note = FindingNote("tall", finding(message=words))
+    async with ViewApp(FILES, [note]).run_test(size=(80, 12)) as pilot:
+        view = await settle(pilot)
+        view.move_to_finding("tall")
+        seen = "\n".join(screen_text(view))
+        for _ in range(60):
+            await pilot.press("j")
+            if view.current_key != "tall":
+                break
+            seen += "\n".join(screen_text(view))
+        assert all(f"word{n}" in seen for n in range(600))
+        assert view.current_key == ""
+
+
+async def test_a_double_click_closes_a_remark() -> None:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        await pilot.click(view, offset=(20, 1), times=2)
+        assert view.current_key == "task"
+        assert view.expanded["task"] is False
+
+
+async def test_another_diff_starts_at_its_top() -> None:
+    app = sample_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        await pilot.press("G", "z")
+        view.show([long_file(100)])
+        await pilot.pause()
+        assert view.location == Anchor("long.txt")
+        assert view.scroll_y == 0
+        assert app.heard(DiffView.CursorMoved)[-1].path == "long.txt"
+        view.show([])
+        await pilot.pause()
+        assert "no change to show" in screen_text(view)[1]
+        for key in ("j", "k", "G", "]", "}", "ctrl+d", "enter", "tab", "z", "backslash", "w", "right"):
+            await pilot.press(key)
+        assert view.location == Anchor()
+
+
+async def test_colours_arrive_from_the_thread_and_change_no_character() -> None:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        view.move_to(TOTALS, "new", 20)
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        y = row_on_screen(view)
+        strip = view.render_line(y)
+        keyword = next(segment for segment in strip if segment.text == "def")
+        plain = next(segment for segment in strip if "(lines)" in segment.text)
+        assert keyword.style is not None and plain.style is not None
+        assert keyword.style.color != plain.style.color
+        assert strip.text.rstrip().endswith("def total(lines):")
+
+
+async def test_every_theme_draws_the_same_words_in_other_colours() -> None:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        texts = set()
+        styles = set()
+        for theme in THEMES:
+            pilot.app.theme = theme.name
+            await pilot.pause()
+            assert view._painter is not None
+            styles.add(view._painter.palette.lines["+"])
+            texts.add("\n".join(screen_text(view)))
+        assert len(texts) == 1
+        assert len(styles) == len(THEMES)
+
+
+async def test_nothing_unsafe_is_on_any_screen() -> None:
+    async with sample_app(wrap=True).run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        text = all_text(view)
+        assert not any(is_unsafe(line) for line in text)
+        assert any("␛[31mred" in line and "<U+202E>evil" in line for line in text)
+
+
+async def test_a_diff_of_fifty_thousand_lines_is_walked_without_keeping_its_strips() -> None:
+    async with ViewApp([long_file(50_000)]).run_test(size=(120, 40)) as pilot:
+        view = await settle(pilot)
+        for _ in range(60):
+            await pilot.press("pagedown")
+        assert view.location.line == 60 * 38 - 1
+        assert len(view._strips) <= view._strips.maxsize
+        await pilot.press("G")
+        assert view.location.line == 50_000
+        await pilot.press("backslash")
+        assert view.location.line == 50_000
+
+
+async def test_a_tiny_terminal_is_survived() -> None:
+    async with sample_app(mode="split", wrap=True).run_test(size=(1, 1)) as pilot:
+        view = await settle(pilot)
+        for size in ((3, 2), (10, 3), (30, 5), (1, 1), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await pilot.press("j", "]", "G", "g", "backslash")
+        assert view.location == Anchor(TOTALS) or view.location == Anchor()
+
+
+async def test_findings_of_the_sample_are_all_on_some_line() -> None:
+    async with sample_app().run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        assert set(view.expanded) == {note.key for note in (*FINDINGS, *COMMENTS)}
+        assert all(view.move_to_finding(key) for key in view.expanded)
