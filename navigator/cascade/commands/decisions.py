@@ -137,7 +137,12 @@ async def _land(world: World, row: dict[str, Any], allow_rehearsal: bool) -> Non
     from navigator.cascade.stages.land import land
 
     proposal = world.reader.proposal(row["id"])
-    landing = await land(world, proposal.task_id, allow_rehearsal=allow_rehearsal)
+    try:
+        landing = await land(world, proposal.task_id, allow_rehearsal=allow_rehearsal)
+    except NavigatorError as error:
+        # One that cannot land now must not take the others of the batch with it; it stays due.
+        row |= {"landing": LandingState.PENDING.value, "reason": str(error)}
+        return
     row["landing"] = landing.state.value
     row["reason"] = landing.reason
     if landing.state is LandingState.LANDED:
@@ -167,10 +172,15 @@ async def take_back(world: World, ids: Sequence[str]) -> Result:
     """Take back approvals that have not landed: the proposals wait for a decision again."""
     for identifier in ids:
         proposal = world.reader.proposal(identifier)
-        task = world.reader.task(proposal.task_id)
-        if task.state is not TaskState.APPROVED:
-            raise Conflict(f"{proposal.id} is not an approval that waits for its landing.")
-        with world.store.transaction() as tx:
-            tx.set_proposal_state(proposal.id, ProposalState.OPEN)
-            tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
+        # A landing under way is not interrupted: once it is done, there is a landing to undo and no approval to take back.
+        async with world.project_lock(proposal.project_id):
+            task = world.reader.task(proposal.task_id)
+            if task.state is not TaskState.APPROVED:
+                raise Conflict(
+                    f"{proposal.id} is not an approval that waits for its landing.",
+                    hint=f"If it has landed: `navigator undo {proposal.id}`.",
+                )
+            with world.store.transaction() as tx:
+                tx.set_proposal_state(proposal.id, ProposalState.OPEN)
+                tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
     return {"open": list(ids)}

@@ -1,14 +1,18 @@
 """Landing: an approved tree reaches a branch, journaled before it is acted on; and the way back.
 
 The order is fixed: the plan is made beside the user's repository, the plan is written down, the reference moves by
-compare-and-swap, the outcome is written down. After a crash `recover_landings` looks at the reference itself.
+compare-and-swap, the outcome is written down. After a crash `recover_landings` looks at the reference itself; so does
+the next landing in the same project, before it plans anything, whoever makes it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
+from typing import TypeVar
 
 from navigator.cascade.world import World
 from navigator.domain.errors import Conflict, NavigatorError
@@ -24,11 +28,15 @@ log = logging.getLogger(__name__)
 _UNDO = "undo"
 """Marks a journal entry that takes a landing back."""
 
+_T = TypeVar("_T")
+
 
 async def land(world: World, task_id: str, *, allow_rehearsal: bool = False) -> Landing:
     """Land the approved proposal of a task, or say why not. Landing twice gives the first landing again."""
     task = world.reader.task(task_id)
     async with world.project_lock(task.project_id):
+        # While the lock is held, an open entry of this project can only be what a crash cut off.
+        await recover_landings(world, task.project_id)
         task = world.reader.task(task_id)
         proposal = approved_proposal(world, task)
         if proposal.landing is not None and proposal.landing.state is not LandingState.PENDING:
@@ -38,6 +46,7 @@ async def land(world: World, task_id: str, *, allow_rehearsal: bool = False) -> 
 
 async def _land(world: World, task: Task, proposal: Proposal, allow_rehearsal: bool) -> Landing:
     try:
+        _require_nothing_open(world, proposal)
         plan = await asyncio.to_thread(_prepare, world, task, proposal, allow_rehearsal)
     except StaleBase as error:
         return _stale(world, task, proposal, str(error))
@@ -46,14 +55,40 @@ async def _land(world: World, task: Task, proposal: Proposal, allow_rehearsal: b
     with world.store.transaction() as tx:
         entry = tx.journal_open(proposal.id, asdict(plan))
     try:
-        await asyncio.to_thread(execute_landing, plan)
+        await _to_the_end(partial(execute_landing, plan))
     except StaleBase as error:
         _close(world, entry, "stale")
         return _stale(world, task, proposal, str(error))
     except LandingRefused as error:
         _close(world, entry, "refused")
         return _refuse(world, proposal, str(error))
+    except (NavigatorError, OSError) as error:
+        # Not a refusal but a failure, perhaps half-way (a full disk, git killed): what happened is seen, not guessed.
+        await recover_landings(world, task.project_id)
+        after = world.reader.proposal(proposal.id).landing
+        if after is not None and after.state is LandingState.LANDED:
+            return after
+        return _refuse(world, proposal, str(error))
     return _landed(world, task, proposal, plan, entry)
+
+
+async def _to_the_end(work: Callable[[], _T]) -> _T:
+    """Run `work` in a thread. A cancellation waits for its end: a reference must not move after its journal was read."""
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise
+
+
+def _require_nothing_open(world: World, proposal: Proposal) -> None:
+    for row in world.reader.journal_pending():
+        if row["proposal_id"] == proposal.id:
+            raise LandingRefused(
+                f"An earlier landing of {proposal.id} was cut off and cannot be looked at.",
+                hint="Is the repository where it was? Then approve again; the log says what stood in the way.",
+            )
 
 
 def _prepare(world: World, task: Task, proposal: Proposal, allow_rehearsal: bool) -> LandingPlan:
@@ -152,6 +187,7 @@ async def undo(world: World, proposal_id: str) -> Landing:
         )
     project = world.project(proposal.project_id)
     async with world.project_lock(project.id):
+        await recover_landings(world, project.id)
         landed = LandingPlan.from_dict(world.reader.landing_plan(proposal.id))
 
         def prepare() -> LandingPlan:
@@ -161,9 +197,12 @@ async def undo(world: World, proposal_id: str) -> Landing:
         with world.store.transaction() as tx:
             entry = tx.journal_open(proposal.id, asdict(plan) | {_UNDO: True})
         try:
-            await asyncio.to_thread(execute_landing, plan)
+            await _to_the_end(partial(execute_landing, plan))
         except LandingRefused:
             _close(world, entry, "refused")
+            raise
+        except (NavigatorError, OSError):
+            await recover_landings(world, project.id)
             raise
         return _undone(world, proposal, plan, entry)
 
@@ -191,14 +230,26 @@ _HOW = {
 }
 
 
-async def recover_landings(world: World) -> int:
-    """Finish what a crash cut off between the journal and the outcome; returns how many entries were closed."""
+async def recover_landings(world: World, project_id: int | None = None) -> int:
+    """Finish what a crash cut off between the journal and the outcome; returns how many entries were closed.
+
+    An entry whose repository cannot be read stays open, and nothing of its proposal lands before it can.
+
+    Args:
+        project_id: only this project's; the caller holds its lock. None: all, and nothing else runs.
+    """
     closed = 0
     for row in world.reader.journal_pending():
         plan = LandingPlan.from_dict(row["plan"])
         proposal = world.reader.proposal(row["proposal_id"])
+        if project_id is not None and proposal.project_id != project_id:
+            continue
         task = world.reader.task(proposal.task_id)
-        seen = await asyncio.to_thread(_finish, plan)
+        try:
+            seen = await _to_the_end(partial(_finish, plan))
+        except (NavigatorError, OSError) as error:
+            log.warning("what was cut off for %s cannot be looked at: %s", proposal.id, error)
+            continue
         log.info("what was cut off for %s: %s", proposal.id, seen)
         if seen != "done":
             # The task is still approved and its landing pending (or still landed, for an undo): it is tried anew, and
