@@ -12,7 +12,7 @@ from navigator.config.paths import StatePaths
 from navigator.domain.errors import Conflict, NotFound
 from navigator.domain.models import Event, Task
 from navigator.domain.states import TaskState
-from navigator.store.database import open_reader
+from navigator.store.database import open_reader, open_writer
 from navigator.store.errors import DiskFull, StoreError
 from navigator.store.reader import Reader
 from navigator.store.writer import Store
@@ -178,3 +178,10 @@ def test_every_file_is_the_owners_alone(store: Store, task: Task, paths: StatePa
     for path in (*files, copy):
         assert path.stat().st_mode & 0o777 == 0o600, path
     assert Path(copy).parent == paths.backups
+
+
+def test_a_database_that_was_opened_to_others_is_closed_again(paths: StatePaths) -> None:
+    open_writer(paths.database).close()
+    paths.database.chmod(0o644)
+    open_writer(paths.database).close()
+    assert paths.database.stat().st_mode & 0o777 == 0o600
