@@ -46,7 +46,9 @@ HUNK_2 = Hunk(
 SHOWN = Shown(
     files=(FileDiff("M", "totals.py", "totals.py", "100644", "100644", False, (HUNK_1, HUNK_2)),),
     task=TASK,
-    context={"totals.py": [(38, "CENT = Decimal('0.01')\n\n\ndef total(lines):"), (70, "def net(lines, vat):")]},
+    context={
+        "totals.py": [(38, "CENT = Decimal('0.01')\n\n\ndef total(lines):"), (70, "def net(lines, vat):")]
+    },
 )
 
 
@@ -195,7 +197,9 @@ TABLE: list[tuple[str, str, Verdict, list[tuple[bool, str, int | None, str]]]] =
 ]
 
 
-@pytest.mark.parametrize(("text", "verdict", "places"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+@pytest.mark.parametrize(
+    ("text", "verdict", "places"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
+)
 def test_answer_comes_to_its_verdict(
     text: str, verdict: Verdict, places: list[tuple[bool, str, int | None, str]]
 ) -> None:
@@ -260,11 +264,16 @@ def test_any_text_is_a_review_or_unreadable(text: str) -> None:
 )
 def test_an_anchored_finding_points_at_what_it_quotes(findings: list[dict[str, Any]]) -> None:
     grounded = ground(read_review(answer(*findings)), SHOWN)
-    lines = {("old" if line.kind == "-" else "new", line.old if line.kind == "-" else line.new): line.text
-             for hunk in (HUNK_1, HUNK_2) for line in hunk.lines}
+    lines = {
+        ("old" if line.kind == "-" else "new", line.old if line.kind == "-" else line.new): line.text
+        for hunk in (HUNK_1, HUNK_2)
+        for line in hunk.lines
+    }
     for found in grounded:
         if not found.anchored or found.side not in ("old", "new"):
             continue
-        assert " ".join(found.quote.split()).lstrip("0123456789|+- ") in " ".join(lines[found.side, found.line].split())
+        assert " ".join(found.quote.split()).lstrip("0123456789|+- ") in " ".join(
+            lines[found.side, found.line].split()
+        )
     if derive_verdict(grounded) is Verdict.REVISE:
         assert any(found.anchored for found in grounded)

@@ -1,0 +1,250 @@
+"""Each command, run as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from navigator.cli.main import _COMMANDS
+from tests.cli.conftest import Command, git
+
+
+def test_the_whole_way_from_a_repository_to_a_landed_commit_and_back(
+    command: Command, repository: Path
+) -> None:
+    command.run("project", "add", str(repository), "--name", "thing")
+    added = command.json(
+        "task", "add", "thing", "Compare with None by identity", "--kind", "fix", "--file", "thing.py"
+    )
+    assert [task["state"] for task in added["tasks"]] == ["queued"]
+
+    session = command.json("run", "--until", "idle", "--time-scale", "0")
+    assert session["states"] == {"awaiting_approval": 1}
+    assert session["rehearsal"] is True
+    for field in (
+        "projects",
+        "tasks",
+        "proposals",
+        "verdicts",
+        "rounds",
+        "swaps",
+        "wall_seconds",
+        "model_seconds",
+        "serial_seconds",
+    ):
+        assert field in session
+
+    proposals = command.json("proposals", "--state", "open")["proposals"]
+    assert len(proposals) == 1
+    proposal = proposals[0]
+    assert proposal["rehearsal"] is True
+    assert proposal["review"]["verdict"] in ("APPROVE", "REVISE")
+    assert git(repository, "branch", "--list").split() == ["*", "main"]
+
+    shown = command.run("diff", proposal["id"]).stdout
+    assert "REHEARSAL" in shown
+    assert "is None" in shown
+
+    refused = command.json("approve", proposal["id"], code=1)["decisions"][0]
+    assert (refused["recorded"], refused["landing"]) == (True, "refused")
+    assert "--allow-rehearsal-landing" in refused["reason"]
+
+    landed = command.json("approve", proposal["id"], "--allow-rehearsal-landing")["decisions"][0]
+    assert landed["landing"] == "landed"
+    branch = landed["ref"].removeprefix("refs/heads/")
+    assert branch.startswith("navigator/")
+    message = git(repository, "log", "-1", "--format=%B", branch)
+    assert f"Navigator-Proposal: {proposal['id']}" in message
+    assert "Rehearsal: true" in message
+    assert "path == None" not in git(repository, "show", f"{branch}:thing.py")
+
+    undone = command.json("undo", proposal["id"])["undone"][0]
+    assert undone["undone"] is True
+    assert git(repository, "branch", "--list").split() == ["*", "main"]
+    assert git(repository, "status", "--porcelain") == ""
+
+
+def test_reject_and_send_back(command: Command, repository: Path) -> None:
+    command.run("project", "add", str(repository), "--name", "thing")
+    command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
+    command.run(
+        "task",
+        "add",
+        "thing",
+        "Make the bare URLs of README.md links",
+        "--kind",
+        "docs",
+        "--file",
+        "README.md",
+    )
+    command.run("run", "--until", "idle", "--time-scale", "0", "--json")
+    first, second = command.json("proposals", "--state", "open")["proposals"]
+
+    nothing_said = command.json("send-back", first["id"], code=1)["decisions"][0]
+    assert nothing_said["recorded"] is False
+    assert "--note" in nothing_said["reason"]
+    command.run("send-back", first["id"], "--note", "Only in load(), please.")
+    task = command.json("task", "show", first["task_id"])["task"]
+    assert (task["state"], task["attempt"], task["note"]) == ("queued", 1, "Only in load(), please.")
+
+    command.run("reject", second["id"], "--yes")
+    assert command.json("task", "show", second["task_id"])["task"]["state"] == "rejected"
+    again = command.json("approve", second["id"], code=1)["decisions"][0]
+    assert again["recorded"] is False
+    command.run("task", "retry", second["task_id"])
+    command.run("task", "cancel", second["task_id"])
+    assert command.json("task", "show", second["task_id"])["task"]["state"] == "cancelled"
+
+
+def test_a_tree_that_changed_is_not_approved(command: Command, repository: Path) -> None:
+    command.run("project", "add", str(repository), "--name", "thing")
+    command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
+    command.run("run", "--until", "idle", "--time-scale", "0", "--json")
+    row = command.json("approve", "P1", "--tree", "0" * 40, code=1)["decisions"][0]
+    assert row["recorded"] is False
+    assert "not the tree" in row["reason"]
+
+
+def test_run_without_a_strategy_says_how_to_choose_one(command: Command) -> None:
+    command.config.write_text("")
+    done = command.run("run", "--until", "idle", code=3)
+    assert "strategy" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_second_conductor_is_refused_and_commands_reach_the_first(
+    command: Command, repository: Path
+) -> None:
+    started = command.json("run", "--detach", "--time-scale", "0")
+    try:
+        status = command.json("status")
+        assert status["conductor"]["strategy"] == "rehearsal"
+        assert "already works" in command.run("run", "--detach", code=1).stderr
+        assert "works on" in command.run("run", "--until", "idle", code=1).stderr
+        command.run("project", "add", str(repository), "--name", "thing")
+        command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
+        assert _comes_true(lambda: command.json("task", "show", "T1")["task"]["state"] == "awaiting_review")
+    finally:
+        os.kill(started["pid"], signal.SIGTERM)
+    assert _comes_true(lambda: command.json("status")["conductor"] is None)
+    # Nothing was lost, and the lock is free: the next session goes on.
+    assert command.json("run", "--until", "idle", "--time-scale", "0")["states"] == {"awaiting_approval": 1}
+
+
+def _comes_true(condition: object, seconds: float = 60.0) -> bool:
+    assert callable(condition)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_the_conductor_outlives_the_terminal_that_started_it(command: Command) -> None:
+    launcher = subprocess.run(
+        [sys.executable, "-m", "navigator", "run", "--detach", "--json"],
+        capture_output=True,
+        text=True,
+        env=command.environment(),
+        start_new_session=True,
+        timeout=60,
+    )
+    pid = json.loads(launcher.stdout)["pid"]
+    try:
+        assert os.getsid(pid) == pid
+        assert command.json("status")["conductor"] is not None
+    finally:
+        os.kill(pid, signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("proposal",), "Did you mean `navigator proposals`"),
+        (("task", "show", "P7"), "does not name a task"),
+        (("task", "show", "T7"), "There is no task"),
+        (("diff", "P7"), "There is no proposal"),
+        (("task", "add", "nothing", "do it"), "no project"),
+        (("task", "add", "--from", "missing.toml"), "cannot be read"),
+        (("project", "add", "/nonexistent/folder"), "does not exist"),
+        (("approve",), "Name proposals"),
+        (("stats", "revise-rate", "--since", "yesterday"), "is not a date"),
+        (("gc", "--older-than", "soon"), "is not an age"),
+        (("prompts", "show", "nothing"), "There is no prompt"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_wrong_use_is_said_with_what_to_do(command: Command, words: tuple[str, ...], says: str) -> None:
+    done = command.run(*words, code=None)
+    assert done.returncode in (1, 2)
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_broken_settings_file_is_named_with_its_key(command: Command) -> None:
+    command.config.write_text("[batch]\ntargt = 3\n")
+    done = command.run("config", "check", code=2)
+    assert "targt" in done.stderr
+    assert "target" in done.stderr
+    assert str(command.config) in done.stderr
+
+
+def test_doctor_names_what_is_missing(command: Command) -> None:
+    command.config.write_text("")
+    document = command.json("doctor", code=3)
+    missing = [item["name"] for item in document["items"] if item["state"] == "missing"]
+    assert missing == ["swap strategy"]
+    assert document["log"] == str(command.state / "navigator.log")
+
+
+def test_json_of_an_empty_state_is_one_document_each(command: Command) -> None:
+    assert command.json("project", "list") == {"projects": []}
+    assert command.json("task", "list") == {"tasks": []}
+    assert command.json("proposals") == {"proposals": []}
+    assert command.json("stats", "revise-rate")["rows"] == []
+    assert command.json("swap", "log") == {"swaps": []}
+    assert command.json("status")["waiting"] == 0
+    assert command.json("forecast", "--batch", "30")["forecast"]["swap_each"] == pytest.approx(75.4 / 30)
+
+
+def test_state_is_private(command: Command) -> None:
+    command.run("status")
+    assert command.state.stat().st_mode & 0o777 == 0o700
+    for path in command.state.iterdir():
+        if path.is_file():
+            assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_every_command_has_help(command: Command) -> None:
+    for name in _COMMANDS:
+        assert "Usage: navigator" in command.run(name, "--help").stdout
+
+
+def test_completion_knows_the_commands(command: Command) -> None:
+    environment = command.environment() | {
+        "_NAVIGATOR_COMPLETE": "bash_complete",
+        "COMP_WORDS": "navigator pro",
+        "COMP_CWORD": "1",
+    }
+    script = "from navigator.cli.main import main; import sys; sys.argv[0] = 'navigator'; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=60
+    )
+    assert {"plain,project", "plain,proposals", "plain,prompts"} <= set(done.stdout.split())
+
+
+def test_export_writes_every_table(command: Command, repository: Path, tmp_path: Path) -> None:
+    command.run("project", "add", str(repository), "--name", "thing")
+    command.run("task", "add", "thing", "Say what load() returns", "--kind", "docs")
+    command.run("export", str(tmp_path / "out"))
+    rows = [json.loads(line) for line in (tmp_path / "out" / "tasks.jsonl").read_text().splitlines()]
+    assert [(row["id"], row["state"]) for row in rows] == [("T1", "queued")]
+    assert (tmp_path / "out" / "events.jsonl").stat().st_size > 0

@@ -1,0 +1,112 @@
+"""The demo, as a stranger runs it first."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command, git
+
+pytestmark = pytest.mark.slow
+
+
+def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) -> None:
+    document = command.json("demo", "--headless", "--time-scale", "0", "--state", str(tmp_path / "demo"))
+    assert document["projects"] == 24
+    assert document["tasks"] >= 30
+    assert document["rehearsal"] is True
+    assert set(document["verdicts"]) == {"approve", "revise", "unreviewed"}
+    assert document["swaps"] <= 2 * (document["rounds"] - 1) + 1
+    assert document["serial_seconds"] > document["model_seconds"] > document["wall_seconds"]
+    assert document["states"].get("failed", 0) <= 2
+    reviewed = sum(document["verdicts"].values())
+    assert reviewed == document["proposals"]
+
+
+def test_the_same_seed_gives_the_same_trees(command: Command, tmp_path: Path) -> None:
+    trees = []
+    for name in ("one", "two"):
+        state = tmp_path / name
+        command.run(
+            "demo",
+            "--headless",
+            "--json",
+            "--projects",
+            "5",
+            "--tasks",
+            "8",
+            "--time-scale",
+            "0",
+            "--seed",
+            "3",
+            "--state",
+            str(state),
+        )
+        there = Command(state, state / "demo.toml")
+        rows = there.json("proposals")["proposals"]
+        trees.append(
+            sorted((row["task_id"], row["round"], row["tree"], row["review"]["verdict"]) for row in rows)
+        )
+    assert trees[0] == trees[1]
+    assert trees[0]
+
+
+def test_a_batch_approval_lands_one_commit_a_proposal(command: Command, tmp_path: Path) -> None:
+    state = tmp_path / "demo"
+    command.run(
+        "demo",
+        "--headless",
+        "--json",
+        "--projects",
+        "6",
+        "--tasks",
+        "12",
+        "--time-scale",
+        "0",
+        "--state",
+        str(state),
+    )
+    there = Command(state, state / "demo.toml")
+    result = there.json("approve", "--all-reviewed", "--yes")
+    assert result["decisions"]
+    assert all(row["landing"] == "landed" for row in result["decisions"])
+    by_id = {row["id"]: row for row in there.json("proposals")["proposals"]}
+    for row in result["decisions"]:
+        folder = state / "samples" / by_id[row["id"]]["project"]
+        assert (
+            git(
+                folder, "log", "-1", "--format=%(trailers:key=Navigator-Proposal,valueonly)", row["commit"]
+            ).strip()
+            == row["id"]
+        )
+        assert git(folder, "status", "--porcelain") == ""
+    for row in result["left_out"]:
+        assert row["reason"].startswith(("REVISE", "UNREVIEWED", "overlaps", "to be confirmed")), row
+
+
+def test_the_example_script_reads_the_demo(command: Command, tmp_path: Path) -> None:
+    state = tmp_path / "demo"
+    command.run(
+        "demo",
+        "--headless",
+        "--json",
+        "--projects",
+        "3",
+        "--tasks",
+        "4",
+        "--time-scale",
+        "0",
+        "--state",
+        str(state),
+    )
+    there = Command(state, state / "demo.toml")
+    script = Path(__file__).parents[2] / "examples" / "morning_report.py"
+    environment = there.environment() | {"NAVIGATOR": f"{sys.executable} -m navigator"}
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env=environment, check=True
+    )
+    assert "wait for you in 3 projects" in done.stdout
+    assert "REHEARSAL" in done.stdout
