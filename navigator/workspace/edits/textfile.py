@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 _MAX_ALIGN = 4_000_000
@@ -41,6 +41,7 @@ class TextFile:
         codec: `utf-8` or `latin-1`.
         bom: whether a UTF-8 byte order mark stands in front.
         open_end: the last line has no newline, and never gets one.
+        usual: the ending most lines had when the file was read; LF where none had one.
     """
 
     lines: tuple[str, ...] = ()
@@ -48,6 +49,7 @@ class TextFile:
     codec: str = "utf-8"
     bom: bool = False
     open_end: bool = False
+    usual: str = "\n"
 
     @classmethod
     def decode(cls, data: bytes) -> TextFile:
@@ -68,7 +70,9 @@ class TextFile:
             codec, bom = "latin-1", False
             text = data.decode(codec)
         lines, ends = _split(text)
-        return cls(lines, ends, codec, bom, bool(ends) and not ends[-1])
+        counts = Counter(ends)
+        usual = "\r\n" if counts["\r\n"] > counts["\n"] else "\n"
+        return cls(lines, ends, codec, bom, bool(ends) and not ends[-1], usual)
 
     def encode(self) -> bytes:
         """The bytes of the file."""
@@ -85,11 +89,6 @@ class TextFile:
         """The lines with LF between them."""
         return "\n".join(self.lines)
 
-    def usual_end(self) -> str:
-        """The ending most lines have; LF where none has one."""
-        counts = Counter(end for end in self.ends if end)
-        return "\r\n" if counts["\r\n"] > counts["\n"] else "\n"
-
     def unwritable(self, lines: Sequence[str]) -> tuple[int, str] | None:
         """The first character that the file's encoding cannot hold: (1-based line of `lines`, character)."""
         for number, line in enumerate(lines, 1):
@@ -105,7 +104,6 @@ class TextFile:
         A kept line stays as it is; a changed one takes the ending of the line it stands for; an added one that of
         the line before it, or after it. A missing final newline stays missing.
         """
-        usual = self.usual_end()
         texts = list(self.lines[:start])
         ends = list(self.ends[:start])
         first = self.ends[start] if start < len(self.ends) else ""
@@ -115,13 +113,13 @@ class TextFile:
             if source is not None:
                 ends.append(self.ends[start + source])
             else:
-                ends.append((ends[-1] if ends else first) or usual)
+                ends.append((ends[-1] if ends else first) or self.usual)
         texts.extend(self.lines[start + count :])
         ends.extend(self.ends[start + count :])
-        ends = [end or usual for end in ends]
+        ends = [end or self.usual for end in ends]
         if ends and self.open_end:
             ends[-1] = ""
-        return TextFile(tuple(texts), tuple(ends), self.codec, self.bom, self.open_end)
+        return replace(self, lines=tuple(texts), ends=tuple(ends))
 
 
 def _split(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

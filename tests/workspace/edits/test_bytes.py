@@ -13,7 +13,7 @@ BOM = codecs.BOM_UTF8
 
 
 def bytes_case(name: str, answer: str, before: bytes, after: bytes, rung: str = "exact") -> Case:
-    return Case(name, answer, {"a.txt": before}, {"a.txt": after}, (rung,))
+    return Case(name, answer, {"a.txt": before}, {"a.txt": after}, (rung,) * answer.count("<<<<<<<"))
 
 
 CASES = [
@@ -60,6 +60,12 @@ CASES = [
     bytes_case("no final newline: all goes", edit("a.txt", "a", ""), b"a", b""),
     bytes_case("no final newline: WHOLE", whole("a.txt", "x\ny"), b"a\nb", b"x\ny", "whole_file"),
     bytes_case("final newline: last line goes", edit("a.txt", "b", ""), b"a\nb\n", b"a\n"),
+    bytes_case(
+        "CRLF is remembered while no line has it",
+        edit("a.txt", "a\nb", "c") + edit("a.txt", "c", "c\nd"),
+        b"a\r\nb",
+        b"c\r\nd",
+    ),
     bytes_case("blank lines at the end stay", edit("a.txt", "a", "b"), b"a\n\n\n", b"b\n\n\n"),
     bytes_case("UTF-8", edit("a.txt", "\u00e9", "\u4e8c"), "\u00e9\n".encode(), "\u4e8c\n".encode()),
     bytes_case("UTF-8 mark", edit("a.txt", "a", "\u00e9"), BOM + b"a\nb\n", BOM + "\u00e9\nb\n".encode()),
