@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from navigator.config.paths import StatePaths
 from navigator.domain.models import Project, Swap
-from navigator.store.cards import LIVE_STATES, Card
+from navigator.store.cards import LIVE_STATES, Card, CardReads
 from navigator.tui.glance import Figured, Glance, make_glance
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ _FIGURES_PAUSE = 3.0
 class Follower:
     """Reads the store step by step. Lives in one thread; `look` is all that is called."""
 
-    def __init__(self, reader: Reader) -> None:
-        from navigator.store.cards import CardReads
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        from navigator.store.reader import Reader
 
-        self._reader = reader
-        self._cards_in = CardReads(reader._connection)
+        self._reader = Reader(connection)
+        self._cards_in = CardReads(connection)
         self._version = -1
         self._seq = 0
         self._day = ""
@@ -105,7 +106,7 @@ class Follower:
             self._cards = {card.task: card for card in self._cards_in.cards(midnight)}
         if any(kind.startswith("swap") for kind in kinds):
             self._swaps = tuple(self._reader.swaps(_SWAPS))
-        if kinds & {"review_added", "call_ended", "swap", "swap_added"}:
+        if kinds & {"review_added", "call_ended", "swap_added"}:
             self._figures_stale = True
 
     def _count(self) -> bool:
@@ -202,16 +203,17 @@ class DataFeed:
         return self._follower.look()
 
     def _answer(self, question: Callable[[Reader], T]) -> T:
+        from navigator.store.reader import Reader
+
         if self._reader is None:
-            self._reader = open_reading(self._paths)
+            self._reader = Reader(open_reading(self._paths))
         return question(self._reader)
 
 
-def open_reading(paths: StatePaths) -> Reader:
-    """A reader of the state folder's database, which is made if absent."""
+def open_reading(paths: StatePaths) -> sqlite3.Connection:
+    """A read-only connection to the state folder's database, which is made if absent."""
     from navigator.store.database import open_reader, open_writer
     from navigator.store.lock import StateLock
-    from navigator.store.reader import Reader
 
     if not paths.database.exists():
         lock = StateLock(paths)
@@ -220,7 +222,7 @@ def open_reading(paths: StatePaths) -> Reader:
             open_writer(paths.database).close()
         finally:
             lock.release()
-    return Reader(open_reader(paths.database))
+    return open_reader(paths.database)
 
 
 def _midnight() -> str:

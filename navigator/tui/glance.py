@@ -204,7 +204,9 @@ def overlaps_of(cards: Iterable[Card]) -> dict[str, tuple[str, ...]]:
     for sharing in holders.values():
         if len(sharing) > 1:
             for card in sharing:
-                met.setdefault(card.proposal, set()).update(other.proposal for other in sharing if other is not card)
+                met.setdefault(card.proposal, set()).update(
+                    other.proposal for other in sharing if other is not card
+                )
     return {name: tuple(sorted(others, key=lambda other: int(other[1:]))) for name, others in met.items()}
 
 

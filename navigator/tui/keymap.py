@@ -49,7 +49,9 @@ def load_keymap(path: Path) -> Keymap:
         return Keymap()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         return Keymap(problems=(f"{path} cannot be read, the default keys hold: {error}.",))
-    problems = [f"{path}: there is no table {name!r}; keys stand under [keys]." for name in document if name != "keys"]
+    problems = [
+        f"{path}: there is no table {name!r}; keys stand under [keys]." for name in document if name != "keys"
+    ]
     table = document.get("keys", {})
     if not isinstance(table, dict):
         return Keymap(problems=(*problems, f"{path}: keys must be a table."))
@@ -69,7 +71,11 @@ def _problem(identifier: str, value: Any) -> str:
         also = f" Did you mean {near[0]!r}?" if near else " The help screen names them all."
         return f"there is no action {identifier!r}.{also}"
     keys = [value] if isinstance(value, str) else value
-    if not isinstance(keys, list) or not keys or not all(isinstance(key, str) and key.strip() for key in keys):
+    if (
+        not isinstance(keys, list)
+        or not keys
+        or not all(isinstance(key, str) and key.strip() for key in keys)
+    ):
         return f"{identifier} needs a key or a list of keys."
     bad = next((key for key in keys if "," in key and key != "," or key != key.strip() and key != " "), None)
     return f"{identifier}: {bad!r} is not one key; write a list." if bad is not None else ""

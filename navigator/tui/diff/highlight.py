@@ -21,10 +21,10 @@ from navigator.tui.diff.cells import display
 CHUNK = 200
 """Diff lines per job."""
 
-LEAD = 200
+LEAD = 100
 """Diff lines lexed before a chunk, so that a string or comment opened above is still one."""
 
-MAX_CHARACTERS = 1000
+MAX_CHARACTERS = 500
 """Characters of a line that are lexed; a lexer's regular expressions may be slow on what follows."""
 
 Spans = tuple[tuple[int, int, str], ...]

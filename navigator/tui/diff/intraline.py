@@ -16,6 +16,9 @@ from navigator.domain.diff import DiffLine
 MAX_CHARACTERS = 600
 """Lines longer than this are not compared word by word."""
 
+MAX_PRODUCT = 10_000
+"""Words of one line times words of the other, between what they begin and end with alike: above, all of it changed."""
+
 MAX_RUN = 60
 """Runs of removed or added lines longer than this are not paired."""
 
@@ -34,24 +37,48 @@ def changed_words(old: str, new: str) -> tuple[tuple[Range, ...], tuple[Range, .
         return None
     old_words = _WORD.findall(old)
     new_words = _WORD.findall(new)
+    head = _alike(old_words, new_words)
+    tail = _alike(old_words[head:][::-1], new_words[head:][::-1])
+    old_middle = old_words[head : len(old_words) - tail]
+    new_middle = new_words[head : len(new_words) - tail]
     old_ranges: list[Range] = []
     new_ranges: list[Range] = []
-    same = 0
-    old_at = new_at = 0
-    matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
-    for tag, old_first, old_last, new_first, new_last in matcher.get_opcodes():
-        old_end = old_at + sum(map(len, old_words[old_first:old_last]))
-        new_end = new_at + sum(map(len, new_words[new_first:new_last]))
+    same = sum(map(_weight, (*old_words[:head], *old_words[len(old_words) - tail :])))
+    old_at = new_at = sum(map(len, old_words[:head]))
+    for tag, old_first, old_last, new_first, new_last in _compare(old_middle, new_middle):
+        old_end = old_at + sum(map(len, old_middle[old_first:old_last]))
+        new_end = new_at + sum(map(len, new_middle[new_first:new_last]))
         if tag == "equal":
-            same += len("".join(old_words[old_first:old_last]).replace(" ", ""))
+            same += sum(map(_weight, old_middle[old_first:old_last]))
         else:
             _add(old_ranges, old_at, old_end, old)
             _add(new_ranges, new_at, new_end, new)
         old_at, new_at = old_end, new_end
-    longest = max(len(old.replace(" ", "")), len(new.replace(" ", "")))
+    longest = max(sum(map(_weight, old_words)), sum(map(_weight, new_words)))
     if not longest or same / longest < MIN_LIKENESS:
         return None
     return tuple(old_ranges), tuple(new_ranges)
+
+
+def _compare(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, int]]:
+    if len(old) * len(new) > MAX_PRODUCT:
+        return [("replace", 0, len(old), 0, len(new))]
+    return list(SequenceMatcher(None, old, new, autojunk=False).get_opcodes())
+
+
+def _alike(old: list[str], new: list[str]) -> int:
+    """How many words two lists begin with alike."""
+    count = 0
+    for one, other in zip(old, new, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _weight(word: str) -> int:
+    """What a word counts for when lines are compared: its characters, blanks nothing."""
+    return 0 if word.isspace() else len(word)
 
 
 def _add(ranges: list[Range], start: int, stop: int, text: str) -> None:

@@ -64,8 +64,10 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         Binding(
             "left_curly_bracket", "previous_file", "Previous file", key_display="{", id="diff.previous_file"
         ),
-        Binding("tab", "next_finding", "Next finding", id="diff.next_finding"),
-        Binding("shift+tab", "previous_finding", "Previous finding", show=False, id="diff.previous_finding"),
+        Binding("greater_than_sign", "next_finding", "Next finding", key_display=">", id="diff.next_finding"),
+        Binding(
+            "less_than_sign", "previous_finding", "Previous finding", show=False, id="diff.previous_finding"
+        ),
         Binding("h,left", "pan_left", "Left", show=False, id="diff.pan_left"),
         Binding("l,right", "pan_right", "Right", show=False, id="diff.pan_right"),
         Binding("backslash", "toggle_split", "Split", key_display="\\", id="diff.toggle_split"),

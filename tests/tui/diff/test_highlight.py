@@ -39,8 +39,8 @@ def test_a_removed_line_is_lexed_with_the_old_side_around_it() -> None:
 
 
 def test_a_string_opened_above_the_chunk_is_still_one() -> None:
-    lines = [DiffLine("+", 'text = """', None, 1)]
-    lines += [DiffLine("+", "words", None, number) for number in range(2, CHUNK + 5)]
+    lines = [DiffLine("+", "words", None, number) for number in range(1, CHUNK + 5)]
+    lines[CHUNK - 50] = DiffLine("+", 'text = """', None, CHUNK - 49)
     assert groups("x.py", lines, CHUNK + 1) == [("words", "string")]
 
 

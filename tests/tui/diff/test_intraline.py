@@ -39,6 +39,13 @@ def test_long_lines_are_not_compared() -> None:
     assert words("a" * (MAX_CHARACTERS + 1), "a") is None
 
 
+def test_lines_too_intricate_to_compare_differ_in_all_between_their_ends() -> None:
+    old = "call(" + "(a" * 120 + ", end)"
+    new = "call(" + "a(" * 120 + ", end)"
+    padding = "word" * 80
+    assert words(padding + old, padding + new) == (["(a" * 120], ["a(" * 120])
+
+
 @given(TEXT, TEXT)
 def test_what_is_not_emphasised_is_the_same_on_both_sides(old: str, new: str) -> None:
     changed = changed_words(old, new)

@@ -1,0 +1,29 @@
+"""Which screens there are. A new one is one line here and its groups in `actions.SCOPES`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from navigator.tui.screens.base import NavScreen
+
+MODES: dict[str, str] = {
+    "deck": "navigator.tui.screens.deck:DeckScreen",
+    "review": "navigator.tui.screens.review:ReviewScreen",
+    "compose": "navigator.tui.screens.compose:ComposeScreen",
+    "stats": "navigator.tui.screens.stats:StatsScreen",
+    "fleet": "navigator.tui.screens.fleet:FleetScreen",
+}
+"""Mode -> module and class; the module is imported when the mode is first shown."""
+
+
+def factory(mode: str) -> Callable[[], NavScreen]:
+    """A function that imports and makes the screen of a mode."""
+
+    def make() -> NavScreen:
+        module, _, name = MODES[mode].partition(":")
+        return cast("NavScreen", getattr(import_module(module), name)())
+
+    return make

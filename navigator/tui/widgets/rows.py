@@ -1,0 +1,322 @@
+"""A list of any length on the line API: only the rows on the screen are ever drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Generic, TypeVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from navigator.tui.bindings import bindings_of
+from navigator.tui.widgets.cells import Piece, length
+
+R = TypeVar("R")
+
+STYLES = ("muted", "faint", "accent", "strong", "good", "bad", "warn", "heading")
+"""Names of styles that a drawn row may use, beside "" for plain text."""
+
+GUTTER = 2
+"""Cells before a row: the cursor's mark and the selection's."""
+
+
+class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
+    """Rows under a heading that stays, with a cursor and, if wanted, a selection.
+
+    The cursor and the selection follow rows by their keys when other rows are set.
+
+    Args:
+        key: a row's key, unique among the rows.
+        draw: a row as pieces that fill the width it is given.
+        heading: the line above the rows as pieces, given its width; None for no such line.
+        selectable: space selects.
+        empty: what stands where there are no rows, a few lines.
+    """
+
+    DEFAULT_CSS = """
+    RowList {
+        background: $background;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        & > .rows--muted { color: $muted; }
+        & > .rows--faint { color: $faint; }
+        & > .rows--accent { color: $accent; }
+        & > .rows--strong { text-style: bold; }
+        & > .rows--good { color: $success; }
+        & > .rows--bad { color: $error; }
+        & > .rows--warn { color: $warning; }
+        & > .rows--heading { color: $muted; text-style: bold; }
+        & > .rows--title { color: $foreground; text-style: bold; }
+        & > .rows--cursor { background: $block-cursor-background; }
+        & > .rows--blurred { background: $block-cursor-blurred-background; }
+        &:ansi > .rows--muted { text-style: dim; }
+        &:ansi > .rows--faint { text-style: dim; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"rows--{name}" for name in (*STYLES, "title", "cursor", "blurred")}
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("list")
+
+    class Moved(Message):
+        """The cursor stands on another row."""
+
+        def __init__(self, rows: RowList[R]) -> None:
+            super().__init__()
+            self.rows = rows
+
+        @property
+        def control(self) -> RowList[R]:
+            """The list."""
+            return self.rows
+
+    class Chosen(Moved):
+        """A row was double-clicked."""
+
+    class Selected(Moved):
+        """The selection changed."""
+
+    def __init__(
+        self,
+        key: Callable[[R], str],
+        draw: Callable[[R, int], Sequence[Piece]],
+        *,
+        heading: Callable[[int], Sequence[Piece]] | None = None,
+        selectable: bool = False,
+        empty: Sequence[str] = (),
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._key = key
+        self._draw = draw
+        self._heading = heading
+        self._selectable = selectable
+        self.empty = tuple(empty)
+        self._rows: Sequence[R] = ()
+        self._cursor = 0
+        self._selection: set[str] = set()
+        self._palette: dict[str, Style] = {}
+
+    # What is shown
+
+    @property
+    def rows(self) -> Sequence[R]:
+        """The rows that are set."""
+        return self._rows
+
+    @property
+    def current(self) -> R | None:
+        """The row under the cursor."""
+        return self._rows[self._cursor] if self._rows else None
+
+    @property
+    def cursor(self) -> int:
+        """The index of the row under the cursor."""
+        return self._cursor
+
+    @property
+    def selection(self) -> frozenset[str]:
+        """Keys of the selected rows."""
+        return frozenset(self._selection)
+
+    @property
+    def selected_rows(self) -> list[R]:
+        """The selected rows, in order."""
+        return [row for row in self._rows if self._key(row) in self._selection] if self._selection else []
+
+    def set_rows(self, rows: Sequence[R]) -> None:
+        """Show other rows. The cursor stays on its row where that is still there, else at its place."""
+        if rows is self._rows:
+            return
+        current = self.current
+        held = self._key(current) if current is not None else None
+        before = self._cursor
+        self._rows = rows
+        if held is not None and not (before < len(rows) and self._key(rows[before]) == held):
+            place = next((index for index, row in enumerate(rows) if self._key(row) == held), None)
+            if place is not None:
+                self._cursor = place
+        self._cursor = max(0, min(self._cursor, len(rows) - 1))
+        if self._selection:
+            self._selection &= {self._key(row) for row in rows}
+        self._resize_content()
+        if self._cursor != before:
+            self._reveal()
+        self.refresh()
+        now = self.current
+        if (self._key(now) if now is not None else None) != held:
+            self.post_message(self.Moved(self))
+
+    def clear_selection(self) -> bool:
+        """Select nothing; says whether something was selected."""
+        if not self._selection:
+            return False
+        self._selection.clear()
+        self.refresh()
+        self.post_message(self.Selected(self))
+        return True
+
+    def move_to_key(self, key: str) -> None:
+        """Put the cursor on the row with this key, if it is there."""
+        place = next((index for index, row in enumerate(self._rows) if self._key(row) == key), None)
+        if place is not None:
+            self._move(place)
+
+    # Drawing
+
+    @property
+    def _top(self) -> int:
+        return 1 if self._heading else 0
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.size.height - self._top)
+
+    def _resize_content(self) -> None:
+        self.virtual_size = Size(self.size.width, len(self._rows) + self._top)
+
+    def on_resize(self) -> None:
+        """The width follows the screen; the cursor stays in sight."""
+        self._resize_content()
+        self._reveal()
+
+    def notify_style_update(self) -> None:
+        """Another theme: look the styles up again."""
+        self._palette.clear()
+        super().notify_style_update()
+
+    def _style(self, name: str) -> Style:
+        if name not in self._palette:
+            self._palette[name] = (
+                self.get_component_rich_style(f"rows--{name}", partial=True) if name else Style()
+            )
+        return self._palette[name]
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the widget."""
+        width = self.size.width
+        if self._heading is not None and y == 0:
+            return self._strip(self._heading(width), width, self.rich_style)
+        index = y - self._top + round(self.scroll_y)
+        if index >= len(self._rows):
+            line = index if not self._rows else -1
+            text = self.empty[line] if 0 <= line < len(self.empty) else ""
+            return self._strip([(" " * GUTTER + text, "muted")], width, self.rich_style)
+        row = self._rows[index]
+        base, here = self.rich_style, index == self._cursor
+        if here:
+            base += self._style("cursor" if self.has_focus else "blurred")
+        selected = self._key(row) in self._selection
+        gutter = [("▸" if here else " ", "accent" if self.has_focus else "faint"), ("●" if selected else " ", "accent")]
+        pieces = [*gutter, *self._draw(row, width - GUTTER)]
+        return self._strip(pieces, width, base + Style(bold=True) if here and self.has_focus else base)
+
+    def _strip(self, pieces: Sequence[Piece], width: int, base: Style) -> Strip:
+        segments = [Segment(text, base + self._style(name)) for text, name in pieces if text]
+        return Strip(segments, length(pieces)).adjust_cell_length(width, base)
+
+    # Moving
+
+    def _move(self, to: int) -> None:
+        to = max(0, min(to, len(self._rows) - 1))
+        if to == self._cursor or not self._rows:
+            return
+        before, self._cursor = self._cursor, to
+        if not self._reveal():
+            for index in (before, to):
+                self.refresh(Region(0, index - round(self.scroll_y) + self._top, self.size.width, 1))
+        self.post_message(self.Moved(self))
+
+    def _reveal(self) -> bool:
+        """Scroll so that the cursor is on the screen; says whether it had to."""
+        top = round(self.scroll_y)
+        target = min(max(top, self._cursor - self._page + 1), self._cursor)
+        if target == top:
+            return False
+        self.scroll_to(y=target, animate=False, immediate=True, force=True)
+        return True
+
+    def on_focus(self) -> None:
+        """The cursor shows that keys come here."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """The cursor shows that keys go elsewhere."""
+        self.refresh()
+
+    def action_down(self) -> None:
+        """Down."""
+        self._move(self._cursor + 1)
+
+    def action_up(self) -> None:
+        """Up."""
+        self._move(self._cursor - 1)
+
+    def action_half_page_down(self) -> None:
+        """Half a page down."""
+        self._move(self._cursor + self._page // 2)
+
+    def action_half_page_up(self) -> None:
+        """Half a page up."""
+        self._move(self._cursor - self._page // 2)
+
+    def action_page_down(self) -> None:
+        """A page down."""
+        self._move(self._cursor + self._page)
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self._move(self._cursor - self._page)
+
+    def action_first(self) -> None:
+        """To the first row."""
+        self._move(0)
+
+    def action_last(self) -> None:
+        """To the last row."""
+        self._move(len(self._rows) - 1)
+
+    def action_select(self) -> None:
+        """Select the row or not, and go on to the next."""
+        if self._selectable and self._toggle(self._cursor):
+            self._move(self._cursor + 1)
+
+    def action_select_all(self) -> None:
+        """Select every row, or none where all are."""
+        if not self._selectable:
+            return
+        keys = {self._key(row) for row in self._rows}
+        self._selection = set() if keys <= self._selection else keys
+        self.refresh()
+        self.post_message(self.Selected(self))
+
+    def _toggle(self, index: int) -> bool:
+        if not 0 <= index < len(self._rows):
+            return False
+        self._selection ^= {self._key(self._rows[index])}
+        self.refresh()
+        self.post_message(self.Selected(self))
+        return True
+
+    # The mouse
+
+    def on_click(self, event: events.Click) -> None:
+        """A click puts the cursor on a row, in the gutter it selects, a second one opens the row."""
+        place = event.get_content_offset(self)
+        if place is None:
+            return
+        index = place.y - self._top + round(self.scroll_y)
+        if place.y < self._top or index >= len(self._rows):
+            return
+        self._move(index)
+        if place.x < GUTTER and self._selectable:
+            self._toggle(index)
+        elif event.chain == 2:
+            self.post_message(self.Chosen(self))

@@ -1,0 +1,72 @@
+"""The strip on top of every screen: what the GPU holds, how a swap goes, how full the batch is."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.widget import Widget
+
+from navigator.tui.glance import Glance, Live
+from navigator.tui.widgets.cells import Piece, justified
+from navigator.tui.widgets.strip_text import StripFacts, strip_lines
+
+_STYLES = {
+    "muted": "$muted",
+    "faint": "$faint",
+    "accent": "$accent",
+    "strong": "bold",
+    "good": "$success",
+    "bad": "$error",
+    "warn": "$warning",
+    "title": "bold",
+}
+
+
+def content_of(pieces: list[Piece]) -> Content:
+    """Pieces as Textual content, in the theme's colours."""
+    return Content.assemble(*((text, _STYLES[style]) if style else text for text, style in pieces))
+
+
+class StatusStrip(Widget):
+    """Shows the last picture it was given. `full` takes a second line for the price of reviewing now."""
+
+    DEFAULT_CSS = """
+    StatusStrip {
+        dock: top;
+        height: 1;
+        padding: 0 1;
+        background: $surface;
+    }
+    StatusStrip.full { height: 2; }
+    """
+
+    def __init__(self, title: str, facts: StripFacts, *, full: bool = False) -> None:
+        super().__init__(classes="full" if full else "")
+        self._title = title
+        self._facts = facts
+        self._glance = Glance()
+        self._live = Live()
+
+    def show(self, glance: Glance, live: Live) -> None:
+        """Another picture."""
+        self._glance, self._live = glance, live
+        self.refresh()
+
+    @property
+    def title(self) -> str:
+        """The words at the left."""
+        return self._title
+
+    @title.setter
+    def title(self, title: str) -> None:
+        self._title = title
+        self.refresh()
+
+    def render(self) -> Content:
+        """One or two lines."""
+        width = self.size.width - 2
+        lines = strip_lines(self._glance, self._live, self._facts, width)
+        head = [("navigator", "title"), (f"  {self._title}" if self._title else "", "muted")]
+        made = [content_of(justified(head, lines[0], width))]
+        if self.size.height > 1:
+            made.append(content_of(justified([], lines[1], width)))
+        return Content("\n").join(made)

@@ -1,0 +1,116 @@
+"""The words of the strip, by the room there is. No widget here."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from navigator.domain.snapshot import BatchRules
+from navigator.tui.glance import Glance, Live, short_model
+from navigator.tui.meter import CHARS_PER_TOKEN, meanwhile, meter_of, seconds_since, swap_bar
+from navigator.tui.widgets.cells import Piece, bar, duration, thousands
+
+WIDE = 100
+"""Cells from which the strip spells things out."""
+
+
+@dataclass(frozen=True, slots=True)
+class StripFacts:
+    """What the strip knows from the settings: model names by role, the batch's rules, streams, and standing warnings."""
+
+    models: dict[str, str]
+    rules: BatchRules
+    streams: int
+    strategy: str = ""
+    unsandboxed: bool = False
+
+    def name(self, role: str) -> str:
+        """A role's model in a few characters."""
+        return short_model(self.models.get(role, "")) or role
+
+
+def strip_lines(glance: Glance, live: Live, facts: StripFacts, width: int) -> tuple[list[Piece], list[Piece]]:
+    """The first line (what happens) and the second one (what reviewing now would cost)."""
+    meter = meter_of(glance, live, facts.rules, streams=facts.streams)
+    wide = width >= WIDE
+    first = _gpu(glance, live, facts, wide)
+    share = meter.waiting / meter.target
+    if wide:
+        first += [("    batch ", "muted"), (f"{meter.waiting}/{meter.target} ", ""), (bar(share, 10), "accent")]
+        if meter.eta is not None and live.swap is None:
+            first.append((_eta(meter.eta), "muted"))
+    else:
+        first += [("  batch ", "muted"), (f"{meter.waiting}/{meter.target}", "")]
+    return first, _price_line(glance, live, facts, meter.price.now_each, meter.price.target_each, wide)
+
+
+def _gpu(glance: Glance, live: Live, facts: StripFacts, wide: bool) -> list[Piece]:
+    warning: list[Piece] = [("⚠ tests run unsandboxed   ", "warn")] if facts.unsandboxed else []
+    if live.swap is not None:
+        shown = swap_bar(live.swap, glance.swaps, time.monotonic())
+        left = f"{shown.seconds:.0f} s of ~{shown.expected:.0f} s"
+        if not wide:
+            return [
+                *warning,
+                (f"▸ {facts.name(shown.to)} ", "strong"),
+                (bar(shown.share, 6), "accent"),
+                (f" ~{duration(shown.left)}", ""),
+            ]
+        origin = facts.name(shown.origin) if shown.origin else "nothing"
+        doing = meanwhile(glance)
+        return [
+            *warning,
+            ("SWAPPING ", "strong"),
+            (f"{origin} → {facts.name(shown.to)}   ", "strong"),
+            (f"{shown.phase:<7}", "muted"),
+            (bar(shown.share, 12), "accent"),
+            (f"  {left}", ""),
+            (f"   meanwhile {doing}" if doing else "", "muted"),
+        ]
+    if live.conductor == "starting":
+        return [*warning, ("○ ", "muted"), ("starting the conductor …", "muted")]
+    if live.conductor != "here":
+        return [*warning, *_last_known(glance, facts, wide)]
+    if live.status.get("both_resident"):
+        held = "BOTH RESIDENT"
+    else:
+        role = str(live.status.get("resident") or "")
+        held = f"{role.upper()} {facts.name(role)}" if wide and role else facts.name(role) if role else "GPU empty"
+    pieces: list[Piece] = [*warning, ("● ", "good"), (held, "strong")]
+    if glance.rehearsal or facts.strategy == "rehearsal":
+        pieces.append(("  rehearsal", "warn"))
+    if live.streams:
+        speed = live.chars_per_second / CHARS_PER_TOKEN
+        pieces.append((f"  ~{thousands(speed)} tok/s", ""))
+        if wide:
+            pieces.append((f"  {live.streams} stream{'s' if live.streams != 1 else ''}", "muted"))
+    return pieces
+
+
+def _last_known(glance: Glance, facts: StripFacts, wide: bool) -> list[Piece]:
+    pieces: list[Piece] = [("○ ", "warn"), ("no conductor", "warn")]
+    if wide and glance.resident and glance.resident_at:
+        age = duration(seconds_since(glance.resident_at))
+        held = "both" if glance.resident == "both" else facts.name(glance.resident)
+        pieces.append((f"  last known {held}, {age} ago", "muted"))
+    return pieces
+
+
+def _eta(seconds: float) -> str:
+    return "  review due" if seconds < 1 else f"  reviews in {duration(seconds)}"
+
+
+def _price_line(
+    glance: Glance, live: Live, facts: StripFacts, now_each: float | None, target_each: float, wide: bool
+) -> list[Piece]:
+    if live.conductor == "absent" and live.problem:
+        return [(live.problem, "warn")]
+    if now_each is None:
+        text = "nothing waits for review" if glance.loaded else ""
+        return [(text, "faint")]
+    pieces: list[Piece] = [("review now: ", "muted"), (f"{now_each:.1f} s", ""), (" of swap each", "muted")]
+    if glance.awaiting_review < facts.rules.target:
+        pieces += [(f" · wait for {facts.rules.target}: ", "muted"), (f"{target_each:.1f} s", "")]
+    if glance.figured.figures.source != "measured" and wide:
+        pieces.append((" (published figures)", "faint"))
+    return pieces
