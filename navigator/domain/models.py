@@ -188,7 +188,10 @@ class Landing(Model):
 
 
 class Proposal(Model):
-    """One round's answer, immutable once made: edits, turned into a tree on a pinned base."""
+    """One round's answer, immutable once made: edits, turned into a tree on a pinned base.
+
+    `review` is the reviewer's newest reading; `final_review` that of the optional cloud model, which reads last.
+    """
 
     id: str
     task_id: str
@@ -210,6 +213,7 @@ class Proposal(Model):
     added: int = 0
     removed: int = 0
     review: Review | None = None
+    final_review: Review | None = None
     decision: Decision | None = None
     landing: Landing | None = None
     seen: bool = False

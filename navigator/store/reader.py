@@ -166,16 +166,19 @@ class Reader(LedgerReads, LoopReads):
 
     def _with_parts(self, found: list[sqlite3.Row]) -> list[Proposal]:
         ids = [row["id"] for row in found]
-        reviews = self._newest("reviews", ids)
+        reviews = self._newest("reviews", ids, " AND role <> 'final'")
+        finals = self._newest("reviews", ids, " AND role = 'final'")
         decisions = self._newest("decisions", ids, " AND withdrawn = 0")
         landings = self._newest("landings", ids)
         made = []
         for row in found:
-            review, decision, landing = (part.get(row["id"]) for part in (reviews, decisions, landings))
+            review, final = reviews.get(row["id"]), finals.get(row["id"])
+            decision, landing = decisions.get(row["id"]), landings.get(row["id"])
             made.append(
                 rows.proposal_from(
                     row,
                     review=rows.review_from(review) if review else None,
+                    final_review=rows.review_from(final) if final else None,
                     decision=rows.decision_from(decision) if decision else None,
                     # Without a standing decision there is nothing to land: an old landing is history.
                     landing=rows.landing_from(landing) if landing and decision else None,

@@ -123,7 +123,12 @@ def landing_from(row: sqlite3.Row) -> Landing:
 
 
 def proposal_from(
-    row: sqlite3.Row, *, review: Review | None, decision: Decision | None, landing: Landing | None
+    row: sqlite3.Row,
+    *,
+    review: Review | None,
+    final_review: Review | None,
+    decision: Decision | None,
+    landing: Landing | None,
 ) -> Proposal:
     """A row of `proposals` joined with `project_id` and `project`."""
     return Proposal.model_validate(
@@ -148,6 +153,7 @@ def proposal_from(
             "added": row["added"],
             "removed": row["removed"],
             "review": review,
+            "final_review": final_review,
             "decision": decision,
             "landing": landing,
             "seen": bool(row["seen"]),
