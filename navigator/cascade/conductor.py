@@ -125,8 +125,7 @@ class Conductor:
             case acts.Check(task_id):
                 self._work(task_id, None, write(world, task_id))
             case acts.ReviewTask(task_id):
-                self._name_batch(task_id)
-                self._work(task_id, Role.REVIEWER, review(world, task_id))
+                self._work(task_id, Role.REVIEWER, self._review(task_id))
             case acts.FinalReview(task_id):
                 self._work(task_id, Role.FINAL, review(world, task_id, Role.FINAL))
             case acts.Land(task_id):
@@ -165,6 +164,10 @@ class Conductor:
         finally:
             self._live.busy.pop(task_id, None)
             self._wake.set()
+
+    async def _review(self, task_id: str) -> None:
+        self._name_batch(task_id)
+        await review(self._world, task_id)
 
     def _fail(self, task_id: str, error: Exception) -> None:
         """Put a task whose stage broke where its state allows: failed, or before the developer with the reason."""
@@ -341,6 +344,7 @@ class Conductor:
         for job in list(self._jobs):
             job.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
+        await self._server.quiesce()
         self._end_batch()
         self.session.ended(self._stopping)
         with self._world.store.transaction() as tx:

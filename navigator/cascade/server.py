@@ -41,6 +41,8 @@ class SocketServer:
         self._server: asyncio.Server | None = None
         self._subscribers: set[asyncio.Queue[bytes]] = set()
         self._connections: set[asyncio.Task[None]] = set()
+        self._answering: set[asyncio.Task[None]] = set()
+        self._ending = False
 
     async def start(self) -> None:
         """Bind. A socket left by a conductor that was killed is replaced: the kernel lock says that none lives."""
@@ -52,6 +54,12 @@ class SocketServer:
         finally:
             os.umask(previous)
         self._path.chmod(0o600)
+
+    async def quiesce(self) -> None:
+        """Take no further request, and wait until those taken are answered: a landing that began is recorded."""
+        self._ending = True
+        while self._answering:
+            await asyncio.wait(self._answering)
 
     async def close(self) -> None:
         """Stop listening and end every connection."""
@@ -124,6 +132,8 @@ class SocketServer:
             task = asyncio.create_task(self._answer(line, outgoing))
             running.add(task)
             task.add_done_callback(running.discard)
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
         if running:
             await asyncio.gather(*running)
 
@@ -135,6 +145,8 @@ class SocketServer:
             op, args = request.get("op"), request.get("args") or {}
             if not isinstance(op, str) or not isinstance(args, dict):
                 raise UsageError("A request has an op and args.")
+            if self._ending:
+                raise wire.NoConductor("The conductor is ending.", hint="Ask again in a moment.")
             if op == "subscribe":
                 result = self._subscribe(outgoing, int(args.get("after", -1)))
             else:
