@@ -73,7 +73,7 @@ def _until_unique(lines: list[str], start: int, end: int) -> tuple[int, int]:
     upwards = True
     while True:
         part = "\n".join(lines[low:high])
-        if part.strip() and text.count(part) == 1:
+        if part.strip() and _stands_once(part, text):
             return low, high
         if low == 0 and high == len(lines):
             return low, high
@@ -82,6 +82,12 @@ def _until_unique(lines: list[str], start: int, end: int) -> tuple[int, int]:
         else:
             high += 1
         upwards = not upwards
+
+
+def _stands_once(part: str, text: str) -> bool:
+    """Whether `part` occurs once, places that overlap counted too."""
+    first = text.find(part)
+    return first >= 0 and text.find(part, first + 1) < 0
 
 
 def render_edits(edits: Sequence[Edit], marker: int = 7) -> str:

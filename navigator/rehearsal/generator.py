@@ -72,15 +72,14 @@ class Generator:
 
     def _revised(self, prompt: WritingPrompt, work: Work) -> str:
         blocks = render_edits(work.edits, prompt.marker)
-        if _follows(self._seed, prompt) and blocks not in prompt.previous:
+        previous = _blocks_of(prompt.previous)
+        if not previous or (_follows(self._seed, prompt) and blocks != previous):
             return f"Corrected what the findings describe. {_said(work)}\n\n{blocks}\n"
-        start = prompt.previous.find(f"\n{work.files[0].path}\n{'<' * prompt.marker}")
-        kept = prompt.previous[start + 1 :] if start >= 0 else blocks
-        if fraction("keep", self._seed, prompt.task, prompt.turns) < 0.5 and blocks in prompt.previous:
+        if blocks == previous and fraction("keep", self._seed, prompt.task, prompt.turns) < 0.5:
             return (
                 "NO_CHANGE: I read the code again; the findings do not apply to it and the change stands.\n"
             )
-        return f"I keep my change: the case that the findings describe cannot happen in this code.\n\n{kept.rstrip()}\n"
+        return f"I keep my change: the case that the findings describe cannot happen in this code.\n\n{previous}\n"
 
 
 def planted(seed: int, messages: Sequence[Mapping[str, str]], fault_rate: float = 0.35) -> str | None:
@@ -109,6 +108,11 @@ def _written(prompt: WritingPrompt, work: Work, edits: Sequence[Edit]) -> str:
     return f"{_said(work)}\n\n{render_edits(edits, prompt.marker)}\n"
 
 
+def _blocks_of(answer: str) -> str:
+    """The blocks of an answer of this generator: all that follows its one paragraph of prose."""
+    return answer.partition("\n\n")[2].rstrip("\n")
+
+
 def _said(work: Work) -> str:
     """One sentence about the whole change, as if all of it were there."""
     if work.rule is None:
@@ -127,7 +131,7 @@ def _follows(seed: int, prompt: WritingPrompt) -> bool:
 
 def _repaired(prompt: WritingPrompt, work: Work) -> str:
     """The right answer; where that was already given, the change without the files complained about."""
-    if render_edits(work.edits, prompt.marker) in prompt.previous and not prompt.whole:
+    if render_edits(work.edits, prompt.marker) == _blocks_of(prompt.previous) and not prompt.whole:
         kept = tuple(file for file in work.files if file.path not in prompt.feedback)
         blamed = len(kept) < len(work.files)
         work = replace(work, files=kept)
@@ -147,7 +151,7 @@ def _without_objections(prompt: WritingPrompt, work: Work, seed: int) -> Work:
     if work.rule is None or not prompt.objections or not _follows(seed, prompt):
         return work
     clean = render_edits(work.edits, prompt.marker)
-    if clean not in prompt.objected:
+    if clean != _blocks_of(prompt.objected):
         return work
     quotes = {str(f.get("quote", "")).strip() for f in prompt.objections if f.get("kind") == "wrong"} - {""}
     files = [_without_quotes(work, file, quotes) for file in work.files]

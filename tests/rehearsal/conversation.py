@@ -81,7 +81,9 @@ def task_messages(project: SampleProject, task: SampleTask) -> list[Message]:
     return writing(project.files, task.text, kind=task.kind.value, named=task.files)
 
 
-def repairing(messages: Sequence[Message], answer: str, problems: Sequence[str], whole: str = "") -> list[Message]:
+def repairing(
+    messages: Sequence[Message], answer: str, problems: Sequence[str], whole: str = ""
+) -> list[Message]:
     """The conversation after an answer that did not apply."""
     _, user, _ = PROMPTS.render("repair", problems=problems, whole_file=whole)
     return [*messages, {"role": "assistant", "content": answer}, {"role": "user", "content": user}]
@@ -130,7 +132,15 @@ def difference(before: Mapping[str, bytes], now: Mapping[str, bytes], context: i
                 lines += [DiffLine("+", new[j], None, j + 1) for j in range(j1, j2)]
             first, last = group[0], group[-1]
             hunks.append(
-                Hunk(f"H{count}", first[1] + 1, last[2] - first[1], first[3] + 1, last[4] - first[3], "", tuple(lines))
+                Hunk(
+                    f"H{count}",
+                    first[1] + 1,
+                    last[2] - first[1],
+                    first[3] + 1,
+                    last[4] - first[3],
+                    "",
+                    tuple(lines),
+                )
             )
         status = "A" if path not in before else "D" if path not in now else "M"
         files.append(FileDiff(status, path, path, hunks=tuple(hunks)))

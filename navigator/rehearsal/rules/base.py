@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import libcst as cst
@@ -111,6 +112,12 @@ class BuiltinAware(PlaceTransformer):
         )
 
 
+@lru_cache(maxsize=32)
+def _parsed(text: str) -> cst.Module:
+    """The tree of a file; several rules look at the same one, and trees are immutable."""
+    return cst.parse_module(text)
+
+
 def run_transformer(
     text: str,
     make: Callable[[frozenset[str], frozenset[int]], PlaceTransformer],
@@ -119,7 +126,7 @@ def run_transformer(
 ) -> Outcome:
     """Parse, transform, print. Everything the transformer does not touch stays character for character."""
     mark = "\ufeff" if text.startswith("\ufeff") else ""
-    module = cst.parse_module(text.removeprefix("\ufeff"))
+    module = _parsed(text.removeprefix("\ufeff"))
     transformer = make(focus, skip)
     if transformer.METADATA_DEPENDENCIES:
         result = MetadataWrapper(module, unsafe_skip_copy=True).visit(transformer)
