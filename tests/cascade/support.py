@@ -160,7 +160,7 @@ def fingerprint(root: Path) -> dict[str, Print]:
                 status = entry.stat(follow_symlinks=False)
                 kind, digest = "file", ""
                 if entry.is_symlink():
-                    kind, digest = "link", os.readlink(entry.path)
+                    kind, digest = "link", str(Path(entry.path).readlink())
                 elif entry.is_dir(follow_symlinks=False):
                     kind = "folder"
                     waiting.append(Path(entry.path))

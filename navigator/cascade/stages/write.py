@@ -19,6 +19,7 @@ from navigator.cascade.world import World, is_rehearsal
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Proposal, Task
 from navigator.domain.states import EditCode, Role, TaskKind, TaskState
+from navigator.domain.text import safe_line
 from navigator.serving.errors import CutByLength, Refused, ServingError
 
 log = logging.getLogger(__name__)
@@ -161,7 +162,7 @@ def _repair(world: World, material: Material, refused: NotApplied) -> tuple[str,
     """The next message to the model and its prompt's version, or in words why there is none."""
     task = material.task
     codes = ", ".join(sorted({code for code, _ in refused.failures}))
-    where = ", ".join(path for path in refused.paths if path)
+    where = ", ".join(safe_line(path) for path in refused.paths if path)
     verdict = f"The edits did not apply ({codes}{' in ' + where if where else ''}): {refused.problems[0]}"
     tried = Counter(world.reader.failed_paths(task.id, task.attempt, task.round))
     if world.reader.answers_refused(task.id, task.attempt, task.round) >= CALLS_A_ROUND:

@@ -1,0 +1,148 @@
+"""An OpenAI-compatible server on the loopback that says whatever a test wants, as generator and as reviewer."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+WRITER = "scripted/writer"
+READER = "scripted/reader"
+PIECE = 65_536
+
+Messages = list[dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An HTTP error in place of an answer."""
+
+    status: int
+    message: str = "no"
+
+
+Script = Callable[[Messages], "str | Refusal"]
+
+
+def approval(**fields: Any) -> str:
+    """A review that finds nothing."""
+    return json.dumps({"summary": "Fine.", "findings": [], "verdict": "APPROVE"} | fields)
+
+
+def objection(quote: str, *, severity: str = "major", hunk: str = "H1", **fields: Any) -> dict[str, Any]:
+    """One finding, `wrong`, about the line `quote`."""
+    return {
+        "kind": "wrong",
+        "hunk": hunk,
+        "quote": quote,
+        "line": 0,
+        "severity": severity,
+        "criterion": "correctness",
+        "trigger": "always",
+        "message": "This is wrong.",
+    } | fields
+
+
+@dataclass
+class Models:
+    """The two scripts, and every conversation that they were given."""
+
+    write: Script
+    read: Script = field(default=lambda messages: approval())
+    url: str = ""
+    written: list[Messages] = field(default_factory=list)
+    read_by: list[Messages] = field(default_factory=list)
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def settings(self) -> str:
+        """A settings file that has both roles on this server."""
+        return settings(self.url, self.url)
+
+    def answer(self, body: dict[str, Any]) -> str | Refusal:
+        """What the model that was asked for says. One at a time, so that scripts may count."""
+        with self.guard:
+            if body["model"] == READER:
+                self.read_by.append(body["messages"])
+                return self.read(body["messages"])
+            self.written.append(body["messages"])
+            return self.write(body["messages"])
+
+
+def settings(generator: str, reviewer: str) -> str:
+    """A settings file with strategy `resident` on two addresses."""
+    return (
+        f'[generator]\nmodel = "{WRITER}"\nbase_url = "{generator}"\n'
+        f'[reviewer]\nmodel = "{READER}"\nbase_url = "{reviewer}"\n'
+        '[swap]\nstrategy = "resident"\n'
+    )
+
+
+@contextmanager
+def speaking(models: Models) -> Iterator[Models]:
+    """Serve `models` on a free port until the block ends."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path.startswith("/health"):
+                self.reply(200, {})
+            elif self.path.startswith("/v1/models"):
+                self.reply(
+                    200, {"data": [{"id": WRITER, "object": "model"}, {"id": READER, "object": "model"}]}
+                )
+            else:
+                self.reply(404, {})
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+            if not self.path.startswith("/v1/chat/completions"):
+                self.reply(404, {})
+                return
+            said = models.answer(body)
+            if isinstance(said, Refusal):
+                self.reply(said.status, {"error": {"message": said.message}})
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Connection", "close")
+            self.end_headers()
+            for start in range(0, len(said) or 1, PIECE):
+                self.chunk(body, {"content": said[start : start + PIECE]}, None)
+            self.chunk(body, {}, "stop")
+            self.wfile.write(b"data: [DONE]\n\n")
+
+        def chunk(self, body: dict[str, Any], delta: dict[str, str], reason: str | None) -> None:
+            document = {
+                "id": "chat-1",
+                "object": "chat.completion.chunk",
+                "model": body["model"],
+                "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
+            }
+            self.wfile.write(f"data: {json.dumps(document)}\n\n".encode())
+
+        def reply(self, status: int, document: object) -> None:
+            raw = json.dumps(document).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    models.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield models
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
