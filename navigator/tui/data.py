@@ -12,12 +12,12 @@ import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from navigator.config.paths import StatePaths
 from navigator.domain.models import Project, Swap
 from navigator.store.cards import LIVE_STATES, Card, CardReads
+from navigator.tui import clock
 from navigator.tui.glance import Figured, Glance, make_glance
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Follower:
     def look(self) -> Glance | None:
         """A new picture, or None when nothing changed."""
         version = self._cards_in.data_version()
-        midnight = _midnight()
+        midnight = clock.midnight()
         changed = version != self._version or midnight != self._day
         if changed:
             with self._reader.snapshot():
@@ -223,9 +223,3 @@ def open_reading(paths: StatePaths) -> sqlite3.Connection:
         finally:
             lock.release()
     return open_reader(paths.database)
-
-
-def _midnight() -> str:
-    """The UTC time at which the developer's own day began."""
-    local = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-    return local.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -77,7 +77,9 @@ def _problem(identifier: str, value: Any) -> str:
         or not all(isinstance(key, str) and key.strip() for key in keys)
     ):
         return f"{identifier} needs a key or a list of keys."
-    bad = next((key for key in keys if "," in key and key != "," or key != key.strip() and key != " "), None)
+    bad = next(
+        (key for key in keys if ("," in key and key != ",") or (key != key.strip() and key != " ")), None
+    )
     return f"{identifier}: {bad!r} is not one key; write a list." if bad is not None else ""
 
 

@@ -6,13 +6,13 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from navigator.domain.models import Swap
 from navigator.domain.snapshot import BatchRules, Snapshot, TaskView
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.forecast import PUBLISHED, Figures, Price, price, review_eta
+from navigator.tui.clock import seconds_since
 from navigator.tui.glance import Glance, Live, SwapProgress
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def meter_of(glance: Glance, live: Live, rules: BatchRules, *, streams: int) -> 
 def _snapshot(
     glance: Glance, live: Live, rules: BatchRules, busy: Mapping[str, Any], streams: int
 ) -> Snapshot:
-    now, wall = time.monotonic(), datetime.now(UTC)
+    now = time.monotonic()
     views = tuple(
         TaskView(
             id=card.task,
@@ -94,11 +94,11 @@ def _snapshot(
             order=card.number,
             attempt=card.attempt,
             round=card.round,
-            since=now - seconds_since(card.since, wall),
+            since=now - seconds_since(card.since),
         )
         for card in glance.work
     )
-    arrivals = [seconds_since(card.created, wall) for card in glance.work]
+    arrivals = [seconds_since(card.created) for card in glance.work]
     both = bool(live.status.get("both_resident"))
     return Snapshot(
         tasks=views,
@@ -116,12 +116,6 @@ def _snapshot(
 
 def _role(word: object) -> Role | None:
     return Role(word) if word in (Role.GENERATOR.value, Role.REVIEWER.value) else None
-
-
-def seconds_since(stamp: str, wall: datetime | None = None) -> float:
-    """Seconds since a stored UTC moment, never negative."""
-    moment = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
-    return max(0.0, ((wall or datetime.now(UTC)) - moment).total_seconds())
 
 
 def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapBar:

@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from navigator.tui.app import NavigatorApp
+    from navigator.tui.messages import DecideAll
     from navigator.tui.screens.base import NavScreen
 
 MODES: dict[str, str] = {
@@ -27,3 +29,17 @@ def factory(mode: str) -> Callable[[], NavScreen]:
         return cast("NavScreen", getattr(import_module(module), name)())
 
     return make
+
+
+def available(mode: str) -> bool:
+    """Whether the mode's module is there."""
+    from importlib.util import find_spec
+
+    return find_spec(MODES[mode].partition(":")[0]) is not None
+
+
+def ask_batch(app: NavigatorApp, request: DecideAll) -> None:
+    """Show the dialog that asks for one decision on several proposals."""
+    from navigator.tui.screens.batch import BatchDialog
+
+    app.push_screen(BatchDialog(request))

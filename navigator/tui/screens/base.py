@@ -39,7 +39,9 @@ class NavScreen(Screen[None]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if cls.SCOPE:
-            cls.BINDINGS = bindings_of(*(group for group in SCOPES[cls.SCOPE] if group not in _CARRIED_ELSEWHERE))
+            cls.BINDINGS = bindings_of(
+                *(group for group in SCOPES[cls.SCOPE] if group not in _CARRIED_ELSEWHERE)
+            )
         super().__init_subclass__(**kwargs)
 
     @property
@@ -101,7 +103,7 @@ class Dialog(ModalScreen[Any]):
     below does not answer it: `ready` says whether that moment is over."""
 
     GRACE: ClassVar[float] = 0.5
-    BINDINGS = bindings_of("dialog")  # noqa: RUF012 (Textual declares it so)
+    BINDINGS = bindings_of("dialog")
 
     DEFAULT_CSS = """
     Dialog { align: center middle; background: $background 60%; }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -61,18 +61,20 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
     }
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"rows--{name}" for name in (*STYLES, "title", "cursor", "blurred")}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"rows--{name}" for name in (*STYLES, "title", "cursor", "blurred")
+    }
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("list")
 
     class Moved(Message):
         """The cursor stands on another row."""
 
-        def __init__(self, rows: RowList[R]) -> None:
+        def __init__(self, rows: RowList[Any]) -> None:
             super().__init__()
             self.rows = rows
 
         @property
-        def control(self) -> RowList[R]:
+        def control(self) -> RowList[Any]:
             """The list."""
             return self.rows
 
@@ -214,7 +216,10 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         if here:
             base += self._style("cursor" if self.has_focus else "blurred")
         selected = self._key(row) in self._selection
-        gutter = [("▸" if here else " ", "accent" if self.has_focus else "faint"), ("●" if selected else " ", "accent")]
+        gutter = [
+            ("▸" if here else " ", "accent" if self.has_focus else "faint"),
+            ("●" if selected else " ", "accent"),
+        ]
         pieces = [*gutter, *self._draw(row, width - GUTTER)]
         return self._strip(pieces, width, base + Style(bold=True) if here and self.has_focus else base)
 

@@ -6,8 +6,9 @@ import time
 from dataclasses import dataclass
 
 from navigator.domain.snapshot import BatchRules
+from navigator.tui.clock import seconds_since
 from navigator.tui.glance import Glance, Live, short_model
-from navigator.tui.meter import CHARS_PER_TOKEN, meanwhile, meter_of, seconds_since, swap_bar
+from navigator.tui.meter import CHARS_PER_TOKEN, meanwhile, meter_of, swap_bar
 from navigator.tui.widgets.cells import Piece, bar, duration, thousands
 
 WIDE = 100
@@ -36,7 +37,11 @@ def strip_lines(glance: Glance, live: Live, facts: StripFacts, width: int) -> tu
     first = _gpu(glance, live, facts, wide)
     share = meter.waiting / meter.target
     if wide:
-        first += [("    batch ", "muted"), (f"{meter.waiting}/{meter.target} ", ""), (bar(share, 10), "accent")]
+        first += [
+            ("    batch ", "muted"),
+            (f"{meter.waiting}/{meter.target} ", ""),
+            (bar(share, 10), "accent"),
+        ]
         if meter.eta is not None and live.swap is None:
             first.append((_eta(meter.eta), "muted"))
     else:
@@ -75,7 +80,13 @@ def _gpu(glance: Glance, live: Live, facts: StripFacts, wide: bool) -> list[Piec
         held = "BOTH RESIDENT"
     else:
         role = str(live.status.get("resident") or "")
-        held = f"{role.upper()} {facts.name(role)}" if wide and role else facts.name(role) if role else "GPU empty"
+        held = (
+            f"{role.upper()} {facts.name(role)}"
+            if wide and role
+            else facts.name(role)
+            if role
+            else "GPU empty"
+        )
     pieces: list[Piece] = [*warning, ("● ", "good"), (held, "strong")]
     if glance.rehearsal or facts.strategy == "rehearsal":
         pieces.append(("  rehearsal", "warn"))

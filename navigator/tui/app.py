@@ -1,0 +1,299 @@
+"""The application: which screen is in front, what the screens share, and how it meets the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+from textual.filter import LineFilter
+from textual.message import Message
+from textual.notifications import SeverityLevel
+from textual.screen import Screen
+
+from navigator.config.paths import StatePaths, config_path, state_dir
+from navigator.config.settings import Settings, load_settings
+from navigator.domain.errors import NavigatorError
+from navigator.domain.snapshot import BatchRules
+from navigator.domain.states import Role
+from navigator.domain.text import safe_text
+from navigator.tui import modes, terminal
+from navigator.tui.bindings import bindings_of
+from navigator.tui.conductor_link import ConductorLink
+from navigator.tui.data import DataFeed
+from navigator.tui.filter import InertFilter
+from navigator.tui.glance import Glance
+from navigator.tui.keymap import Keymap, load_keymap
+from navigator.tui.messages import ComposeFor, DecideAll, GlanceChanged, LiveChanged, OpenProposal, OpenTask
+from navigator.tui.palette import ActionProvider
+from navigator.tui.prefs import Prefs
+from navigator.tui.screens.base import NavScreen
+from navigator.tui.theme import DEFAULT_THEME, THEMES
+from navigator.tui.widgets.strip_text import StripFacts
+
+_TICK = 0.25
+"""Seconds between looks at what moves (tokens, a swap's bar) while something moves."""
+
+
+class NavigatorApp(App[None], inherit_bindings=False):
+    """Navigator's screens.
+
+    Args:
+        settings: as read once at the start.
+        paths: the state folder.
+        keymap: the developer's own keys.
+        time_scale, seed: the rehearsal's, for a conductor started from here.
+        autostart: start a conductor when none runs and there is a way to swap.
+    """
+
+    TITLE = "navigator"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    COMMANDS = {ActionProvider}  # noqa: RUF012 (Textual declares it so)
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
+        name: modes.factory(name) for name in modes.MODES
+    }
+    DEFAULT_MODE = "deck"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("app", "go")
+
+    def __init__(
+        self,
+        settings: Settings,
+        paths: StatePaths,
+        *,
+        keymap: Keymap | None = None,
+        time_scale: float | None = None,
+        seed: int = 0,
+        autostart: bool = True,
+    ) -> None:
+        self._inert = InertFilter()
+        super().__init__()
+        self.settings = settings
+        self.paths = paths
+        self.keymap = keymap or Keymap()
+        self.prefs = Prefs(paths.root)
+        self.glance = Glance()
+        self.feed = DataFeed(paths, self._new_glance, lambda problem: self.toast(problem, "error"))
+        self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale, seed=seed)
+        self.time_scale, self.seed = time_scale, seed
+        self._autostart = autostart
+        self._history: list[str] = []
+        self.strip_facts = strip_facts(settings)
+        for theme in THEMES:
+            self.register_theme(theme)
+        chosen = self.prefs.get("theme", DEFAULT_THEME)
+        self.theme = chosen if chosen in self.available_themes else DEFAULT_THEME
+        self.set_keymap(self.keymap.textual())
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's own, and last the one that lets no control character through."""
+        return [*super().get_line_filters(), self._inert]
+
+    # Life
+
+    def on_mount(self) -> None:
+        """Follow the store, find the conductor, mind the signals."""
+        self.run_worker(self.feed.follow(), group="follow", exit_on_error=True)
+        self.run_worker(self.link.keep(), group="conductor", exit_on_error=True)
+        self.set_interval(_TICK, self._tick)
+        self.theme_changed_signal.subscribe(self, lambda theme: self.prefs.set("theme", theme.name))
+        for problem in self.keymap.problems:
+            self.toast(problem, "warning")
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with suppress(ValueError, RuntimeError):  # not the main thread: a test, or a web server
+                loop.add_signal_handler(number, self.exit, None, 128 + number)
+        if self._autostart and self.settings.swap.strategy is not None:
+            self.run_worker(self._start_quietly(), group="start")
+
+    async def on_unmount(self) -> None:
+        """Let the threads go."""
+        self.feed.close()
+
+    async def _start_quietly(self) -> None:
+        """Start a conductor unless one is found soon."""
+        await asyncio.sleep(0.3)
+        if self.link.here:
+            return
+        with suppress(NavigatorError):  # the strip says why; asking again is up to the developer
+            await self.link.start()
+
+    # The picture
+
+    def _new_glance(self, glance: Glance) -> None:
+        before, self.glance = self.glance, glance
+        if before.loaded and not self.app_focus and len(glance.inbox) > len(before.inbox):
+            self._call_back(len(glance.inbox))
+        self.screen.post_message(GlanceChanged(glance))
+
+    def _event(self, event: dict[str, Any]) -> None:
+        self.feed.poke()
+
+    def _live_changed(self) -> None:
+        if self.is_running:
+            self.screen.post_message(LiveChanged(self.link.live))
+
+    def _tick(self) -> None:
+        live = self.link.live
+        if live.tasks or live.swap is not None:
+            self.screen.post_message(LiveChanged(live))
+
+    def _call_back(self, waiting: int) -> None:
+        """Something waits and the developer looks elsewhere: ring, and say it to terminals that can show it."""
+        if self._driver is not None:
+            text = f"Navigator: {waiting} wait for you"
+            self._driver.write(terminal.notification_sequence(text, tmux=terminal.inside_tmux()))
+
+    # Asking for things
+
+    async def ask(
+        self, op: str, args: dict[str, Any] | None = None, *, done: str = ""
+    ) -> dict[str, Any] | None:
+        """Have the conductor do one thing; an error becomes a toast and None, success the toast `done`."""
+        try:
+            result = await self.link.request(op, args)
+        except NavigatorError as error:
+            self.toast(str(error), "error")
+            return None
+        self.feed.poke()
+        if done:
+            self.toast(done)
+        return result
+
+    def toast(self, message: str, severity: SeverityLevel = "information") -> None:
+        """Say something for a few seconds. Untrusted text is safe here."""
+        if self.is_running:
+            self.notify(safe_text(message), severity=severity, markup=False)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Put text on the clipboard by OSC 52, through tmux too; refuse what terminals would drop."""
+        self._clipboard = text
+        sequence = terminal.clipboard_sequence(text, tmux=terminal.inside_tmux())
+        if sequence is None:
+            self.toast("Too long for the terminal's clipboard; it was not copied.", "warning")
+        elif self._driver is not None:
+            self._driver.write(sequence)
+            lines = text.count("\n") + 1
+            self.toast(f"Copied {lines} line{'s' if lines != 1 else ''}.")
+
+    # Going about
+
+    def go(self, mode: str, request: Message | None = None) -> None:
+        """Bring a screen to the front, and give it what it is opened with."""
+        if not modes.available(mode):
+            self.toast(f"There is no {mode} screen here.", "warning")
+            return
+        self.run_worker(self._go(mode, request), group="go", exclusive=True)
+
+    async def _go(self, mode: str, request: Message | None) -> None:
+        if mode != self.current_mode:
+            self._history = [name for name in self._history if name != mode][-8:]
+            self._history.append(self.current_mode)
+            await self.switch_mode(mode)
+        screen = self.screen_stack[0]
+        if request is not None and isinstance(screen, NavScreen):
+            screen.receive(request)
+
+    def on_open_proposal(self, request: OpenProposal) -> None:
+        """To Review."""
+        self.go("review", request)
+
+    def on_open_task(self, request: OpenTask) -> None:
+        """A task without a proposal is shown over the screen."""
+        from navigator.tui.screens.task import TaskDialog
+
+        self.push_screen(TaskDialog(request.task))
+
+    def on_compose_for(self, request: ComposeFor) -> None:
+        """To Compose."""
+        self.go("compose", request)
+
+    def on_decide_all(self, request: DecideAll) -> None:
+        """Ask in the batch dialog."""
+        modes.ask_batch(self, request)
+
+    async def action_back(self) -> None:
+        """Back to where the developer came from."""
+        screen = self.screen
+        if isinstance(screen, NavScreen) and screen.back():
+            return
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+        elif self._history:
+            mode = self._history.pop()
+            await self.switch_mode(mode)
+
+    def action_deck(self) -> None:
+        """To the deck."""
+        self.go("deck")
+
+    def action_statistics(self) -> None:
+        """To the statistics."""
+        self.go("stats")
+
+    def action_fleet(self) -> None:
+        """To the fleet."""
+        self.go("fleet")
+
+    def action_compose(self) -> None:
+        """Write a task."""
+        self.go("compose", ComposeFor())
+
+    def action_help(self) -> None:
+        """What the keys do here."""
+        from navigator.tui.screens.help import HelpScreen
+
+        if not isinstance(self.screen, HelpScreen):
+            scope = self.screen.SCOPE if isinstance(self.screen, NavScreen) else "deck"
+            self.push_screen(HelpScreen(scope))
+
+    def action_next_theme(self) -> None:
+        """The next of Navigator's themes."""
+        names = [theme.name for theme in THEMES]
+        here = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(here + 1) % len(names)]
+
+    def action_leave(self) -> None:
+        """Leave; where a conductor works, ask what becomes of it."""
+        from navigator.tui.screens.quit import QuitDialog
+
+        if not self.link.here:
+            self.exit()
+        elif not isinstance(self.screen, QuitDialog):
+            self.push_screen(QuitDialog())
+
+
+def strip_facts(settings: Settings) -> StripFacts:
+    """What the strip needs of the settings."""
+    batch = settings.batch
+    return StripFacts(
+        models={role.value: settings.server(role).model for role in Role},
+        rules=BatchRules(
+            batch.target, batch.max_wait_minutes * 60, batch.quiet_minutes * 60, batch.revisions
+        ),
+        streams=settings.generator.max_inflight,
+        strategy=settings.swap.strategy or "",
+        unsandboxed=settings.checks.unsandboxed,
+    )
+
+
+def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
+    """Open the screens until the developer leaves.
+
+    Raises:
+        ConfigError: the settings cannot be used.
+    """
+    app = NavigatorApp(
+        load_settings(),
+        StatePaths(state_dir()).ensure(),
+        keymap=load_keymap(config_path().parent / "keys.toml"),
+        time_scale=time_scale,
+        seed=seed,
+    )
+    app.run()
+    if app.return_code:
+        raise SystemExit(app.return_code)

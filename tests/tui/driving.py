@@ -1,0 +1,29 @@
+"""Waiting for the screens by what they show, never by the clock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+from textual.pilot import Pilot
+
+from navigator.tui.app import NavigatorApp
+
+
+async def until(pilot: Pilot[Any], true: Callable[[], bool], *, what: str = "it") -> None:
+    """Let the app run until something holds."""
+    for _ in range(1000):
+        await pilot.pause()
+        if true():
+            await pilot.pause()
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{what} did not come about")
+
+
+async def loaded(pilot: Pilot[Any]) -> NavigatorApp:
+    """The app, once it shows the store with its figures."""
+    app = cast("NavigatorApp", pilot.app)
+    await until(pilot, lambda: app.glance.loaded, what="the first picture")
+    return app
