@@ -90,8 +90,9 @@ def _require_unconverted(facts: RepoFacts, git: Git, moves: Sequence[PathMove]) 
                 f"{safe_line(path_text(path))} is under the git attribute {name.decode()}={value.decode('utf-8', 'replace')}.",
                 hint="Such paths land on a branch only.",
             )
-    user = Git(facts.git_dir, user_config=True, outside=git.outside)
-    converts = user.run("config", "--get", "core.autocrlf", check=False).text.lower() in _TRUE
+    converts = (
+        facts.git(user_config=True).run("config", "--get", "core.autocrlf", check=False).text.lower() in _TRUE
+    )
     if converts and any(move.old_mode == ABSENT for move in moves):
         raise LandingRefused(
             "core.autocrlf changes line endings in this checkout.", hint="New files land on a branch only."

@@ -16,7 +16,6 @@ from navigator.workspace.facts import RepoFacts
 from navigator.workspace.plan import LandingRefused, SignatureFailed
 from navigator.workspace.private import PrivateRepo
 from navigator.workspace.runner import (
-    Git,
     GitError,
     GitTimeout,
     Person,
@@ -53,8 +52,7 @@ def read_identity(facts: RepoFacts) -> Identity:
     Raises:
         LandingRefused: git knows no name or no address.
     """
-    outside = () if facts.work_tree is None else (facts.work_tree,)
-    git = Git(facts.git_dir, user_config=True, outside=outside)
+    git = facts.git(user_config=True)
     people = []
     for variable in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
         found = git.run("var", variable, check=False)

@@ -100,11 +100,15 @@ class RepoFacts:
         """The object id of nothing, in this repository's format."""
         return "0" * (64 if self.object_format == "sha256" else 40)
 
-    def git(self, *, work_tree: bool = False, index: Path | None = None) -> Git:
+    @property
+    def outside(self) -> tuple[Path, ...]:
+        """Folders that no executable may come from."""
+        return (self.common_dir,) if self.work_tree is None else (self.common_dir, self.work_tree)
+
+    def git(self, *, work_tree: bool = False, user_config: bool = False) -> Git:
         """A hardened runner on this repository; with its files only when `work_tree` is set."""
-        outside = () if self.work_tree is None else (self.work_tree,)
         tree = self.work_tree if work_tree else None
-        return Git(self.git_dir, work_tree=tree, index=index, outside=outside)
+        return Git(self.git_dir, work_tree=tree, user_config=user_config, outside=self.outside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,11 @@ class _Places:
     work_tree: Path | None
     branch_ref: str
     head: str
+
+    def git(self, *, user_config: bool = False) -> Git:
+        """A hardened runner that takes no executable from the checkout."""
+        outside = () if self.work_tree is None else (self.work_tree,)
+        return Git(self.git_dir, user_config=user_config, outside=(self.common_dir, *outside))
 
 
 def _places(path: Path) -> _Places:
@@ -160,6 +169,21 @@ def _places(path: Path) -> _Places:
     return _Places(git_dir, common_dir, work_tree, branch_ref, head)
 
 
+def own_settings(git: Git, key: str, *, repository: bool = False) -> list[str]:
+    """Every value of a setting in the system's and the user's own configuration, in order.
+
+    Args:
+        git: a runner with `user_config`.
+        key: the setting; `~` in its value is expanded where the key holds a path.
+        repository: the repository's own configuration too. Never for a setting that grants trust.
+    """
+    scopes = {"system", "global", "local", "worktree"} if repository else {"system", "global"}
+    kind = ("--type=path",) if key.lower().endswith(("path", "file")) else ()
+    found = git.run("config", "--null", "--show-scope", *kind, "--get-all", key, check=False)
+    fields = os.fsdecode(found.stdout).split("\0")
+    return [value for scope, value in zip(fields[::2], fields[1::2], strict=False) if scope in scopes]
+
+
 def _require_owner(places: _Places) -> None:
     """Refuse a repository of another user unless git's own safe.directory trusts it.
 
@@ -170,10 +194,10 @@ def _require_owner(places: _Places) -> None:
     if all(folder.stat().st_uid == mine for folder in looked_at):
         return
     where = places.work_tree or places.git_dir
-    trusted = Git(places.git_dir, user_config=True).run(
-        "config", "--null", "--get-all", "safe.directory", check=False
-    )
-    names = trusted.stdout.decode("utf-8", "surrogateescape").split("\0")
+    names: list[str] = []
+    for name in own_settings(places.git(user_config=True), "safe.directory"):
+        # An empty value takes back what came before it: git-config(1), safe.directory.
+        names = [*names, name] if name else []
     for name in names:
         if name == "*" or name.rstrip("/") == str(where):
             return
@@ -191,20 +215,18 @@ def _commit(git: Git, name: str) -> str:
     return found.text if found.status == 0 else ""
 
 
-def _hooks(common_dir: Path, git: Git) -> tuple[str, ...]:
-    """Names of executable hooks, also where the repository's own core.hooksPath points elsewhere."""
-    folders = [common_dir / "hooks"]
-    own = git.run("config", "--null", "--local", "--get", "core.hooksPath", check=False)
-    if own.status == 0:
-        folders = [common_dir.parent / os.fsdecode(own.stdout.rstrip(b"\0"))]
-    names = []
-    for folder in folders:
-        try:
-            entries = sorted(folder.iterdir())
-        except OSError:
-            continue
-        names += [e.name for e in entries if e.suffix != ".sample" and e.is_file() and os.access(e, os.X_OK)]
-    return tuple(names)
+def _hooks(places: _Places) -> tuple[str, ...]:
+    """Names of the executable hooks that a commit by the user would find, also where core.hooksPath leads
+    elsewhere."""
+    folder = places.common_dir / "hooks"
+    elsewhere = own_settings(places.git(user_config=True), "core.hooksPath", repository=True)
+    if elsewhere:
+        folder = (places.work_tree or places.git_dir) / elsewhere[-1]
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return ()
+    return tuple(e.name for e in entries if e.suffix != ".sample" and e.is_file() and os.access(e, os.X_OK))
 
 
 def _operation(git_dir: Path) -> str:
@@ -240,9 +262,12 @@ def read_facts(path: Path | str) -> RepoFacts:
     """
     where = Path(path).expanduser().resolve()
     places = _places(where)
+    if places.work_tree not in (None, where):
+        raise NotARepository(
+            f"{where} is not the top folder of a checkout.", hint=f"Give {places.work_tree} instead."
+        )
     _require_owner(places)
-    barred = () if places.work_tree is None else (places.work_tree,)
-    git = Git(places.git_dir, outside=barred)
+    git = places.git()
     try:
         found = git.run("rev-parse", "--show-object-format").text
     except GitError as error:
@@ -277,7 +302,7 @@ def read_facts(path: Path | str) -> RepoFacts:
         sparse=settings.get("core.sparsecheckout", "") in {"true", "1", "yes", "on", ""}
         and "core.sparsecheckout" in settings,
         operation=_operation(places.git_dir),
-        hooks=_hooks(places.common_dir, git),
+        hooks=_hooks(places),
         branches=tuple(os.fsdecode(line).removeprefix("refs/heads/") for line in listed.splitlines()),
         checked_out=checked_out_branches(places.common_dir, git),
     )
@@ -327,6 +352,7 @@ def uncommitted_paths(facts: RepoFacts, *, limit: int = 1000) -> tuple[str, ...]
     if facts.work_tree is None:
         return ()
     git = facts.git(work_tree=True)
+    ignores = own_settings(facts.git(user_config=True), "core.excludesFile")
     status = git.run(
         "status",
         "--porcelain=v2",
@@ -335,7 +361,7 @@ def uncommitted_paths(facts: RepoFacts, *, limit: int = 1000) -> tuple[str, ...]
         "--ignore-submodules=all",
         "--no-renames",
         "--no-ahead-behind",
-        config=blank_filters(git),
+        config=(*blank_filters(git), *(f"core.excludesFile={path}" for path in ignores[-1:])),
     )
     paths: list[str] = []
     for record in status.stdout.split(b"\0"):

@@ -236,7 +236,8 @@ def execute_landing(plan: LandingPlan) -> None:
     if plan.mode == "branch" and read_ref(git, plan.ref) == plan.commit:
         return
     if plan.commit:
-        # Always, not only when the commit is missing: a crash may have left it there without all of its files.
+        # Always, not only when the commit is missing: a crash may have left it there without all of its
+        # files.
         _copy_objects(plan, git)
     if plan.mode == "current":
         checkout.move(plan, lambda: move_ref(plan, git))
@@ -289,7 +290,13 @@ def _copy_objects(plan: LandingPlan, git: Git) -> None:
     pack = private.run(
         "pack-objects", "--stdout", "--quiet", input="".join(f"{o}\n" for o in sorted(wanted)).encode()
     )
-    git.run("unpack-objects", "-q", "--strict", input=pack.stdout)
+    try:
+        git.run("unpack-objects", "-q", "--strict", input=pack.stdout)
+    except GitError as error:
+        raise LandingRefused(
+            f"{plan.path} does not take the change: {error.stderr.splitlines()[0] if error.stderr else error.message}",
+            hint="Is the disk full, or the repository read-only? `git fsck` there tells more.",
+        ) from error
 
 
 def inspect_landing(plan: LandingPlan) -> Progress:

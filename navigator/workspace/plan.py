@@ -118,5 +118,6 @@ class LandingPlan:
 
     def git(self) -> Git:
         """A hardened runner on the user's repository."""
-        outside = (Path(self.work_tree),) if self.work_tree else ()
+        work_tree = (Path(self.work_tree),) if self.work_tree else ()
+        outside = (Path(self.common_dir), *work_tree)
         return Git(Path(self.git_dir), outside=outside)

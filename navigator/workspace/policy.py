@@ -18,6 +18,7 @@ from navigator.domain.text import safe_line
 from navigator.workspace.diffs import ABSENT, RawChange
 from navigator.workspace.runner import GitError
 from navigator.workspace.scope import in_scope, is_secret
+from navigator.workspace.special_files import SPECIAL_FOLDERS, SPECIAL_NAMES, SPECIAL_PATTERNS
 
 _SYMLINK, _GITLINK, _EXECUTABLE = "120000", "160000", "100755"
 
@@ -26,246 +27,6 @@ _REFUSE, _CONFIRM = PolicyAction.REFUSE, PolicyAction.CONFIRM
 # HFS+ ignores these in names, so `.g\u200cit` is `.git` there (CVE-2014-9390).
 _IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _WINDOWS_DEVICE = re.compile(r"(?i)^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?$")
-
-_NAMES: dict[str, tuple[str, str]] = {
-    name: (rule, why)
-    for rule, why, names in (
-        (
-            "git_attributes",
-            "git attributes choose filters, merge drivers and line endings",
-            (".gitattributes",),
-        ),
-        ("git_modules", "submodule addresses are fetched and checked out by git", (".gitmodules",)),
-        (
-            "git_settings",
-            "hook or mail settings that git tools obey",
-            (".gitconfig", ".mailmap", ".lfsconfig"),
-        ),
-        (
-            "ci",
-            "continuous integration runs this with the project's credentials",
-            (
-                ".gitlab-ci.yml",
-                ".travis.yml",
-                "azure-pipelines.yml",
-                "bitbucket-pipelines.yml",
-                "jenkinsfile",
-                ".drone.yml",
-                "appveyor.yml",
-                ".appveyor.yml",
-                "cloudbuild.yaml",
-                ".woodpecker.yml",
-                "codeowners",
-                "dependabot.yml",
-            ),
-        ),
-        (
-            "lockfile",
-            "a lock file says which foreign code is installed",
-            (
-                "package-lock.json",
-                "npm-shrinkwrap.json",
-                "yarn.lock",
-                "pnpm-lock.yaml",
-                "bun.lock",
-                "bun.lockb",
-                "poetry.lock",
-                "pdm.lock",
-                "uv.lock",
-                "pylock.toml",
-                "pipfile.lock",
-                "requirements.lock",
-                "cargo.lock",
-                "go.sum",
-                "gemfile.lock",
-                "composer.lock",
-                "mix.lock",
-                "flake.lock",
-                "packages.lock.json",
-                "gradle.lockfile",
-                "pubspec.lock",
-                "podfile.lock",
-            ),
-        ),
-        (
-            "environment",
-            "runs or sets variables as soon as a shell enters the folder",
-            (".envrc", ".autoenv", ".env"),
-        ),
-        (
-            "package_source",
-            "says where packages are fetched from, or with which credentials",
-            (
-                ".npmrc",
-                ".yarnrc",
-                ".yarnrc.yml",
-                ".pypirc",
-                "pip.conf",
-                ".condarc",
-                "nuget.config",
-                ".bazelrc",
-            ),
-        ),
-        (
-            "build",
-            "runs on the developer's machine when the project is built or installed",
-            (
-                "makefile",
-                "gnumakefile",
-                "justfile",
-                ".justfile",
-                "taskfile.yml",
-                "rakefile",
-                "setup.py",
-                "build.rs",
-                "build.gradle",
-                "build.gradle.kts",
-                "settings.gradle",
-                "gradlew",
-                "mvnw",
-                "configure",
-                "cmakelists.txt",
-                "meson.build",
-                "noxfile.py",
-                "tox.ini",
-                "dockerfile",
-                "containerfile",
-                "docker-compose.yml",
-                "compose.yml",
-                "compose.yaml",
-                "vagrantfile",
-                "binding.gyp",
-            ),
-        ),
-        (
-            # A model may name a package that does not exist, and somebody may have registered it.
-            "dependencies",
-            "says which foreign code is installed",
-            (
-                "package.json",
-                "pyproject.toml",
-                "setup.cfg",
-                "pipfile",
-                "cargo.toml",
-                "go.mod",
-                "gemfile",
-                "composer.json",
-                "pom.xml",
-            ),
-        ),
-        (
-            "test_hook",
-            "runs whenever the tests are collected, before any test",
-            ("conftest.py", "sitecustomize.py", "usercustomize.py", "jest.config.js", "vitest.config.ts"),
-        ),
-        (
-            "commit_hook",
-            "runs on the developer's commits",
-            (".pre-commit-config.yaml", ".pre-commit-hooks.yaml", "lefthook.yml", ".lintstagedrc"),
-        ),
-        (
-            "agent_instructions",
-            "coding tools obey this file",
-            (
-                "agents.md",
-                "agents.override.md",
-                "claude.md",
-                "gemini.md",
-                "copilot-instructions.md",
-                ".cursorrules",
-                ".windsurfrules",
-                ".clinerules",
-                ".roorules",
-                ".aider.conf.yml",
-                ".mcp.json",
-            ),
-        ),
-        (
-            "shell_start",
-            "a shell runs this when it starts",
-            (".bashrc", ".bash_profile", ".zshrc", ".zprofile", ".profile", ".ripgreprc"),
-        ),
-        (
-            "editor",
-            "an editor obeys this when the folder is opened",
-            (".exrc", ".vimrc", ".nvimrc", ".dir-locals.el"),
-        ),
-    )
-    for name in names
-}
-
-_FOLDERS: dict[str, tuple[str, str]] = {
-    folder: (rule, why)
-    for rule, why, folders in (
-        (
-            "ci",
-            "continuous integration runs this with the project's credentials",
-            (
-                ".github",
-                ".gitlab",
-                ".circleci",
-                ".buildkite",
-                ".woodpecker",
-                ".forgejo",
-                ".gitea",
-                ".teamcity",
-            ),
-        ),
-        (
-            "editor",
-            "an editor obeys this when the folder is opened",
-            (".vscode", ".idea", ".vs", ".fleet", ".zed", ".devcontainer", ".sublime"),
-        ),
-        (
-            "agent_instructions",
-            "coding tools obey this file",
-            (
-                ".claude",
-                ".codex",
-                ".cursor",
-                ".agents",
-                ".gemini",
-                ".windsurf",
-                ".continue",
-                ".roo",
-                ".cline",
-            ),
-        ),
-        (
-            "commit_hook",
-            "runs on the developer's commits",
-            (".husky", ".githooks", "git-hooks", ".git-hooks"),
-        ),
-        ("package_source", "cargo obeys this: it can name programs to run", (".cargo",)),
-        ("package_source", "yarn runs what stands here", (".yarn",)),
-        ("build", "the build wrapper runs what stands here", (".mvn",)),
-    )
-    for folder in folders
-}
-
-_PATTERNS = tuple(
-    (re.compile(pattern), rule, why)
-    for pattern, rule, why in (
-        (r"\.env\..+", "environment", "sets variables for whatever runs in the folder"),
-        (
-            r"(?:dockerfile|containerfile)\..+|.+\.mk",
-            "build",
-            "runs on the developer's machine when the project is built",
-        ),
-        (
-            r"(?:.+[-_])?requirements(?:[-_].+)?\.(?:txt|in)",
-            "dependencies",
-            "says which foreign code is installed",
-        ),
-        (r".+\.pth", "test_hook", "Python runs this when it starts"),
-        (
-            r".+\.(?:code-workspace|sublime-project|iml)",
-            "editor",
-            "an editor obeys this when the folder is opened",
-        ),
-    )
-)
-"""Names in lower case that follow a pattern."""
 
 
 def _refuse(rule: str, path: str, detail: str) -> PolicyItem:
@@ -341,7 +102,7 @@ def check_paths(
                 standing.setdefault(_fold(prefix), prefix)
     for path in dict.fromkeys(paths):
         problem = _name_problem(path)
-        if problem is not None:
+        if problem is not None and not (problem[0] == "reserved_name" and path in base):
             items.append(_refuse(problem[0], path, problem[1]))
             continue
         for prefix in _prefixes(path):
@@ -366,12 +127,12 @@ def _special_file(path: str) -> tuple[str, str] | None:
     """Why a path is shown in red, as (rule, words), or None."""
     parts = path.casefold().split("/")
     name = parts[-1]
-    if name in _NAMES:
-        return _NAMES[name]
+    if name in SPECIAL_NAMES:
+        return SPECIAL_NAMES[name]
     for part in parts[:-1]:
-        if part in _FOLDERS:
-            return _FOLDERS[part]
-    for pattern, rule, why in _PATTERNS:
+        if part in SPECIAL_FOLDERS:
+            return SPECIAL_FOLDERS[part]
+    for pattern, rule, why in SPECIAL_PATTERNS:
         if pattern.fullmatch(name) is not None:
             return rule, why
     if is_secret(path):

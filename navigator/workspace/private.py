@@ -7,11 +7,11 @@ prunes, rebases away or deletes cannot take a proposal's ground from under it.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,35 +24,16 @@ from navigator.workspace.bounded import Bounded
 from navigator.workspace.diffs import ABSENT, Comparison, RawChange, parse_comparison, path_bytes, path_text
 from navigator.workspace.edits.source_protocol import FileChange
 from navigator.workspace.facts import AbsentBlobs, RepoFacts, read_facts
+from navigator.workspace.private_layout import create, replace_file
 from navigator.workspace.runner import Git, GitError
 
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _KEPT_INDEXES = 4
 _EXCLUDED_BASES = 8
+_CACHED_LINES = 200_000
+_LEFTOVER_SECONDS = 7200.0
 _BLOB_CACHE_BYTES = 32 * 1024 * 1024
-
-# Section headings of hunks come from git's built-in drivers, which only an attribute switches on. The private
-# repository has no other attributes: it is bare, and the user's are switched off.
-_ATTRIBUTES = "".join(
-    f"{pattern} diff={driver}\n"
-    for driver, patterns in {
-        "python": ("*.py", "*.pyi"),
-        "cpp": ("*.c", "*.h", "*.cc", "*.cpp", "*.hpp"),
-        "golang": ("*.go",),
-        "rust": ("*.rs",),
-        "java": ("*.java",),
-        "kotlin": ("*.kt",),
-        "csharp": ("*.cs",),
-        "ruby": ("*.rb",),
-        "php": ("*.php",),
-        "css": ("*.css",),
-        "html": ("*.html",),
-        "markdown": ("*.md",),
-        "bash": ("*.sh",),
-    }.items()
-    for pattern in patterns
-)
 
 # One at a time: the list of shallow commits is read, changed and replaced.
 _PINNING = threading.Lock()
@@ -73,6 +54,10 @@ class TreeEntry:
     size: int
 
 
+def _lines_of(comparison: Comparison) -> int:
+    return 1 + sum(len(hunk.lines) for file in comparison.files for hunk in file.hunks)
+
+
 def _oid(text: str) -> str:
     """`text` if it is a full object id; names never reach git from here."""
     if _OID.fullmatch(text) is None:
@@ -86,10 +71,9 @@ class PrivateRepo:
     def __init__(self, git_dir: Path, facts: RepoFacts) -> None:
         self.git_dir = git_dir
         self.facts = facts
-        outside = () if facts.work_tree is None else (facts.work_tree,)
-        self.git = Git(git_dir, outside=outside)
+        self.git = Git(git_dir, outside=facts.outside)
         self._entries: Bounded[str, dict[str, TreeEntry]] = Bounded(8)
-        self._compared: Bounded[tuple[str, str, int], Comparison] = Bounded(64)
+        self._compared: Bounded[tuple[str, str, int], Comparison] = Bounded(_CACHED_LINES, _lines_of)
         self._blobs: Bounded[str, bytes] = Bounded(_BLOB_CACHE_BYTES, len)
 
     @classmethod
@@ -116,11 +100,11 @@ class PrivateRepo:
                 hint="Move it: git cannot borrow objects from there.",
             )
         if not (git_dir / "HEAD").exists():
-            _create(git_dir, known)
+            create(git_dir, known)
         alternates = git_dir / "objects" / "info" / "alternates"
         if not alternates.exists() or alternates.read_text("utf-8", "surrogateescape") != f"{objects}\n":
             # The repository may have moved since.
-            _replace(alternates, path_bytes(f"{objects}\n"))
+            replace_file(alternates, path_bytes(f"{objects}\n"))
         return cls(git_dir, known)
 
     def pin_base(self, commit: str) -> str:
@@ -145,7 +129,7 @@ class PrivateRepo:
         shallow = self.git_dir / "shallow"
         listed = shallow.read_text("ascii").split() if shallow.exists() else []
         if commit not in listed:
-            _replace(shallow, "".join(f"{c}\n" for c in (*listed, commit)).encode("ascii"))
+            replace_file(shallow, "".join(f"{c}\n" for c in (*listed, commit)).encode("ascii"))
         pinned = self.git.run("for-each-ref", "--format=%(objectname)", "refs/navigator/base/").text.split()
         # What an earlier base holds is here already.
         wanted = [commit, "--not", *(f"{old}^{{tree}}" for old in pinned[-_EXCLUDED_BASES:])]
@@ -400,6 +384,10 @@ class PrivateRepo:
             # alone.
             self.git.run("repack", "-a", "-d", "-q", timeout=1800)
             self.git.run("prune", "--expire=2.hours.ago", timeout=1800)
+            # What a kill left behind.
+            for folder in self._work().glob("*-*"):
+                if folder.is_dir() and time.time() - folder.stat().st_mtime > _LEFTOVER_SECONDS:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _name(name: str) -> str:
@@ -424,41 +412,3 @@ def _check_shape(entries: Mapping[str, TreeEntry], removed: Iterable[str], writt
             raise PathRefused(f"{path} cannot be made: {above} is a file.", hint="Delete that file first.")
         if any(other.startswith(f"{path}/") for other in files):
             raise PathRefused(f"{path} cannot be made: a folder has that name.", hint="Choose another.")
-
-
-def _create(git_dir: Path, facts: RepoFacts) -> None:
-    """Make an empty bare repository beside its place and move it there, so that a half-made one is never
-    met."""
-    git_dir.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="new-", dir=git_dir.parent) as folder:
-        made = Path(folder) / "made.git"
-        made.mkdir(mode=0o700)
-        outside = () if facts.work_tree is None else (facts.work_tree,)
-        Git(made, outside=outside).run(
-            "init",
-            "--bare",
-            "--quiet",
-            "--template=",
-            f"--object-format={facts.object_format}",
-            "--initial-branch=none",
-            config=("init.defaultRefFormat=files",),
-        )
-        (made / "info").mkdir(exist_ok=True)
-        (made / "info" / "attributes").write_text(_ATTRIBUTES, "ascii")
-        (made / "objects" / "info").mkdir(exist_ok=True)
-        try:
-            made.rename(git_dir)
-        except OSError:
-            # Somebody else was quicker; theirs is as good.
-            if not (git_dir / "HEAD").exists():
-                raise
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    fd, name = tempfile.mkstemp(prefix=f"{path.name}-", dir=path.parent)
-    with os.fdopen(fd, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    Path(name).replace(path)

@@ -60,7 +60,7 @@ _HARDENED = (
     "log.showSignature=false",
 )
 
-_KEPT = ("PATH", "HOME", "TMPDIR", "USER", "LOGNAME", "TZ")
+_KEPT = ("HOME", "TMPDIR", "USER", "LOGNAME", "TZ")
 _IDENTITY = ("XDG_CONFIG_HOME", "EMAIL", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _SIGNING = (
     "GNUPGHOME",
@@ -151,19 +151,29 @@ def _version_of(executable: str) -> tuple[int, ...]:
     return tuple(int(part) for part in match.groups(default="0")) if match else (0, 0, 0)
 
 
+def safe_path(outside: Iterable[Path] = ()) -> str:
+    """The PATH without relative entries and without folders inside any of `outside`.
+
+    A repository must not be able to bring its own `git` or `gpg` along when the PATH holds one of its
+    folders.
+    """
+    barred = tuple(folder.resolve() for folder in outside)
+    entries = (
+        entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(entry).is_absolute()
+    )
+    return os.pathsep.join(e for e in entries if not any(Path(e).resolve().is_relative_to(b) for b in barred))
+
+
 def find_git(outside: Iterable[Path] = ()) -> Path:
     """The git executable: absolute, and not inside any of the folders of `outside`.
-
-    A repository must not be able to bring its own `git` along when the PATH holds one of its folders.
 
     Raises:
         MissingPart: there is none, or it is older than `MIN_GIT`.
     """
     barred = tuple(folder.resolve() for folder in outside)
-    for entry in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if not Path(entry).is_absolute():
-            continue
-        found = shutil.which("git", path=entry)
+    for entry in safe_path(barred).split(os.pathsep):
+        found = shutil.which("git", path=entry) if entry else None
+        # The entry may be a link into the repository's own folder.
         if found is None or any(Path(found).resolve().is_relative_to(folder) for folder in barred):
             continue
         version = _version_of(found)
@@ -185,7 +195,8 @@ class Git:
         index: another index file than the repository's own.
         config: further `key=value` settings for every call.
         user_config: read the system's and the user's own configuration too. Only for reading who the user is.
-        outside: folders that the git executable must not come from; `work_tree` is always one.
+        outside: folders that no executable may come from; the git directory, the folder it stands in when
+            it is named `.git`, and `work_tree` are always among them.
     """
 
     def __init__(
@@ -205,13 +216,16 @@ class Git:
         self.index = index
         self.config = tuple(config)
         self.user_config = user_config
-        self.outside = (*outside, *((work_tree,) if work_tree is not None else ()))
+        named = (*outside, git_dir, *((work_tree,) if work_tree is not None else ()))
+        around = (folder.parent for folder in named if folder.name == ".git")
+        self.outside = tuple(dict.fromkeys((*named, *around)))
 
     def environment(self) -> dict[str, str]:
         """The whole environment of a call: nothing of the caller's `GIT_*` reaches git."""
         names = (*_KEPT, *_IDENTITY, *_PERSON) if self.user_config else _KEPT
         env = {name: os.environ[name] for name in names if name in os.environ}
         env |= {
+            "PATH": safe_path(self.outside),
             "LC_ALL": "C",
             "GIT_DIR": str(self.git_dir),
             "GIT_OPTIONAL_LOCKS": "0",

@@ -52,6 +52,7 @@ def prepare_undo(plan: LandingPlan, facts: RepoFacts, private: PrivateRepo) -> L
         git_dir=str(facts.git_dir),
         common_dir=str(facts.common_dir),
         work_tree=str(facts.work_tree or ""),
+        private=str(private.git_dir),
         old=plan.commit,
         commit=plan.old,
         paths=tuple(move.reversed() for move in plan.paths),

@@ -140,8 +140,10 @@ def test_a_rename_in_case_alone_is_no_collision(world: World) -> None:
         ("server.pem", "secret"),
     ],
 )
-def test_files_that_run_by_being_there_are_confirmed(world: World, path: str, rule: str) -> None:
-    assert rules(world, {path: b"x\n"}) == [("confirm", rule, path)]
+def test_files_that_run_by_being_there_are_confirmed(path: str, rule: str) -> None:
+    raw = [RawChange("000000", "100644", "0" * 40, "1" * 40, "A", path)]
+    (item,) = check_policy(raw, ("README.md",), lambda _: b"x\n")
+    assert (item.action, item.rule, item.path) == (PolicyAction.CONFIRM, rule, path)
 
 
 def test_removing_and_changing_them_is_confirmed_too(world: World) -> None:

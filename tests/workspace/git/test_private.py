@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.facts import AbsentBlobs, NoCommit, NotARepository, read_facts
+from navigator.workspace.facts import AbsentBlobs, NoCommit, NotARepository, read_facts, uncommitted_paths
+from navigator.workspace.landing import prepare_landing
+from navigator.workspace.plan import SignatureFailed
 from navigator.workspace.private import PathRefused, PrivateRepo
 from navigator.workspace.runner import Git, GitError, GitOutputTooLarge, GitTimeout, find_git
 from tests.workspace.git.world import FILES, World, commit, fingerprint, git, make_repo
@@ -237,9 +240,9 @@ def test_bytes_modes_and_endings_survive(world: World) -> None:
     assert entries["run.sh"].mode == "100755" and entries["empty"].mode == "100644"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_paths_that_cannot_stand_in_a_tree_are_refused(world: World) -> None:
+    base = world.facts.head_commit
+    for path in (
         ".git/config",
         ".GIT/config",
         "git~1/config",
@@ -253,12 +256,10 @@ def test_bytes_modes_and_endings_survive(world: World) -> None:
         "",
         "src",
         "README.md/below",
-    ],
-)
-def test_paths_that_cannot_stand_in_a_tree_are_refused(world: World, path: str) -> None:
-    with pytest.raises(PathRefused) as refusal:
-        world.propose({path: b"x"})
-    assert refusal.value.hint
+    ):
+        with pytest.raises(PathRefused) as refusal:
+            world.private.write_tree(base, {path: FileChange(b"x")})
+        assert refusal.value.hint, path
 
 
 def test_a_file_may_become_a_folder_when_it_is_deleted(world: World) -> None:
@@ -291,15 +292,33 @@ def test_runner_limits(world: World) -> None:
     assert runner.run("cat-file", "blob", sha).stdout == big
 
 
-def test_git_is_never_taken_from_the_repository(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    planted = world.repo / "bin" / "git"
-    planted.parent.mkdir()
-    planted.write_text("#!/bin/sh\ntouch /nowhere\n")
-    planted.chmod(0o755)
+def test_no_program_is_taken_from_the_repository(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = tmp_path / "ran"
+    git(world.repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
     real = find_git()
-    monkeypatch.setenv("PATH", f"{planted.parent}:.:{real.parent}")
-    assert find_git((world.repo,)) == real
-    assert world.facts.git().run("version").text.startswith("git version 2")
+    for folder in (world.repo / "bin", tmp_path / "linked" / "bin"):
+        folder.mkdir()
+        for name in ("git", "gpg"):
+            (folder / name).write_text(f"#!/bin/sh\necho $0 >> {ran}\nexit 1\n")
+            (folder / name).chmod(0o755)
+    (tmp_path / "aliased").symlink_to(world.repo / "bin")
+    git(world.repo, "config", "commit.gpgsign", "true")
+    planted = f"{tmp_path}/aliased:{world.repo}/bin:.:bin"
+    rest = f"{real.parent}:{os.environ['PATH']}"
+    monkeypatch.chdir(world.repo)
+    for repo in (world.repo, tmp_path / "linked"):
+        # A linked worktree belongs to the same repository: the main checkout's programs are barred there too.
+        own = planted if repo == world.repo else f"{tmp_path}/linked/bin:{planted}"
+        monkeypatch.setenv("PATH", f"{own}:{rest}")
+        one = World(repo, tmp_path / f"state-{repo.name}")
+        assert one.facts.git().environment()["PATH"].split(":")[0] == str(real.parent)
+        proposal = one.propose({"a": b"a\n"})
+        uncommitted_paths(one.facts)
+        with pytest.raises(SignatureFailed):
+            prepare_landing(one.project, one.facts, one.private, proposal, "B1", "x")
+    assert not ran.exists(), ran.read_text()
 
 
 def test_few_processes_a_proposal(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
