@@ -1,0 +1,289 @@
+"""A conductor that is killed, again and again, wherever it hurts: nothing is lost, nothing is done twice unseen."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from navigator.cascade.client import request
+from navigator.cascade.wire import NoConductor
+from navigator.domain.states import LandingState, TaskState
+from navigator.rehearsal.samples import sample_projects, sample_tasks
+from navigator.serving.swap import processes
+from navigator.serving.swap.rehearsal import COMMAND
+from navigator.store.lock import StateLock
+from tests.cascade.support import (
+    PATIENCE,
+    Desk,
+    commits_of_proposals,
+    differences,
+    fingerprint,
+    git,
+    make_repository,
+)
+from tests.cascade.test_real_code import toml_of
+
+KILLED_AT = str(Path(__file__).with_name("killed_at.py"))
+RUN = ("run", "--until", "idle", "--json", "--allow-rehearsal-landing")
+IN_THE_LOOP = (
+    ("event", "task_state=generating", 5),
+    ("event", "call_started=generator", 4),  # the model answers nobody
+    ("event", "call_ended=generator", 6),  # an answer is stored and not judged
+    ("event", "proposal_added", 3),
+    ("swap", "stop.done", 1),  # no model at all
+    ("swap", "load.begin", 1),  # a server that nobody waits for
+    ("event", "task_state=reviewing", 3),
+    ("event", "call_started=reviewer", 4),
+    ("event", "review_added", 4),
+    ("event", "task_state=revising", 1),
+)
+"""Where the session is killed, in this order: each run goes on where the one before was cut off."""
+
+ENDED = {TaskState.AWAITING_APPROVAL, TaskState.LANDED, TaskState.FAILED, TaskState.DONE}
+
+
+class Scene:
+    """Sample projects in repositories of a developer, with tasks queued."""
+
+    def __init__(self, folder: Path, *, projects: int, tasks: int, seed: int) -> None:
+        self.desk = Desk.make(folder / "desk")
+        samples = sample_projects(projects, seed)
+        self.repositories = {
+            sample.name: make_repository(folder / "code" / sample.name, sample.files) for sample in samples
+        }
+        for name, repository in self.repositories.items():
+            self.desk.run("project", "add", str(repository), "--name", name)
+        queue = folder / "tasks.toml"
+        queue.write_text(
+            toml_of(
+                [
+                    {
+                        "project": task.project,
+                        "text": task.text,
+                        "kind": task.kind.value,
+                        "files": list(task.files),
+                    }
+                    for task in sample_tasks(tasks, seed, samples)
+                ]
+            ),
+            encoding="utf-8",
+        )
+        self.desk.run("task", "add", "--from", str(queue))
+
+    def killed(self, moment: str, what: str, count: int, *words: str) -> None:
+        """Run `navigator WORDS` until it kills itself at the moment; that it did is asserted."""
+        child = self.desk.python(KILLED_AT, moment, what, str(count), *words)
+        out, err = child.communicate(timeout=PATIENCE)
+        said = f"{moment} {what} {count}: {child.returncode}\n{out.decode()[-2000:]}\n{err.decode()[-2000:]}"
+        assert child.returncode == -signal.SIGKILL, said
+
+    def servers(self) -> list[processes.ProcessRecord]:
+        return processes.strays(str(self.desk.paths.rehearsal.resolve()), COMMAND)
+
+    def states(self) -> Counter[TaskState]:
+        with self.desk.reading() as store:
+            return Counter(task.state for task in store.tasks())
+
+    def assert_nothing_twice(self) -> None:
+        """Of every round one proposal, of every proposal one review a role, each written down once."""
+        with self.desk.reading() as store:
+            proposals = store.proposals()
+            events = store.events(0, limit=1_000_000)
+            reviews = {proposal.id: store.reviews(proposal.id) for proposal in proposals}
+        rounds = Counter((proposal.task_id, proposal.attempt, proposal.round) for proposal in proposals)
+        assert [place for place, count in rounds.items() if count > 1] == []
+        added = Counter(event.proposal_id for event in events if event.kind == "proposal_added")
+        assert added == Counter(proposal.id for proposal in proposals)
+        for identifier, found in reviews.items():
+            assert len({review.role for review in found}) == len(found), identifier
+
+    def assert_landed_once(self) -> int:
+        """Commits on the developer's branches and landings in the store are the same, one to one; returns how many."""
+        commits = Counter(
+            trailer
+            for repository in self.repositories.values()
+            for trailer in commits_of_proposals(repository)
+        )
+        with self.desk.reading() as store:
+            landed = {
+                proposal.id
+                for proposal in store.proposals()
+                if proposal.landing is not None and proposal.landing.state is LandingState.LANDED
+            }
+            assert store.journal_pending() == []
+        assert commits == Counter(landed)
+        return len(landed)
+
+    def assert_all_let_go(self) -> None:
+        """No server, no socket, no lock is left."""
+        assert self.servers() == []
+        assert not self.desk.paths.socket.exists()
+        lock = StateLock(self.desk.paths)
+        assert lock.acquire()
+        lock.release()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_session_killed_ten_times_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, projects=5, tasks=30, seed=3)
+    before = {name: fingerprint(folder) for name, folder in scene.repositories.items()}
+    for moment, what, count in IN_THE_LOOP:
+        scene.killed(moment, what, count, *RUN)
+        # One that serves, and at most one more that was started and not yet written down.
+        assert len(scene.servers()) <= 2
+        scene.assert_nothing_twice()
+    session = scene.desk.json(*RUN[:-2], "--allow-rehearsal-landing", codes=(0, 1))
+
+    assert set(scene.states()) <= ENDED, scene.states()
+    assert sum(scene.states().values()) == 30
+    scene.assert_nothing_twice()
+    for name, folder in scene.repositories.items():
+        assert differences(before[name], fingerprint(folder)) == []
+    calls = session["calls"]
+    with scene.desk.reading() as store:
+        made = store.calls()
+    # At least the calls that were killed in flight are told, and so is that they were made again.
+    assert calls["lost"] == sum(call.outcome == "lost" for call in made) >= 2
+    assert calls["repeated"] == sum(call.repeat for call in made) >= 2
+    assert calls["made"] == len(made)
+    assert calls["running"] == 0
+    steps = Counter(
+        (call.task_id, call.attempt, call.round, call.purpose, call.seq)
+        for call in made
+        if call.outcome in ("ok", "refused")
+    )
+    # An answer that was stored is judged after the restart, not asked for again.
+    generated = [step for step, count in steps.items() if step[3] != "review" and count > 1]
+    assert generated == []
+    scene.assert_all_let_go()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", [11, 12])
+def test_killed_from_outside_at_any_moment(tmp_path: Path, seed: int) -> None:
+    scene = Scene(tmp_path, projects=3, tasks=12, seed=seed)
+    chance = random.Random(seed)
+    kills = 0
+    while kills < 10:
+        with scene.desk.reading() as store:
+            goal = store.last_seq() + chance.randint(3, 40)
+        child = scene.desk.start(*RUN, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with scene.desk.reading() as store:
+            while store.last_seq() < goal and child.poll() is None:
+                time.sleep(0.002)
+        if child.poll() is not None:
+            break  # it had less to do than that
+        child.kill()
+        child.wait()
+        kills += 1
+        scene.assert_nothing_twice()
+    scene.desk.json(*RUN[:-2], codes=(0, 1))
+    assert kills >= 3
+    assert set(scene.states()) <= ENDED
+    scene.assert_nothing_twice()
+    scene.assert_all_let_go()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_killed_while_landing_nothing_lands_twice(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, projects=3, tasks=14, seed=5)
+    desk = scene.desk
+    desk.json(*RUN[:-2], codes=(0, 1))
+    with desk.reading() as store:
+        from navigator.cascade.views import batch_choice, waiting_proposals
+
+        ready = [proposal.id for proposal in batch_choice(waiting_proposals(store)).taken]
+    assert len(ready) >= 6
+    approve = ("approve", "--yes", "--allow-rehearsal-landing")
+
+    # A command by itself, killed on either side of the move; the same word again finishes it, and only once.
+    scene.killed("before", "execute_landing", 1, *approve, ready[0])
+    scene.killed("after", "execute_landing", 1, *approve, ready[0])
+    desk.run(*approve, ready[0], codes=(0, 1))
+    assert scene.assert_landed_once() == 1
+
+    # Killed after the move; another proposal of any project, and the next conductor, find it out.
+    scene.killed("after", "execute_landing", 1, *approve, ready[1])
+    desk.run(*approve, ready[2])
+    scene.killed("after", "execute_landing", 1, *approve, ready[3])
+    desk.run(*RUN, codes=(0, 1))
+    assert scene.assert_landed_once() == 4
+
+    # The conductor's own landing, due since an approval that was killed before it moved anything.
+    scene.killed("before", "execute_landing", 1, *approve, ready[4])
+    scene.killed("after", "execute_landing", 1, *RUN)
+    desk.run(*RUN, codes=(0, 1))
+    assert scene.assert_landed_once() == 5
+
+    # A conductor that lands at a client's word; the client finds it gone, and does what is left by itself.
+    conductor = desk.python(
+        KILLED_AT,
+        "after",
+        "execute_landing",
+        "1",
+        "run",
+        "--allow-rehearsal-landing",
+        stdout=subprocess.DEVNULL,
+    )
+    wait_for_conductor(desk, conductor)
+    desk.run(*approve, *ready[5:], codes=(0, 1))
+    assert conductor.wait(timeout=PATIENCE) == -signal.SIGKILL
+    session = desk.json(*RUN[:-2], "--allow-rehearsal-landing", codes=(0, 1))
+    assert scene.assert_landed_once() == len(ready)
+    assert session["states"]["landed"] == len(ready)
+    for repository in scene.repositories.values():
+        git(repository, "fsck", "--strict", "--no-dangling")
+        assert git(repository, "status", "--porcelain") == ""
+    scene.assert_all_let_go()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_repository_that_went_away_in_the_middle_of_a_landing_holds_up_nothing_else(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, projects=2, tasks=6, seed=9)
+    desk = scene.desk
+    desk.json(*RUN[:-2], codes=(0, 1))
+    with desk.reading() as store:
+        from navigator.cascade.views import batch_choice, waiting_proposals
+
+        ready = batch_choice(waiting_proposals(store)).taken
+    first = ready[0]
+    other = next(proposal for proposal in ready if proposal.project_id != first.project_id)
+    approve = ("approve", "--yes", "--allow-rehearsal-landing")
+    scene.killed("after", "execute_landing", 1, *approve, first.id)
+    here = scene.repositories[first.project]
+    away = here.rename(here.with_name("elsewhere"))
+
+    desk.run(*RUN, codes=(0, 1))
+    desk.run(*approve, other.id)
+    refused = desk.json(*approve, first.id, codes=(1,))["decisions"][0]
+    assert refused["landing"] == "refused"
+    assert "cut off" in refused["reason"] or "repository" in refused["reason"]
+
+    away.rename(here)
+    desk.run(*RUN, codes=(0, 1))
+    assert scene.assert_landed_once() == 2
+    scene.assert_all_let_go()
+
+
+def wait_for_conductor(desk: Desk, child: subprocess.Popen[bytes]) -> None:
+    """Until it answers on its socket."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        assert child.poll() is None, "the conductor ended"
+        try:
+            request(desk.paths.socket, "status", {}, timeout=PATIENCE)
+        except NoConductor:
+            time.sleep(0.05)
+        else:
+            return
+    raise AssertionError("the conductor never answered")
