@@ -21,7 +21,7 @@ def write_report(prompt: WritingPrompt) -> str:
             found.append(f"- `{path}` is longer than {LARGEST_FILE:,} characters and was not read.")
             continue
         for rule in RULES:
-            if not path.endswith(rule.suffixes) or not any(hint in text for hint in rule.hints):
+            if not path.endswith(rule.suffixes) or not rule.may_apply(text):
                 continue
             try:
                 outcome = rule.apply(text.replace("\r\n", "\n"), frozenset(), frozenset())

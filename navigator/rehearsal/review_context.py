@@ -79,11 +79,9 @@ def _unknown_in(file: ReadFile, known: set[str]) -> Iterator[Remark]:
             if line.kind != "+" or inside:
                 continue
             for name in dict.fromkeys(_names(line.text)):
-                if name in known or len(name) < 5 or used[name] > 1:
+                if name in known or len(name) < 4 or used[name] > 1:
                     continue
-                near = [
-                    n for n in get_close_matches(name, known, n=3, cutoff=0.8) if abs(len(n) - len(name)) < 2
-                ]
+                near = _close_to(name, known)
                 if near:
                     yield Remark(
                         "name",
@@ -98,6 +96,17 @@ def _unknown_in(file: ReadFile, known: set[str]) -> Iterator[Remark]:
                         f"`{name}` is defined nowhere in what is shown; `{near[0]}` is. It fails with an error about the name.",
                         0.1,
                     )
+
+
+def _close_to(name: str, known: set[str]) -> list[str]:
+    """Known names that differ from `name` in a letter, or only in the order of letters."""
+    letters = sorted(name)
+    same_length = [other for other in known if len(other) == len(name) and other[0] == name[0]]
+    exchanged = sorted(other for other in same_length if sorted(other) == letters)
+    if exchanged or len(name) < 5:
+        return exchanged
+    about = [other for other in known if abs(len(other) - len(name)) < 2]
+    return get_close_matches(name, about, n=1, cutoff=0.8)
 
 
 def _names(text: str) -> list[str]:

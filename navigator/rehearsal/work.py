@@ -16,7 +16,7 @@ from navigator.rehearsal.reading import WritingPrompt
 from navigator.rehearsal.rules import RULES, Outcome, Rule, choose_rules
 from navigator.rehearsal.rules.interface_test import interface_test
 
-LARGEST_FILE = 160_000
+LARGEST_FILE = 120_000
 """Characters. Larger files are left alone: parsing them would take longer than a rehearsal is worth."""
 
 MOST_FILES = 6
@@ -118,7 +118,7 @@ def _named(prompt: WritingPrompt) -> list[str]:
 
 def _work_on(rule: Rule, path: str, prompt: WritingPrompt, left_out: list[str]) -> FileWork | None:
     text = prompt.files[path]
-    if not any(hint in text for hint in rule.hints):
+    if not rule.may_apply(text):
         return None
     if len(text) > LARGEST_FILE:
         left_out.append(f"{path} (more than {LARGEST_FILE:,} characters)")

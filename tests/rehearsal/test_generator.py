@@ -152,7 +152,7 @@ def test_a_file_that_cannot_be_parsed_does_not_keep_the_others_back() -> None:
 
 def test_an_answer_stays_within_its_tokens() -> None:
     files = {
-        "a.py": b"".join(b"def long_function_name_%d(value):\n    print(value)\n\n\n" % n for n in range(900))
+        "a.py": b"".join(b"def long_function_name_%d(value):\n    print(value)\n\n\n" % n for n in range(300))
     }
 
     answer = said(RIGHT, writing(files, "Docstrings for the public functions"))

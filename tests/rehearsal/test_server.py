@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -232,55 +233,6 @@ async def test_unknown_paths_and_methods(shared: Server) -> None:
     assert (await shared.client.post("/health")).status_code == 405
 
 
-async def test_one_runs_and_others_wait_their_turn() -> None:
-    async with running("--time-scale", "0.02", "--max-running", "1") as server:
-        await server.healthy()
-        requests = [asyncio.create_task(server.chat(rid=f"r{n}", **slow())) for n in range(3)]
-        while True:
-            load = await server.load()
-            if load["num_waiting_reqs"] == 2:
-                break
-            await asyncio.sleep(0.005)
-        busy = await server.client.post("/flush_cache")
-        aborted = await server.client.post("/abort_request", json={"rid": "r2"})
-        answers = [(await request).json() for request in requests]
-        idle = await server.load()
-
-    assert (load["num_running_reqs"], load["max_running_requests"]) == (1, 1)
-    assert load["gen_throughput"] == 184.0
-    assert (busy.status_code, aborted.status_code) == (400, 200)
-    assert [answer["id"] for answer in answers] == ["r0", "r1", "r2"]
-    assert [answer["choices"][0]["finish_reason"] for answer in answers] == ["stop", "stop", "abort"]
-    assert (idle["num_running_reqs"], idle["num_waiting_reqs"]) == (0, 0)
-
-
-async def test_abort_all_ends_every_stream() -> None:
-    async with running("--time-scale", "0.5") as server:
-        # Loading takes long at this scale, so the wait for it is not part of what is tested.
-        await server.healthy()
-        body = {"model": GENERATOR, "stream": True, **slow()}
-        async with server.client.stream("POST", "/v1/chat/completions", json=body) as answer:
-            lines = answer.aiter_lines()
-            await anext(lines)
-            await server.client.post("/abort_request", json={"abort_all": True})
-            rest = [json.loads(line[6:]) async for line in lines if line and not line.endswith("[DONE]")]
-
-    assert rest[-1]["choices"][0]["finish_reason"] == "abort"
-
-
-async def test_a_client_that_goes_away_frees_its_place() -> None:
-    async with running("--time-scale", "0.05", "--max-running", "1") as server:
-        await server.healthy()
-        body = {"model": GENERATOR, "stream": True, **slow(40_000)}
-        async with server.client.stream("POST", "/v1/chat/completions", json=body) as answer:
-            await anext(answer.aiter_lines())
-        while (await server.load())["num_running_reqs"]:
-            await asyncio.sleep(0.01)
-        after = await server.chat()
-
-    assert after.status_code == 200
-
-
 async def test_a_connection_is_kept_alive() -> None:
     async with running("--time-scale", "0") as server:
         await server.healthy()
@@ -373,8 +325,7 @@ def _alive(pid: int) -> bool:
     """Whether a process runs; one that ended and waits for its parent to notice does not."""
     try:
         os.kill(pid, 0)
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as handle:
-            return handle.read().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except (ProcessLookupError, FileNotFoundError):
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,7 +35,7 @@ class Rule:
         about: what was done and why, one sentence with `{count}` and `{where}`.
         suffixes: files it reads.
         words: regular expressions that, found in a task, ask for this rule.
-        hints: a file that holds none of these substrings needs no parsing.
+        hints: regular expressions; a file in which none of them is found needs no parsing.
         apply: `(text, focus, skip) -> Outcome`. `focus` names functions and classes to stay within (empty: all); `skip`
             holds the numbers of places to leave as they are. Raises `ValueError` or a parser error on text it cannot read.
         creates: makes a new file instead of changing one.
@@ -47,6 +48,10 @@ class Rule:
     hints: tuple[str, ...]
     apply: Callable[[str, frozenset[str], frozenset[int]], Outcome]
     creates: bool = False
+
+    def may_apply(self, text: str) -> bool:
+        """A cheap look at a file: False means that the rule finds nothing in it."""
+        return any(re.search(hint, text, re.MULTILINE) for hint in self.hints)
 
 
 class PlaceTransformer(cst.CSTTransformer):

@@ -148,7 +148,7 @@ OPEN_ENCODING = python_rule(
     "open-encoding",
     "Names UTF-8 where text files are opened in {count} {places} ({where}); without it the encoding depends on the machine.",
     words=(r"\bencoding\b", r"\bopen\(", r"\butf-?8\b"),
-    hints=("open(", "read_text(", "write_text("),
+    hints=(r"(?<![\w.])open\(", r"\.read_text\(\)", r"\.write_text\("),
     transformer=OpenEncoding,
 )
 
@@ -156,7 +156,7 @@ REQUEST_TIMEOUTS = python_rule(
     "request-timeouts",
     "Gives {count} network {calls} a timeout ({where}), so that a silent server cannot hold the caller for ever.",
     words=(r"\btimeouts?\b", r"\bnetwork calls?\b", r"\bhang\w*\b"),
-    hints=("requests.", "urlopen("),
+    hints=(r"\brequests\.\w+\(", r"\burlopen\("),
     transformer=RequestTimeouts,
 )
 
@@ -164,7 +164,7 @@ SAFE_YAML = python_rule(
     "safe-yaml",
     "Loads YAML with safe_load in {count} {places} ({where}): load can build any object the file names.",
     words=(r"\byaml\b", r"\bsafe_load\b", r"\bdeserial\w*"),
-    hints=("yaml.load(",),
+    hints=(r"\byaml\.load\(",),
     transformer=SafeYaml,
 )
 
@@ -172,7 +172,7 @@ LOGGER_WARN = python_rule(
     "logger-warn",
     "Calls `warning` instead of the removed `warn` in {count} {places} ({where}).",
     words=(r"\blogger\.warn\b", r"\bwarn\(", r"\bdeprecated\b.{0,30}\blogg", r"\blogg\w*\b.{0,30}\bdeprecat"),
-    hints=(".warn(",),
+    hints=(r"\.warn\(",),
     transformer=LoggerWarn,
 )
 
@@ -180,7 +180,7 @@ BARE_EXCEPT = python_rule(
     "bare-except",
     "Lets `except` in {count} {places} ({where}) catch errors only, and no longer Ctrl+C or an exit.",
     words=(r"\bbare[- ]excepts?\b", r"\bexcept:", r"\bexcept (handlers?|clauses?)\b", r"\bswallow\w*"),
-    hints=("except:", "except :"),
+    hints=(r"\bexcept\s*:",),
     transformer=BareExcept,
 )
 
@@ -188,6 +188,6 @@ NOT_IMPLEMENTED = python_rule(
     "not-implemented",
     "Raises NotImplementedError in {count} {places} ({where}); NotImplemented is a value and cannot be raised.",
     words=(r"\bNotImplemented(Error)?\b",),
-    hints=("NotImplemented",),
+    hints=(r"\braise\s+NotImplemented\b",),
     transformer=RaiseNotImplemented,
 )

@@ -123,7 +123,7 @@ NONE_COMPARISONS = python_rule(
         r"[=!]= ?None",
         r"\bis (not )?None\b",
     ),
-    hints=("None",),
+    hints=(r"[!=]=\s*None\b", r"\bNone\s*[!=]="),
     transformer=NoneComparisons,
 )
 
@@ -131,7 +131,7 @@ TYPE_COMPARISONS = python_rule(
     "type-comparisons",
     "Asks with isinstance instead of comparing types in {count} {places} ({where}), so that subclasses are accepted.",
     words=(r"\bisinstance\b", r"\btype\(", r"\btype (check|compar)\w*", r"\bcompar\w* (of )?types?\b"),
-    hints=("type(",),
+    hints=(r"\btype\(.*\)\s*([!=]=|is\b)", r"([!=]=|is)\s*type\("),
     transformer=TypeComparisons,
 )
 
@@ -139,6 +139,6 @@ KEYS_CALLS = python_rule(
     "keys-calls",
     "Walks and asks the mapping itself instead of `.keys()` in {count} {places} ({where}).",
     words=(r"\.keys\(\)", r"\bkeys\(\)"),
-    hints=(".keys()",),
+    hints=(r"\bin\s+[\w.]+\.keys\(\)",),
     transformer=KeysCalls,
 )

@@ -204,7 +204,7 @@ MUTABLE_DEFAULTS = python_rule(
         r"\bdefault (arguments?|values?|lists?|dicts?)\b",
         r"\bshared (list|dict|default|state)\w*",
     ),
-    hints=("=[]", "= []", "={}", "= {}", "=list()", "=dict()", "=set()", "= list()", "= dict()", "= set()"),
+    hints=(r"=\s*(\[\]|\{\}|(list|dict|set)\(\))\s*[,)]",),
     transformer=MutableDefaults,
 )
 
@@ -212,7 +212,7 @@ DOCSTRINGS = python_rule(
     "docstrings",
     "Documents {count} public {functions} ({where}) from their signatures and the errors they raise.",
     words=(r"\bdocstrings?\b", r"\bdocument (the |all |every |each |public )", r"\bundocumented\b"),
-    hints=("def ",),
+    hints=(r"\bdef ",),
     transformer=Docstrings,
 )
 
@@ -220,6 +220,6 @@ RETURNS_NOTHING = python_rule(
     "returns-nothing",
     "Annotates {count} {functions} ({where}) that return nothing with `-> None`.",
     words=(r"-> ?None", r"\breturn[- ](type|annotation)s?\b", r"\bannotat\w+", r"\btype hints?\b"),
-    hints=("def ",),
+    hints=(r"\bdef ",),
     transformer=ReturnsNothing,
 )

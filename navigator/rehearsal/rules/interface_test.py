@@ -90,7 +90,7 @@ INTERFACE_TEST = Rule(
         r"\b(add|write) (a |an |some )?(unit |smoke )?tests?\b",
         r"\bpublic interface\b",
     ),
-    hints=("def ",),
+    hints=(r"^def ",),
     apply=_nothing,
     creates=True,
 )

@@ -166,27 +166,27 @@ TRAILING_SPACES = _rule(
     "markdown-trailing-spaces",
     "Removes spaces at the end of {count} {lines} ({where}); line breaks made of two spaces stay.",
     (r"\btrailing (white)?spaces?\b", r"\bwhitespace\b"),
-    (" \n", "\t\n"),
+    (r"[ \t]$",),
     _trailing,
 )
 HEADINGS = _rule(
     "markdown-headings",
     "Puts {count} {headings} in order ({where}): a space after the hashes, none after the title, blank lines around.",
     (r"\bheadings?\b", r"\bheadlines?\b"),
-    ("#",),
+    ("^#",),
     _headings,
 )
 FENCES = _rule(
     "markdown-fences",
     "Names the language of {count} code {fences} ({where}), so that they are coloured where they are shown.",
     (r"\bfences?\b", r"\bcode blocks?\b", r"\blanguages? (of|tags?)\b"),
-    ("```", "~~~"),
+    ("```|~~~",),
     _fences,
 )
 ADDRESSES = _rule(
     "markdown-addresses",
     "Makes {count} bare {addresses} a link ({where}).",
     (r"\bbare (urls?|links?|addresses)\b", r"\burls?\b", r"\blinks?\b"),
-    ("http://", "https://"),
+    ("https?://",),
     _addresses,
 )
