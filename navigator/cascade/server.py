@@ -142,7 +142,7 @@ class SocketServer:
         try:
             request = wire.decode(line)
             number = request.get("id")
-            op, args = request.get("op"), request.get("args") or {}
+            op, args = request.get("op"), request.get("args", {})
             if not isinstance(op, str) or not isinstance(args, dict):
                 raise UsageError("A request has an op and args.")
             if self._ending:

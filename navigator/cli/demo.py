@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -70,7 +71,17 @@ def demo(
         output.print_json(document)
     else:
         show_session(document)
-        output.say(f"\nLook at it:  {STATE_VARIABLE}={paths.root} navigator proposals")
+        output.say(
+            f"\nLook at it:\n  export {STATE_VARIABLE}={paths.root} NAVIGATOR_CONFIG={paths.root / 'demo.toml'}"
+        )
+        output.say(f"  {_command()} proposals")
+
+
+def _command() -> str:
+    """How to call Navigator again from here: by name where the shell finds it, else as it was called."""
+    if shutil.which("navigator") or Path(sys.argv[0]).name != "navigator":
+        return "navigator"
+    return sys.argv[0]
 
 
 def _state(chosen: Path | None) -> StatePaths:
