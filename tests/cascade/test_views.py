@@ -67,4 +67,4 @@ def test_a_confirmed_item_is_covered() -> None:
 def test_overlapping_proposals_are_left_out_both() -> None:
     choice = batch_choice([proposal(1, "a"), proposal(2, "a"), proposal(3)])
     assert [one.id for one in choice.taken] == ["P3"]
-    assert dict((one.id, why) for one, why in choice.left_out) == {"P1": "overlaps P2", "P2": "overlaps P1"}
+    assert {one.id: why for one, why in choice.left_out} == {"P1": "overlaps P2", "P2": "overlaps P1"}
