@@ -12,8 +12,12 @@ from navigator.workspace.edits.problems import numbered_lines, quote
 
 _MIN_RATIO = 0.5
 _MAX_CANDIDATES = 6
-_MAX_COMPARED = 800
-"""Characters of each side that a candidate is rated by."""
+_MAX_RATED_LINES = 60
+_MAX_RATED_WIDTH = 120
+"""Lines and columns of a candidate that its likeness is measured on: `difflib` is cubic at worst."""
+
+_OTHER_INDENT = 0.9
+"""What a line counts that differs in its whitespace only."""
 
 _MAX_SCANNED = 20_000
 """Lines of a file that are rated one by one where no line of SEARCH stands in it as it is."""
@@ -43,11 +47,10 @@ def find_closest(lines: Sequence[str], search: Sequence[str]) -> Closest | None:
     """The window of the file most like SEARCH; None where nothing reaches half."""
     if not lines or not any(line.strip() for line in search):
         return None
+    rate = _Rating(search)
     best: tuple[float, int] | None = None
-    wanted = "\n".join(search)[:_MAX_COMPARED]
     for start in _candidates(lines, search):
-        window = "\n".join(lines[start : start + len(search)])[:_MAX_COMPARED]
-        ratio = SequenceMatcher(None, window, wanted, autojunk=False).ratio()
+        ratio = rate(lines[start : start + len(search)])
         if best is None or ratio > best[0]:
             best = (ratio, start)
     if best is None or best[0] < _MIN_RATIO:
@@ -56,6 +59,34 @@ def find_closest(lines: Sequence[str], search: Sequence[str]) -> Closest | None:
     count = min(len(search), len(lines) - start)
     differs = next((i for i in range(count) if lines[start + i] != search[i]), count)
     return Closest(start, count, min(99, int(ratio * 100)), differs)
+
+
+class _Rating:
+    """How like SEARCH some lines are, from 0 to 1: whole lines first, then characters where lines stand for lines."""
+
+    def __init__(self, search: Sequence[str]) -> None:
+        self._search = [line[:_MAX_RATED_WIDTH] for line in search[:_MAX_RATED_LINES]]
+        self._known: dict[tuple[str, str], float] = {}
+
+    def __call__(self, window: Sequence[str]) -> float:
+        there = [line[:_MAX_RATED_WIDTH] for line in window[:_MAX_RATED_LINES]]
+        stripped = [line.strip() for line in there], [line.strip() for line in self._search]
+        alike = 0.0
+        for tag, i1, i2, j1, j2 in SequenceMatcher(None, *stripped, autojunk=False).get_opcodes():
+            if tag not in {"equal", "replace"}:
+                continue
+            for a, b in zip(there[i1:i2], self._search[j1:j2], strict=False):
+                alike += self._of_lines(a, b) * (len(a) + len(b) + 2)
+        return alike / sum(len(line) + 1 for line in (*there, *self._search))
+
+    def _of_lines(self, a: str, b: str) -> float:
+        if a == b:
+            return 1.0
+        if a.strip() == b.strip():
+            return _OTHER_INDENT
+        if (a, b) not in self._known:
+            self._known[a, b] = SequenceMatcher(None, a, b, autojunk=False).ratio()
+        return self._known[a, b]
 
 
 def _candidates(lines: Sequence[str], search: Sequence[str]) -> list[int]:

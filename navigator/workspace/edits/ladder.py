@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from navigator.domain.states import Rung
 from navigator.workspace.edits.textfile import Piece, align
@@ -13,7 +14,7 @@ _MOST = 20
 """Places gathered before a match counts as ambiguous and the rest is left unread."""
 
 _MAX_STEPS = 5_000_000
-"""Line comparisons of the indent rung; a text that needs more does not match on it."""
+"""Lines the indent rung compares at most; a text that needs more does not match on it."""
 
 _TRAILING = " \t\r\f\v"
 _INDENT = " \t"
@@ -49,7 +50,7 @@ def locate(lines: Sequence[str], search: Sequence[str]) -> Match | None:
     """Find SEARCH on the strictest rung that knows a place for it; None when no rung does."""
     if not lines or not search or len(search) > len(lines):
         return None
-    if starts := _find_all(lines, search, str):
+    if starts := _find_all(lines, search, None):
         return Match(Rung.EXACT, starts)
     if starts := _find_all(lines, search, _without_trailing):
         return Match(Rung.TRAILING_WHITESPACE, starts)
@@ -99,22 +100,25 @@ def _without_trailing(line: str) -> str:
 
 
 def _find_all(
-    lines: Sequence[str], wanted: Sequence[str], form: Callable[[str], str], most: int | None = _MOST
+    lines: Sequence[str], wanted: Sequence[str], form: Callable[[str], str] | None
 ) -> tuple[int, ...]:
-    """Where `wanted` stands among `lines`, both in that form, overlaps included.
+    """Where `wanted` stands among `lines`, both in that form, overlaps included; at most `_MOST` places."""
+    return tuple(islice(_places(lines, wanted, form), _MOST))
+
+
+def _places(lines: Sequence[str], wanted: Sequence[str], form: Callable[[str], str] | None) -> Iterator[int]:
+    """The places one by one.
 
     The search runs over one string with a newline round every line: the standard library's search is linear.
     """
-    hay = "\n" + "\n".join(map(form, lines)) + "\n"
-    needle = "\n" + "\n".join(map(form, wanted)) + "\n"
-    starts: list[int] = []
+    hay = "\n" + "\n".join(map(form, lines) if form else lines) + "\n"
+    needle = "\n" + "\n".join(map(form, wanted) if form else wanted) + "\n"
     position, counted, number = hay.find(needle), 0, 0
-    while position >= 0 and (most is None or len(starts) < most):
+    while position >= 0:
         number += hay.count("\n", counted, position)
         counted = position
-        starts.append(number)
+        yield number
         position = hay.find(needle, position + 1)
-    return tuple(starts)
 
 
 def _find_shifted(lines: Sequence[str], search: Sequence[str]) -> list[tuple[int, Shift]]:
@@ -123,11 +127,11 @@ def _find_shifted(lines: Sequence[str], search: Sequence[str]) -> list[tuple[int
         return []
     found: list[tuple[int, Shift]] = []
     steps = 0
-    for start in _find_all(lines, search, str.strip, most=None):
-        shift, compared = _uniform_shift(lines[start : start + len(search)], search)
-        steps += compared
+    for start in _places(lines, search, str.strip):
+        steps += len(search)
         if steps > _MAX_STEPS:
             return []
+        shift = _uniform_shift(lines[start : start + len(search)], search)
         if shift is not None:
             found.append((start, shift))
         if len(found) == _MOST:
@@ -135,18 +139,18 @@ def _find_shifted(lines: Sequence[str], search: Sequence[str]) -> list[tuple[int
     return found
 
 
-def _uniform_shift(window: Sequence[str], search: Sequence[str]) -> tuple[Shift | None, int]:
-    """The one shift between both, or None; and how many lines were compared."""
+def _uniform_shift(window: Sequence[str], search: Sequence[str]) -> Shift | None:
+    """The one shift between both, or None."""
     shift: Shift | None = None
-    for compared, (there, wanted) in enumerate(zip(window, search, strict=True), 1):
+    for there, wanted in zip(window, search, strict=True):
         if not wanted.strip():
             continue
         have, want = _indent_of(there), _indent_of(wanted)
         if shift is None:
             shift = _shift_between(have, want)
         if shift is None or (have != shift.prefix + want if shift.add else want != shift.prefix + have):
-            return None, compared
-    return shift, len(search)
+            return None
+    return shift
 
 
 def _shift_between(have: str, want: str) -> Shift | None:

@@ -17,7 +17,7 @@ _DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 _LISTED = re.compile(r"(?:[-+>]|[0-9]+[.)])\s")
 _MAX_NAME = 255
 _MAX_PATH = 4096
-_MAX_SUGGEST_FROM = 20_000
+_MAX_SUGGEST_FROM = 5_000
 # HFS+ leaves these out when it compares names; git's own list (CVE-2014-9390).
 _HFS_IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 
@@ -94,6 +94,8 @@ def did_you_mean(path: str, known: Collection[str]) -> list[str]:
 
 
 def _closest(path: str, among: Collection[str], *, cutoff: float) -> list[str]:
-    """The nearest by characters. `difflib` reads the first 300 characters and no more than 20,000 paths."""
-    pool = list(islice(among, _MAX_SUGGEST_FROM))
-    return difflib.get_close_matches(path[:300], pool, n=3, cutoff=cutoff)
+    """The nearest by characters, the path's own folder first; no more than 5,000 paths are compared."""
+    folder = f"{path.rpartition('/')[0]}/"
+    beside = list(islice((p for p in among if p.startswith(folder)), _MAX_SUGGEST_FROM))
+    pool = [*beside, *islice(among, _MAX_SUGGEST_FROM - len(beside))]
+    return list(dict.fromkeys(difflib.get_close_matches(path[:300], pool, n=4, cutoff=cutoff)))

@@ -104,22 +104,21 @@ class TextFile:
         A kept line stays as it is; a changed one takes the ending of the line it stands for; an added one that of
         the line before it, or after it. A missing final newline stays missing.
         """
-        texts = list(self.lines[:start])
-        ends = list(self.ends[:start])
         first = self.ends[start] if start < len(self.ends) else ""
+        above = self.ends[start - 1] if start else ""
+        texts: list[str] = []
+        ends: list[str] = []
         for piece in pieces:
             source = piece.keep if piece.keep is not None else piece.like
             texts.append(piece.text if piece.keep is None else self.lines[start + piece.keep])
-            if source is not None:
-                ends.append(self.ends[start + source])
-            else:
-                ends.append((ends[-1] if ends else first) or self.usual)
-        texts.extend(self.lines[start + count :])
-        ends.extend(self.ends[start + count :])
-        ends = [end or self.usual for end in ends]
-        if ends and self.open_end:
-            ends[-1] = ""
-        return replace(self, lines=tuple(texts), ends=tuple(ends))
+            end = self.ends[start + source] if source is not None else above or first
+            above = end or self.usual
+            ends.append(above)
+        lines = self.lines[:start] + tuple(texts) + self.lines[start + count :]
+        all_ends = self.ends[:start] + tuple(ends) + self.ends[start + count :]
+        if all_ends and self.open_end:
+            all_ends = (*all_ends[:-1], "")
+        return replace(self, lines=lines, ends=all_ends)
 
 
 def _split(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

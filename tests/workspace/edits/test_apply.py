@@ -642,6 +642,15 @@ def test_problems_are_bounded_in_number_and_length() -> None:
     assert sum(len(str(problem)) for problem in applied.problems) < 20_000
 
 
+def test_repetition_does_not_make_messages_slow_or_places_wrong() -> None:
+    # Every line is a candidate of the indent rung, and likeness by characters is at its worst.
+    base = "}\n" * 200_000 + "x\n"
+    case = Case(
+        "", edit("a.c", " }\n" * 500 + "   x", "y"), {"a.c": base}, codes=("NO_MATCH",), says=("Closest",)
+    )
+    check(case)
+
+
 def test_a_block_may_not_be_huge() -> None:
     check(Case("", edit("a", "two", "x" * 1_000_001), {"a": A}, codes=("MARKER",), says=("smaller blocks",)))
 
