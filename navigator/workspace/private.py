@@ -7,6 +7,7 @@ prunes, rebases away or deletes cannot take a proposal's ground from under it.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import tempfile
@@ -252,7 +253,7 @@ class PrivateRepo:
         ]
         with tempfile.TemporaryDirectory(prefix="tree-", dir=self._work()) as folder:
             index = Path(folder) / "index"
-            shutil.copyfile(self._base_index(treeish), index)
+            self._copy_base_index(treeish, index)
             git = Git(self.git_dir, index=index, outside=self.git.outside)
             done = git.run("update-index", "-z", "--index-info", input=b"".join(lines), check=False)
             # A path that git does not accept is only named on standard error ("Ignoring path …"): the exit
@@ -284,21 +285,25 @@ class PrivateRepo:
             self._blobs.put(sha, content)
         return shas
 
-    def _base_index(self, treeish: str) -> Path:
-        """An index file that holds a tree, kept for the next proposal on the same base."""
-        folder = self._work()
-        kept = folder / f"index-{_oid(treeish)}"
-        if kept.exists():
-            return kept
-        with tempfile.TemporaryDirectory(prefix="base-", dir=folder) as made:
-            index = Path(made) / "index"
-            Git(self.git_dir, index=index, outside=self.git.outside).run("read-tree", treeish)
-            index.replace(kept)
-        stale = sorted(folder.glob("index-*"), key=lambda p: p.stat().st_mtime, reverse=True)[_KEPT_INDEXES:]
-        for old in stale:
-            if old != kept:
-                old.unlink(missing_ok=True)
-        return kept
+    def _copy_base_index(self, treeish: str, target: Path) -> None:
+        """Give `target` an index that holds a tree; the last few are kept for the next proposals on the same base."""
+        kept = self._work() / f"index-{_oid(treeish)}"
+        try:
+            shutil.copyfile(kept, target)
+            kept.touch()
+            return
+        except FileNotFoundError:
+            # Never made, or just let go of by another thread.
+            Git(self.git_dir, index=target, outside=self.git.outside).run("read-tree", treeish)
+        spare = target.with_name("spare")
+        shutil.copyfile(target, spare)
+        spare.replace(kept)
+        ages: list[tuple[float, Path]] = []
+        for path in self._work().glob("index-*"):
+            with contextlib.suppress(FileNotFoundError):
+                ages.append((path.stat().st_mtime, path))
+        for _, old in sorted(ages, reverse=True)[_KEPT_INDEXES:]:
+            old.unlink(missing_ok=True)
 
     def compare(self, a: str, b: str, context: int = 3) -> Comparison:
         """Compare two trees or commits, through one git process: raw records and hunks.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -319,6 +320,23 @@ def test_no_program_is_taken_from_the_repository(
         with pytest.raises(SignatureFailed):
             prepare_landing(one.project, one.facts, one.private, proposal, "B1", "x")
     assert not ran.exists(), ran.read_text()
+
+
+def test_many_threads_on_many_bases(world: World) -> None:
+    bases = [commit(world.repo, {"n.txt": b"%d\n" % n}) for n in range(7)]
+
+    def one(number: int) -> tuple[int, list[str]]:
+        base = bases[number % len(bases)]
+        world.private.pin_base(base)
+        tree = world.private.write_tree(base, {f"t{number}.txt": FileChange(b"t%d\n" % number)})
+        world.private.keep(f"P{number}", tree, base)
+        return number, [change.path for change in world.private.raw_diff(base, tree)]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(paths == [f"t{number}.txt"] for number, paths in pool.map(one, range(28)))
+    assert len(world.private.kept()) == 28
+    world.private.collect()
+    git(world.private.git_dir, "fsck", "--strict")
 
 
 def test_few_processes_a_proposal(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
