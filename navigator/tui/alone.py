@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 from navigator.config.paths import StatePaths
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Two requests of one process queue up here; only another process's hold on the state is a conflict."""
 
 
 def act_alone(paths: StatePaths, op: str, args: dict[str, Any]) -> dict[str, Any]:
@@ -15,6 +19,11 @@ def act_alone(paths: StatePaths, op: str, args: dict[str, Any]) -> dict[str, Any
         Conflict: another Navigator holds the lock.
         NavigatorError: what the operation refuses.
     """
+    with _ONE_AT_A_TIME:
+        return _act(paths, op, args)
+
+
+def _act(paths: StatePaths, op: str, args: dict[str, Any]) -> dict[str, Any]:
     from navigator.cascade.commands.registry import perform
     from navigator.cascade.world import World
     from navigator.config.settings import load_settings
