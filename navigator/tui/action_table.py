@@ -20,6 +20,9 @@ TITLES = {
     "help": "Help",
     "first_run": "First run",
     "dialog": "In a dialog",
+    "batch": "Deciding on a batch",
+    "pick": "Choosing from a list",
+    "writing": "Writing a note or a comment",
 }
 
 ROWS: dict[str, tuple[Row, ...]] = {
@@ -100,15 +103,17 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ("details", "i", "details", "The task, the checks' output, the policy items and the overlaps.", "P"),
         ("full", "f", "full screen", "The diff alone, or everything.", "P"),
         ("editor", "e", "editor", "Open the file under the cursor in $VISUAL or $EDITOR.", "FP"),
-        ("copy", "y", "copy", "Copy the lines of the hunk under the cursor.", "P"),
+        ("copy", "y", "copy", "Copy the path, the hunk or the finding under the cursor.", "P"),
         ("search", "/", "search", "Search in the diff.", "P"),
     ),
     "compose": (
-        ("queue", "ctrl+s", "queue", "Queue the task for every chosen project.", "FP"),
+        ("queue", "ctrl+s ctrl+enter", "queue", "Queue the task for every chosen project.", "FP"),
         ("projects", "ctrl+o", "projects", "Choose the projects.", "FP"),
         ("files", "ctrl+f", "files", "Choose files with fuzzy search.", "FP"),
         ("kind", "ctrl+k", "kind", "The next kind of task.", "FP"),
         ("complexity", "ctrl+l", "complexity", "Simple, medium or complex.", "P"),
+        ("more_urgent", "ctrl+up", "more urgent", "Raise the priority: higher ones are written first.", "P"),
+        ("less_urgent", "ctrl+down", "less urgent", "Lower the priority.", "P"),
         ("template", "ctrl+t", "template", "Begin from a template.", "FP"),
         ("editor", "ctrl+g", "editor", "Write the text in $VISUAL or $EDITOR.", "P"),
         ("discard", "ctrl+x", "discard", "Forget what was typed.", "P"),
@@ -197,5 +202,23 @@ ROWS: dict[str, tuple[Row, ...]] = {
     "dialog": (
         ("confirm", "enter", "yes", "Do it. Dead for half a second after the dialog appears.", "F"),
         ("cancel", "escape", "no", "Leave everything as it is.", "F"),
+    ),
+    "batch": (
+        ("mark_seen", "m", "seen", "The proposal under the cursor counts as looked at.", "F"),
+        ("include", "y", "include", "Include the proposal under the cursor though it was not looked at.", "F"),
+    ),
+    "pick": (
+        ("take", "enter", "take", "Take what is marked, or the row under the cursor.", "F"),
+        ("mark", "tab", "mark", "Mark the row under the cursor, or not.", "F"),
+        ("mark_all", "ctrl+a", "mark all", "Mark every row that is shown, or none.", "F"),
+        ("down", "down ctrl+n", "down", "Down.", ""),
+        ("up", "up", "up", "Up.", ""),
+        ("page_down", "pagedown", "page down", "A page down.", ""),
+        ("page_up", "pageup", "page up", "A page up.", ""),
+        ("cancel", "escape", "leave", "Leave the choice as it was.", "F"),
+    ),
+    "writing": (
+        ("keep", "ctrl+s ctrl+enter", "done", "Keep what is written, or send it.", "F"),
+        ("put_aside", "escape", "put aside", "Leave; what is written stays as a draft.", "F"),
     ),
 }

@@ -73,6 +73,9 @@ SCOPES: dict[str, tuple[str, ...]] = {
     "help": ("help", "app"),
     "first_run": ("first_run", "app"),
     "dialog": ("dialog",),
+    "batch": ("batch", "dialog", "list"),
+    "pick": ("pick",),
+    "writing": ("writing",),
 }
 """Which groups answer on which screen, the nearest first. A key means one thing within a scope."""
 
