@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from navigator.domain.models import Task, Usage
 from navigator.domain.states import Role
 from navigator.serving.client import ChatRequest
 from navigator.serving.errors import ServingError
+from navigator.store.ledger_writes import LOST
 
 if TYPE_CHECKING:
     from navigator.serving.client import ChatAnswer
@@ -67,6 +69,11 @@ async def call_model(
 
     try:
         answer = await world.client(role).chat(request, tell)
+    except asyncio.CancelledError:
+        # The session ends, or the task was cancelled: nobody will read an answer.
+        with world.store.transaction() as tx:
+            tx.end_call(call, outcome=LOST)
+        raise
     except ServingError as error:
         with world.store.transaction() as tx:
             tx.end_call(call, outcome="failed", error_code=error.code)

@@ -61,6 +61,7 @@ class Conductor:
         self._stopping = ""
         self._batch = ""
         self._jobs: set[asyncio.Task[None]] = set()
+        self._stages: dict[str, asyncio.Task[None]] = {}
         self._on_event = on_event
         self._server = SocketServer(
             world.paths.socket, self._handle, lambda after: world.reader.events(after, limit=1_000_000)
@@ -138,12 +139,22 @@ class Conductor:
 
     def _work(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         self._live.busy[task_id] = role
-        self._spawn(self._guarded(task_id, role, stage))
+        running = self._stages[task_id] = self._spawn(self._guarded(task_id, role, stage))
 
-    def _spawn(self, job: Coroutine[Any, Any, None]) -> None:
+        def let_go(_: asyncio.Task[None]) -> None:
+            # Not in the job itself: one that is cancelled before its first step runs no `finally`.
+            stage.close()
+            self._live.busy.pop(task_id, None)
+            self._stages.pop(task_id, None)
+            self._wake.set()
+
+        running.add_done_callback(let_go)
+
+    def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(job)
         self._jobs.add(task)
         task.add_done_callback(self._jobs.discard)
+        return task
 
     async def _guarded(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         """Run one stage; whatever it raises ends in a state a person can read, and never in a lost task."""
@@ -161,9 +172,6 @@ class Conductor:
         except Exception as error:
             log.exception("%s: a stage failed", task_id)
             self._fail(task_id, error)
-        finally:
-            self._live.busy.pop(task_id, None)
-            self._wake.set()
 
     async def _review(self, task_id: str) -> None:
         self._name_batch(task_id)
@@ -334,10 +342,18 @@ class Conductor:
 
     def _committed(self, events: Sequence[Event]) -> None:
         for event in events:
+            self._drop_cancelled(event)
             self._server.publish(event)
             if self._on_event is not None:
                 self._on_event(event)
         self._wake.set()
+
+    def _drop_cancelled(self, event: Event) -> None:
+        """A cancelled task's stage ends at once: the model stops writing, and a retry finds nothing of it under way."""
+        if event.kind == "task_state" and event.data.get("to") == TaskState.CANCELLED.value:
+            stage = self._stages.get(event.task_id)
+            if stage is not None:
+                stage.cancel()
 
     async def _finish(self) -> None:
         """End what runs; a stage that is cut off leaves its task in a state that the next start takes back."""

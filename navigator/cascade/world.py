@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from navigator.cascade.blocks import KeyRing
@@ -118,14 +117,8 @@ class World:
         return self._project_locks.setdefault(project_id, asyncio.Lock())
 
     def project(self, project_id: int) -> Project:
-        """A project as the store holds it, with what a `[[project]]` entry overrides."""
-        stored = self.reader.project(project_id)
-        for entry in self.settings.project:
-            if str(entry.location) == str(Path(stored.path)):
-                named = entry.model_fields_set & Project.model_fields.keys() - {"path"}
-                overrides = {key: getattr(entry, key) for key in named}
-                return stored.model_copy(update=overrides | {"source": "config"})
-        return stored
+        """A project by its number."""
+        return self.reader.project(project_id)
 
     async def close(self) -> None:
         """End connections; the servers themselves are left to their strategy."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from navigator.cli import output
-from navigator.cli.session import act, reading
+from navigator.cli.session import act, reading, take_config_projects
 from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.text import safe_line
 
@@ -78,6 +78,7 @@ def scan(folder: Path, yes: bool, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def list_projects(as_json: bool) -> None:
     """All projects, with what waits in each."""
+    take_config_projects()
     with reading() as store:
         projects = store.projects()
         tasks = store.tasks()
@@ -87,7 +88,7 @@ def list_projects(as_json: bool) -> None:
             sum(task.project_id == held.id and task.state.value == "queued" for task in tasks),
             sum(task.project_id == held.id and task.state.value == "awaiting_approval" for task in tasks),
             held.landing,
-            held.path,
+            f"{held.path}{'  from config' if held.source == 'config' else ''}",
         )
         for held in projects
     ]

@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Any
+from io import TextIOWrapper
+from typing import Any, cast
 
 import click
 
@@ -90,19 +91,25 @@ def conduct(
         return asyncio.run(session())
 
 
+class _PrivateLog(logging.handlers.RotatingFileHandler):
+    """A rotating log whose every file is 0600 from its first byte."""
+
+    def _open(self) -> TextIOWrapper:
+        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        return cast(
+            TextIOWrapper, os.fdopen(descriptor, self.mode, encoding=self.encoding, errors=self.errors)
+        )
+
+
 def log_to(paths: StatePaths) -> None:
     """Send Navigator's log to a rotating file in the state folder, 0600; nothing of it to the terminal."""
-    previous = os.umask(0o177)
-    try:
-        handler = logging.handlers.RotatingFileHandler(
-            paths.log,
-            maxBytes=_LOG_BYTES,
-            backupCount=_LOG_FILES,
-            encoding="utf-8",
-            errors="backslashreplace",
-        )
-    finally:
-        os.umask(previous)
+    handler = _PrivateLog(
+        paths.log,
+        maxBytes=_LOG_BYTES,
+        backupCount=_LOG_FILES,
+        encoding="utf-8",
+        errors="backslashreplace",
+    )
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logger = logging.getLogger("navigator")
     logger.handlers = [handler]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from navigator.cascade.client import request
 from navigator.cascade.wire import NoConductor
 from navigator.config.paths import StatePaths, state_dir
 from navigator.domain.errors import Conflict
+from navigator.domain.text import safe_line
 
 if TYPE_CHECKING:
     from navigator.cascade.world import World
@@ -74,6 +77,25 @@ def act(op: str, args: dict[str, Any], *, allow_rehearsal_landing: bool = False)
         return asyncio.run(once())
 
 
+def take_config_projects() -> None:
+    """Have the store know the settings' `[[project]]` entries, where it does not yet.
+
+    A conductor read its settings when it started; what was added to the file since is taken at its next start.
+    """
+    from navigator.config.settings import load_settings
+
+    entries = {str(entry.location) for entry in load_settings().project}
+    if not entries:
+        return
+    paths = state_paths()
+    with reading(paths) as store:
+        known = {project.path for project in store.projects()}
+    if entries <= known:
+        return
+    with suppress(Conflict), own_world(paths):
+        pass  # taking the lock is what brings them in; a Conflict is a conductor, which brought its own
+
+
 @contextmanager
 def own_world(paths: StatePaths, **options: Any) -> Iterator[World]:
     """Hold the lock and the one writing connection; let go of both at the end.
@@ -99,13 +121,19 @@ def own_world(paths: StatePaths, **options: Any) -> Iterator[World]:
     try:
         connection = open_writer(paths.database)
         try:
-            yield World(
+            world = World(
                 settings=settings,
                 paths=paths,
                 store=Store(connection),
                 reader=Reader(connection),
                 **options,
             )
+            if settings.project or any(held.source == "config" for held in world.reader.projects()):
+                from navigator.cascade.config_projects import sync_projects
+
+                for problem in sync_projects(world):
+                    click.echo(safe_line(problem), err=True)
+            yield world
         finally:
             connection.close()
     finally:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from navigator.cli import output
-from navigator.cli.session import act, reading
+from navigator.cli.session import act, reading, take_config_projects
 from navigator.domain.errors import UsageError
 from navigator.domain.models import Task
 from navigator.domain.states import Complexity, TaskKind, TaskState
@@ -46,6 +46,7 @@ def add(
     as_json: bool,
 ) -> None:
     """Queue a task: PROJECT TEXT, or --all TEXT, or --from FILE."""
+    take_config_projects()
     if source is not None:
         if words or everywhere:
             raise UsageError("--from takes no further words.", hint="The file names projects and texts.")

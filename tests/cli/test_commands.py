@@ -223,6 +223,28 @@ def test_state_is_private(command: Command) -> None:
             assert path.stat().st_mode & 0o077 == 0, path
 
 
+def test_projects_of_the_settings_file_are_there_and_override(command: Command, repository: Path) -> None:
+    command.run("project", "add", str(repository), "--name", "plain")
+    command.config.write_text(
+        command.config.read_text()
+        + f'[[project]]\npath = "{repository}"\nname = "named"\nlanding = "current"\n'
+        + '[[project]]\npath = "/nonexistent/elsewhere"\n'
+    )
+    command.run("run", "--until", "idle", "--time-scale", "0")
+    (held,) = command.json("project", "list")["projects"]
+    assert (held["name"], held["landing"], held["source"]) == ("named", "current", "config")
+    command.config.write_text('[swap]\nstrategy = "rehearsal"\n')
+    command.run("run", "--until", "idle", "--time-scale", "0")
+    (held,) = command.json("project", "list")["projects"]
+    assert held["source"] == "store"
+
+
+def test_a_project_only_in_the_settings_file_needs_no_command(command: Command, repository: Path) -> None:
+    command.config.write_text(f'[[project]]\npath = "{repository}"\n')
+    assert [held["name"] for held in command.json("project", "list")["projects"]] == ["thing"]
+    assert command.json("task", "add", "--all", "Say what it does")["tasks"][0]["project"] == "thing"
+
+
 def test_every_command_has_help(command: Command) -> None:
     for name in _COMMANDS:
         assert "Usage: navigator" in command.run(name, "--help").stdout

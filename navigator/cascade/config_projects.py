@@ -1,0 +1,60 @@
+"""`[[project]]` entries of the settings file, brought into the store so that everything sees one list of projects."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from navigator.cascade.world import World
+from navigator.config.settings import ProjectEntry
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Project
+
+log = logging.getLogger(__name__)
+
+FROM_CONFIG = "config"
+FROM_STORE = "store"
+
+
+def sync_projects(world: World) -> list[str]:
+    """Add what the settings name and the store lacks; let the settings override what both have, by path.
+
+    An entry that no longer stands in the settings leaves its project as it was last, as one of the store's own.
+
+    Returns:
+        Words about each entry that could not be taken: its repository is gone, or has no commit. The others are taken.
+    """
+    held = {project.path: project for project in world.reader.projects()}
+    named = {str(entry.location): entry for entry in world.settings.project}
+    problems: list[str] = []
+    for path, entry in named.items():
+        try:
+            _take(world, entry, held.get(path))
+        except NavigatorError as error:
+            log.warning("[[project]] %s: %s", entry.path, error)
+            problems.append(f"{entry.path}: {error}")
+    for path, project in held.items():
+        if project.source == FROM_CONFIG and path not in named:
+            with world.store.transaction() as tx:
+                tx.update_project(project.id, source=FROM_STORE)
+    return problems
+
+
+def _take(world: World, entry: ProjectEntry, project: Project | None) -> None:
+    wanted: dict[str, Any] = {
+        name: getattr(entry, name) for name in entry.model_fields_set if name != "path"
+    } | {"source": FROM_CONFIG}
+    if project is None:
+        from navigator.workspace.facts import read_facts
+
+        facts = read_facts(entry.location)
+        with world.store.transaction() as tx:
+            tx.add_project(
+                **{"name": entry.display_name, "path": str(entry.location)} | wanted,
+                root_commit=facts.root_commit,
+            )
+        return
+    changes = {name: value for name, value in wanted.items() if getattr(project, name) != value}
+    if changes:
+        with world.store.transaction() as tx:
+            tx.update_project(project.id, **changes)
