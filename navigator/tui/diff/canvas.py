@@ -27,6 +27,9 @@ STRIPS = 2048
 
 EMPTY = "no change to show"
 
+MAX_PAN = 20_000
+"""Cells that code can be moved sideways; to read on in a line that is longer, wrap it."""
+
 _WORKERS = "diff-syntax"
 
 _StripKey = tuple[int, int, Cursor, bool]
@@ -212,9 +215,9 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
             return
         if self._widest is None:
             lines = (line.text for file in self._scene.files for hunk in file.hunks for line in hunk.lines)
-            self._widest = max(map(cells, lines), default=0)
+            self._widest = max((MAX_PAN if len(line) > MAX_PAN else cells(line) for line in lines), default=0)
         room = min(self._painter.text_widths)
-        offset = max(0, min(self._offset + by, self._widest - room))
+        offset = max(0, min(self._offset + by, min(self._widest, MAX_PAN) - room))
         if offset != self._offset:
             self._offset = offset
             self._repaint()

@@ -19,6 +19,10 @@ from navigator.domain.text import safe_text
 TAB = 4
 """Columns between tab stops."""
 
+LONG = 4096
+"""Characters from which a line is no longer measured cluster by cluster: tabs have a fixed width, and rows break by the
+number of characters, at half the width where some may be wide."""
+
 _VARIATION_SELECTOR = "\ufe0f"
 
 
@@ -31,12 +35,40 @@ class Window(NamedTuple):
     cells: int
 
 
-def display(text: str) -> str:
-    """`text` as it may reach the terminal: one line, unsafe characters made visible, tabs expanded to spaces."""
-    if text.isascii() and text.isprintable():
-        return text
+def display(text: str, upto: int | None = None) -> str:
+    """`text` as it may reach the terminal: one line, unsafe characters made visible, tabs expanded to spaces.
+
+    With `upto`, only its first so many characters, which come out as they would at the start of the whole.
+    """
+    part = text if upto is None else text[:upto]
+    if part.isascii() and part.isprintable():
+        return part
+    return _display_long(part) if len(text) > LONG else _display(part)
+
+
+@lru_cache(maxsize=512)
+def _display(text: str) -> str:
     safe = safe_text(text).replace("\n", "\u240a")
     return safe if "\t" not in safe else _expand_tabs(safe)
+
+
+@lru_cache(maxsize=64)
+def _display_long(text: str) -> str:
+    return safe_text(text).replace("\n", "\u240a").replace("\t", " " * TAB)
+
+
+def display_enough(text: str, width: int) -> tuple[str, bool]:
+    """The start of `text` as displayed, at least `width` cells of it where it has them, and whether that is all of it.
+
+    So that what a line costs goes with what is seen of it.
+    """
+    upto = 2 * width + 64
+    while upto < len(text):
+        shown = display(text, upto)
+        if cell_len(shown) > width + 2:
+            return shown, False
+        upto *= 2
+    return display(text), True
 
 
 def _expand_tabs(text: str) -> str:
@@ -115,6 +147,8 @@ def wrap(text: str, width: int) -> tuple[int, ...]:
     """
     if text.isascii():
         return tuple(range(0, len(text), width)) or (0,)
+    if len(text) > LONG:
+        return tuple(range(0, len(text), max(1, width // 2)))
     return _wrap_wide(text, width)
 
 

@@ -99,7 +99,7 @@ def highlight_chunk(path: str, lines: Sequence[DiffLine], chunk: int) -> dict[in
 
 def _lex(lexer: Lexer, lines: Sequence[DiffLine], indices: Iterable[int]) -> dict[int, Spans]:
     wanted = list(indices)
-    text = "\n".join(display(lines[index].text)[:MAX_CHARACTERS] for index in wanted)
+    text = "\n".join(display(lines[index].text, MAX_CHARACTERS)[:MAX_CHARACTERS] for index in wanted)
     found: dict[int, Spans] = {}
     spans: list[tuple[int, int, str]] = []
     place = column = 0

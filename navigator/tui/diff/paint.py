@@ -14,11 +14,10 @@ from rich.style import Style
 from textual.strip import Strip
 
 from navigator.domain.diff import DiffLine, FileDiff
-from navigator.domain.text import safe_text
 from navigator.tui.diff.boxes import BoxLine, box_lines
-from navigator.tui.diff.cells import display, fit, fit_left, window, wrap
+from navigator.tui.diff.cells import display, display_enough, fit, fit_left, window, wrap
 from navigator.tui.diff.highlight import Spans
-from navigator.tui.diff.intraline import changed_words, partner
+from navigator.tui.diff.intraline import MAX_CHARACTERS, changed_words, partner
 from navigator.tui.diff.layout import Kind, Row, hidden_above
 from navigator.tui.diff.model import Annotation, Mode
 from navigator.tui.theme import DiffPalette
@@ -31,6 +30,7 @@ NARROW = 72
 
 NO_NEWLINE = "no newline at end of file"
 
+# What `safe_text` puts in the place of an unsafe character.
 _SUBSTITUTE = re.compile("[\u2400-\u2421]|<U\\+[0-9A-F]{4,6}>")
 
 Layer = Sequence[tuple[int, int, Style]]
@@ -46,7 +46,10 @@ class Cursor(Enum):
 
 @dataclass(slots=True)
 class Scene:
-    """What there is to draw. `elsewhere` and `collapsed` are indices of annotations, `folded` of files."""
+    """What there is to draw. `elsewhere` and `collapsed` are indices of annotations, `folded` of files.
+
+    `notes_in` counts the annotations inside each file, for the header of a folded one.
+    """
 
     files: Sequence[FileDiff]
     annotations: Sequence[Annotation] = ()
@@ -54,6 +57,13 @@ class Scene:
     collapsed: Collection[int] = ()
     folded: Collection[int] = ()
     notes_in: dict[int, int] = field(default_factory=dict)
+    _counts: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def counts(self, file: int) -> tuple[int, int]:
+        """Lines added and removed in a file, counted once: its header is drawn at every step."""
+        if file not in self._counts:
+            self._counts[file] = (self.files[file].added, self.files[file].removed)
+        return self._counts[file]
 
     def line(self, row: Row, index: int) -> DiffLine:
         """The diff line `index` of the row's hunk."""
@@ -127,12 +137,13 @@ class Painter:
         file = self.scene.files[row.file]
         style, muted = self.palette.file, self.palette.file_muted
         folded = row.file in self.scene.folded
-        counts = [
-            (f"+{file.added}", style + self.palette.added),
-            (f" −{file.removed}", style + self.palette.removed),
-        ]
-        if not file.added and not file.removed:
-            counts = []
+        added, removed = self.scene.counts(row.file)
+        counts: list[tuple[str, Style]] = []
+        if added or removed:
+            counts = [
+                (f"+{added}", style + self.palette.added),
+                (f" −{removed}", style + self.palette.removed),
+            ]
         tail = f"   {row.file + 1} of {len(self.scene.files)} "
         what = _what_happened(file)
         notes = self.scene.notes_in.get(row.file, 0)
@@ -225,7 +236,10 @@ class Painter:
     ) -> list[Segment]:
         """Numbers, sign and the visible part of one line, filled up to its width."""
         line = self.scene.line(row, index)
-        text = display(line.text)
+        if self.wrap:
+            text, complete = display(line.text), True
+        else:
+            text, complete = display_enough(line.text, self.offset + width)
         faint = base + _ink(self.palette.faint if line.kind == " " else self.palette.muted)
         sign = base + (
             _ink(self.palette.added if line.kind == "+" else self.palette.removed)
@@ -246,16 +260,16 @@ class Painter:
         else:
             visible = window(text, self.offset, width)
             first, last, lead, used = visible
-            continued = last < len(text)
+            continued = not complete or last < len(text)
         if sub:
             segments = [Segment(f"{'↳':>{len(numbers)}}   ", faint)]
         else:
             segments = [Segment(f"{numbers} ", faint), Segment(f"{SIGNS[line.kind]} ", sign)]
         if lead:
             segments.append(Segment(" " * lead, base))
-        segments += _paint(text, first, last, base, self._layers(row, index, text, syntax, base))
+        segments += _paint(text, first, last, base, self._layers(row, index, text, (first, last), syntax))
         room = width - used
-        if line.no_newline and last == len(text) and room > 3:
+        if line.no_newline and complete and last == len(text) and room > 3:
             note = fit(f" ⊘ {NO_NEWLINE}", room)
             segments.append(Segment(note, base + _ink(self.palette.muted)))
             room -= cell_len(note)
@@ -265,7 +279,7 @@ class Painter:
             return _mark_end(segments, faint)
         return segments
 
-    def _layers(self, row: Row, index: int, text: str, syntax: Spans, base: Style) -> list[Layer]:
+    def _layers(self, row: Row, index: int, text: str, seen: tuple[int, int], syntax: Spans) -> list[Layer]:
         line = self.scene.line(row, index)
         layers: list[Layer] = []
         if syntax and (line.kind == " " or self.palette.syntax_on_changes):
@@ -274,8 +288,10 @@ class Painter:
         if line.kind != " ":
             word = self.palette.words[line.kind]
             layers.append([(start, stop, word) for start, stop in self._changed(row, index)])
-        if text is not line.text and safe_text(line.text) != line.text:
-            layers.append([(*match.span(), self.palette.unsafe) for match in _SUBSTITUTE.finditer(text)])
+        if not (line.text.isascii() and line.text.isprintable()):
+            layers.append(
+                [(*match.span(), self.palette.unsafe) for match in _SUBSTITUTE.finditer(text, *seen)]
+            )
         return layers
 
     def _changed(self, row: Row, index: int) -> Sequence[tuple[int, int]]:
@@ -284,8 +300,10 @@ class Painter:
         if other is None:
             return ()
         added = lines[index].kind == "+"
-        old, new = (other, index) if added else (index, other)
-        changed = changed_words(display(lines[old].text), display(lines[new].text))
+        old, new = (lines[other].text, lines[index].text) if added else (lines[index].text, lines[other].text)
+        if max(len(old), len(new)) > MAX_CHARACTERS:
+            return ()
+        changed = changed_words(display(old), display(new))
         if changed is None:
             return ()
         return changed[1] if added else changed[0]

@@ -9,7 +9,18 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from navigator.domain.text import is_unsafe
-from navigator.tui.diff.cells import cells, display, fit, fit_left, rows_needed, window, wrap, wrap_words
+from navigator.tui.diff.cells import (
+    LONG,
+    cells,
+    display,
+    display_enough,
+    fit,
+    fit_left,
+    rows_needed,
+    window,
+    wrap,
+    wrap_words,
+)
 from tests.tui.diff.samples import TEXT
 
 WIDTHS = st.integers(1, 50)
@@ -92,3 +103,30 @@ def test_a_line_of_a_hundred_thousand_characters_is_cut_where_it_shows() -> None
     line = "x" * 100_000
     assert window(line, 99_990, 80) == (99_990, 100_000, 0, 10)
     assert rows_needed("日" * 100_000, 80) == 2_500
+    assert display_enough(line, 80) == ("x" * 224, False)
+
+
+@given(TEXT, st.integers(1, 20), st.integers(0, 40))
+def test_the_start_of_a_line_is_displayed_as_in_the_whole(text: str, times: int, width: int) -> None:
+    line = text * times
+    start, complete = display_enough(line, width)
+    whole = display(line)
+    assert (start == whole) if complete else whole.startswith(start)
+    assert complete or cell_len(start) >= width
+
+
+@given(TEXT, st.integers(0, 300))
+def test_some_characters_are_displayed_as_at_the_start_of_the_whole(text: str, upto: int) -> None:
+    long = text * (LONG // max(1, len(text)) + 2)
+    for line in (text, long):
+        assert display(line).startswith(display(line, upto))
+
+
+@given(TEXT, WIDTHS)
+def test_long_lines_wrap_without_loss_within_the_width(text: str, width: int) -> None:
+    shown = display(text * (LONG // max(1, len(text)) + 2))
+    breaks = (*wrap(shown, width), len(shown))
+    rows = [shown[start:stop] for start, stop in pairwise(breaks)]
+    assert "".join(rows) == shown
+    if width > 1:
+        assert all(cell_len(row) <= width for row in rows)

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
 from navigator.domain.text import is_unsafe
 from navigator.tui.diff.cells import display
-from navigator.tui.diff.layout import Kind, Layout, build_rows
+from navigator.tui.diff.layout import Kind, Layout, Row, build_rows
 from navigator.tui.diff.model import Annotation, FindingNote, Mode, place
 from navigator.tui.diff.paint import NO_NEWLINE, SIGNS, Cursor, Painter, Scene
 from navigator.tui.theme import THEMES, palette_for
@@ -163,9 +163,36 @@ def test_headers_tell_what_happened() -> None:
 def test_a_line_of_a_hundred_thousand_wide_characters_can_be_looked_at_anywhere() -> None:
     line = DiffLine("+", "日本語\t" * 25_000, None, 1)
     file = FileDiff("A", "", "a.py", hunks=(Hunk("H1", 0, 0, 1, 1, "", (line,)),))
-    for offset in (0, 100_001, 199_000):
+    for offset in (0, 10_001, 199_000):
         painter, layout = painted([file], offset=offset)
         assert "日本語" in texts(painter, layout)[2]
     painter, layout = painted([file], wrap=True)
     assert layout.height(2) > 2_000
     assert "日本語" in painter.strip(layout.rows[2], 2_000, layout.height(2)).text
+
+
+def line_with(text: str) -> Row:
+    """The row of the sample's line that holds `text`."""
+    _, layout = painted(FILES)
+    lines = (row for row in layout.rows if row.kind == Kind.LINE)
+    return next(row for row in lines if text in FILES[row.file].hunks[row.hunk].lines[row.a].text)
+
+
+def test_what_was_made_visible_stands_out() -> None:
+    painter, _ = painted(FILES)
+    strip = painter.strip(line_with("evil"), 0, 1)
+    unsafe = painter.palette.unsafe.color
+    assert {segment.text for segment in strip if segment.style and segment.style.color == unsafe} == {
+        "␛",
+        "<U+202E>",
+    }
+
+
+@pytest.mark.parametrize(("text", "word"), [("amount: float", "float"), ("amount: Decimal", "Decimal")])
+def test_changed_words_are_emphasised_on_both_sides(text: str, word: str) -> None:
+    painter, _ = painted(FILES)
+    strip = painter.strip(line_with(text), 0, 1)
+    emphasis = {style.bgcolor for style in painter.palette.words.values()}
+    assert [segment.text for segment in strip if segment.style and segment.style.bgcolor in emphasis] == [
+        word
+    ]

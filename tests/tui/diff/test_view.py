@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.pilot import Pilot
 
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
@@ -394,6 +395,24 @@ async def test_every_theme_draws_the_same_words_in_other_colours() -> None:
             texts.add("\n".join(screen_text(view)))
         assert len(texts) == 1
         assert len(styles) == len(THEMES)
+
+
+@pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
+async def test_without_colour_the_words_are_the_same(monkeypatch: pytest.MonkeyPatch, theme: str) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with sample_app(theme=theme).run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        view.move_to_finding("major")
+        await pilot.pause()
+        lines = [strip.text for strip in pilot.app.screen._compositor.render_strips()]
+        assert any("● major · correctness · wrong" in line for line in lines)
+        assert any("−     return round(" in line for line in lines)
+        assert any("+     amounts = [" in line for line in lines)
+        for strip in pilot.app.screen._compositor.render_strips():
+            for segment in strip:
+                for color in (segment.style.color, segment.style.bgcolor) if segment.style else ():
+                    triplet = color.triplet if color is not None else None
+                    assert triplet is None or len(set(triplet)) == 1
 
 
 async def test_nothing_unsafe_is_on_any_screen() -> None:
