@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.cascade.commands.registry import Result, perform
+from navigator.cascade.commands.registry import perform
 from navigator.cascade.live import Live
 from navigator.cascade.recovery import recover
 from navigator.cascade.server import SocketServer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -413,8 +414,6 @@ def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
 def test_a_landing_that_is_cut_off_by_the_end_of_the_session_is_carried_to_its_end(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import threading
-
     from navigator.cascade.stages import land
     from navigator.workspace.plan import LandingPlan
 
@@ -449,6 +448,41 @@ def test_a_landing_that_is_cut_off_by_the_end_of_the_session_is_carried_to_its_e
     assert landed.landing is not None
     assert landed.landing.state is LandingState.LANDED
     assert commits_of_proposals(room.repository) == [proposal.id]
+
+
+def test_a_task_that_is_cancelled_and_retried_while_the_model_writes_starts_clean(
+    room: Room, models: Models
+) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def write(messages: Messages) -> str:
+        if len(models.written) == 1:
+            asked.set()
+            answer.wait(60)
+            return edit("return x * 7")
+        return edit("return x * 2")
+
+    models.write = write
+    task = room.queue()
+
+    async def session() -> dict[str, Any]:
+        with own_world(room.paths) as world:
+            conductor = Conductor(world, RunOptions(until="idle"))
+            running = asyncio.create_task(conductor.run())
+            await asyncio.to_thread(asked.wait)
+            # Neither waits for anything, so the session has no chance to find itself without work in between.
+            await perform(world, "task.cancel", {"ids": [task]})
+            await perform(world, "task.retry", {"ids": [task]})
+            answer.set()
+            return (await running).document()
+
+    document = asyncio.run(session())
+    assert (room.task(task).state, room.task(task).attempt) == (TaskState.AWAITING_APPROVAL, 1)
+    (proposal,) = room.proposals()
+    assert proposal.attempt == 1
+    shown = Git(next(room.paths.private.iterdir())).run("cat-file", "blob", f"{proposal.tree}:app.py").text
+    assert "x * 2" in shown
+    assert document["calls"] == {"made": 3, "repeated": 0, "lost": 1, "running": 0}
 
 
 def test_a_refused_request_fails_its_own_task_and_no_other(room: Room, models: Models) -> None:
