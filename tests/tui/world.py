@@ -450,7 +450,7 @@ def _today(make: Maker, projects: dict[str, Project]) -> None:
     make.to(task, TaskState.GENERATING)
     make.tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, report="Three of them do: …")
 
-    clock.ago(minutes=50)
+    clock.ago(minutes=12)
     for name, text in (
         ("aurora-api", "Cache the discovery document"),
         ("dune-loader", "Stream the manifest instead of reading it whole"),

@@ -35,7 +35,7 @@ class NavScreen(Screen[None]):
     SCOPE: ClassVar[str] = ""
     FULL_STRIP: ClassVar[bool] = False
     TITLE = ""
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012 (Textual declares it so)
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (136, "-roomy"), (160, "-wide")]  # noqa: RUF012 (Textual declares it so)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if cls.SCOPE:

@@ -27,6 +27,12 @@ class KeyBar(Widget):
         padding: 0 1;
         background: $surface;
         color: $muted;
+        link-style: none;
+        link-color: $muted;
+        link-background: $surface;
+        link-style-hover: none;
+        link-color-hover: $foreground;
+        link-background-hover: $surface;
     }
     """
 
@@ -47,7 +53,7 @@ class KeyBar(Widget):
             if action.id in _LAST:
                 continue
             if item.cell_length > room:
-                break
+                continue
             items.append(item)
             room -= item.cell_length + 3
         left = Content("   ").join(items)

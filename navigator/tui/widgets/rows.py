@@ -55,15 +55,12 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         & > .rows--heading { color: $muted; text-style: bold; }
         & > .rows--title { color: $foreground; text-style: bold; }
         & > .rows--cursor { background: $block-cursor-background; }
-        & > .rows--blurred { background: $block-cursor-blurred-background; }
         &:ansi > .rows--muted { text-style: dim; }
         &:ansi > .rows--faint { text-style: dim; }
     }
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"rows--{name}" for name in (*STYLES, "title", "cursor", "blurred")
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"rows--{name}" for name in (*STYLES, "title", "cursor")}
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("list")
 
     class Moved(Message):
@@ -181,8 +178,12 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
     def _page(self) -> int:
         return max(1, self.size.height - self._top)
 
+    @property
+    def _width(self) -> int:
+        return self.scrollable_content_region.width
+
     def _resize_content(self) -> None:
-        self.virtual_size = Size(self.size.width, len(self._rows) + self._top)
+        self.virtual_size = Size(self._width, len(self._rows) + self._top)
 
     def on_resize(self) -> None:
         """The width follows the screen; the cursor stays in sight."""
@@ -203,7 +204,7 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""
-        width = self.size.width
+        width = self._width
         if self._heading is not None and y == 0:
             return self._strip(self._heading(width), width, self.rich_style)
         index = y - self._top + round(self.scroll_y)
@@ -213,15 +214,12 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
             return self._strip([(" " * GUTTER + text, "muted")], width, self.rich_style)
         row = self._rows[index]
         base, here = self.rich_style, index == self._cursor
-        if here:
-            base += self._style("cursor" if self.has_focus else "blurred")
+        if here and self.has_focus:
+            base += self._style("cursor") + Style(bold=True)
         selected = self._key(row) in self._selection
-        gutter = [
-            ("▸" if here else " ", "accent" if self.has_focus else "faint"),
-            ("●" if selected else " ", "accent"),
-        ]
+        gutter = [("▸" if here and self.has_focus else " ", "accent"), ("◆" if selected else " ", "accent")]
         pieces = [*gutter, *self._draw(row, width - GUTTER)]
-        return self._strip(pieces, width, base + Style(bold=True) if here and self.has_focus else base)
+        return self._strip(pieces, width, base)
 
     def _strip(self, pieces: Sequence[Piece], width: int, base: Style) -> Strip:
         segments = [Segment(text, base + self._style(name)) for text, name in pieces if text]
@@ -236,7 +234,7 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         before, self._cursor = self._cursor, to
         if not self._reveal():
             for index in (before, to):
-                self.refresh(Region(0, index - round(self.scroll_y) + self._top, self.size.width, 1))
+                self.refresh(Region(0, index - round(self.scroll_y) + self._top, self._width, 1))
         self.post_message(self.Moved(self))
 
     def _reveal(self) -> bool:

@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from navigator.tui.glance import Glance, Live
-from navigator.tui.widgets.cells import Piece, justified
+from navigator.tui.widgets.cells import Piece, justified, length
 from navigator.tui.widgets.strip_text import StripFacts, strip_lines
 
 _STYLES = {
@@ -66,6 +66,8 @@ class StatusStrip(Widget):
         width = self.size.width - 2
         lines = strip_lines(self._glance, self._live, self._facts, width)
         head = [("navigator", "title"), (f"  {self._title}" if self._title else "", "muted")]
+        if length(head) + length(lines[0]) + 2 > width:
+            head.pop()
         made = [content_of(justified(head, lines[0], width))]
         if self.size.height > 1:
             made.append(content_of(justified([], lines[1], width)))
