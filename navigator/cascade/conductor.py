@@ -22,6 +22,7 @@ from navigator.cascade.stages.review import review
 from navigator.cascade.stages.write import write
 from navigator.cascade.summary import Session
 from navigator.cascade.views import batch_name, open_proposal
+from navigator.cascade.wire import Result
 from navigator.cascade.world import World
 from navigator.domain import snapshot as acts
 from navigator.domain.errors import NavigatorError

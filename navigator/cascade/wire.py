@@ -16,6 +16,10 @@ MAX_LINE = 8 * 1024 * 1024
 """Bytes in one line at most; more is a broken peer."""
 
 
+Result = dict[str, Any]
+"""What an operation answers with: JSON data."""
+
+
 class RemoteError(NavigatorError):
     """An error the conductor answered with; message, hint and exit code are its own."""
 

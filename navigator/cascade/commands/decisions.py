@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from navigator.cascade.commands.registry import Result, command
+from navigator.cascade.wire import Result
 from navigator.cascade.world import World
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.models import Decision, Landing, Proposal, utc_now
 from navigator.domain.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
 
 
-@command("decide")
 async def decide(
     world: World,
     kind: str,
@@ -149,7 +148,6 @@ async def _land(world: World, row: dict[str, Any], allow_rehearsal: bool) -> Non
         row |= {"ref": landing.ref, "commit": landing.commit, "transplanted": landing.transplanted}
 
 
-@command("undo")
 async def undo_landings(world: World, ids: Sequence[str]) -> Result:
     """Take landings back, newest first so that each finds its own commit at the tip."""
     from navigator.cascade.stages.land import undo
@@ -167,7 +165,6 @@ async def undo_landings(world: World, ids: Sequence[str]) -> Result:
     return {"undone": rows}
 
 
-@command("take-back")
 async def take_back(world: World, ids: Sequence[str]) -> Result:
     """Take back approvals that have not landed: the proposals wait for a decision again."""
     for identifier in ids:

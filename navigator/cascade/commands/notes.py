@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from navigator.cascade.commands.registry import Result, command
+from navigator.cascade.wire import Result
 from navigator.cascade.world import World
 
 
-@command("seen")
 async def mark_seen(world: World, ids: Sequence[str], seen: bool = True) -> Result:
     """Mark proposals as looked at, or not."""
     with world.store.transaction() as tx:
@@ -17,7 +16,6 @@ async def mark_seen(world: World, ids: Sequence[str], seen: bool = True) -> Resu
     return {"seen": list(ids)}
 
 
-@command("draft.save")
 async def save_draft(world: World, key: str, text: str) -> Result:
     """Keep a text that was typed and not sent; an empty one is forgotten."""
     with world.store.transaction() as tx:
@@ -25,7 +23,6 @@ async def save_draft(world: World, key: str, text: str) -> Result:
     return {"key": key}
 
 
-@command("comment.add")
 async def add_comment(
     world: World, proposal: str, path: str, side: str, line: int, quote: str, text: str
 ) -> Result:
@@ -36,7 +33,6 @@ async def add_comment(
     return {"comment": number}
 
 
-@command("comment.remove")
 async def remove_comment(world: World, number: int) -> Result:
     """Take back a comment that was not sent."""
     with world.store.transaction() as tx:

@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from navigator.cascade.commands.registry import Result, command
+from navigator.cascade.wire import Result
 from navigator.cascade.world import World
 from navigator.domain.errors import Conflict
 from navigator.domain.states import LOOP_TASK_STATES
 
 
-@command("project.add")
 async def add_project(
     world: World,
     path: str,
@@ -58,7 +57,6 @@ def _free_name(wanted: str, taken: set[str]) -> str:
     return name
 
 
-@command("project.remove")
 async def remove_projects(world: World, names: Sequence[str]) -> Result:
     """Let go of projects; their history stays in the store."""
     projects = [world.reader.project(name) for name in names]

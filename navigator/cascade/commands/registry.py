@@ -1,34 +1,37 @@
-"""Names of operations, and the functions behind them."""
+"""Names of operations, and where the functions behind them stand."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
-from collections.abc import Awaitable, Callable
 from typing import Any
 
+from navigator.cascade.wire import Result
 from navigator.cascade.world import World
 from navigator.domain.errors import UsageError
 
-Result = dict[str, Any]
-Command = Callable[..., Awaitable[Result]]
-
-_COMMANDS: dict[str, Command] = {}
-
-
-def command(name: str) -> Callable[[Command], Command]:
-    """Make a function `async (world, **args) -> dict` known under `name`."""
-
-    def register(function: Command) -> Command:
-        _COMMANDS[name] = function
-        return function
-
-    return register
+# operation -> (module of this package, function `async (world, **args) -> Result`). Imported when asked for, since each
+# module brings its own imports: adding a task pays for no git.
+_OPERATIONS = {
+    "project.add": ("projects", "add_project"),
+    "project.remove": ("projects", "remove_projects"),
+    "task.add": ("tasks", "add_tasks"),
+    "task.cancel": ("tasks", "cancel_tasks"),
+    "task.retry": ("tasks", "retry_tasks"),
+    "task.done": ("tasks", "close_tasks"),
+    "decide": ("decisions", "decide"),
+    "undo": ("decisions", "undo_landings"),
+    "take-back": ("decisions", "take_back"),
+    "seen": ("notes", "mark_seen"),
+    "draft.save": ("notes", "save_draft"),
+    "comment.add": ("notes", "add_comment"),
+    "comment.remove": ("notes", "remove_comment"),
+}
 
 
 def known() -> tuple[str, ...]:
     """Every operation's name."""
-    _load()
-    return tuple(_COMMANDS)
+    return tuple(_OPERATIONS)
 
 
 async def perform(world: World, op: str, args: dict[str, Any]) -> Result:
@@ -38,19 +41,13 @@ async def perform(world: World, op: str, args: dict[str, Any]) -> Result:
         UsageError: no such operation, or arguments that do not fit it.
         NavigatorError: what the operation itself refuses.
     """
-    _load()
-    function = _COMMANDS.get(op)
-    if function is None:
+    if op not in _OPERATIONS:
         raise UsageError(f"There is no operation {op!r}.", hint="The two sides may be of different versions.")
+    module, name = _OPERATIONS[op]
+    function = getattr(importlib.import_module(f"navigator.cascade.commands.{module}"), name)
     try:
         inspect.signature(function).bind(world, **args)
     except TypeError as error:
         raise UsageError(f"{op}: {error}.") from error
-    return await function(world, **args)
-
-
-def _load() -> None:
-    """Import the modules whose decorators fill the table; deferred, since each brings its own imports."""
-    from navigator.cascade.commands import decisions, notes, projects, tasks
-
-    assert decisions and notes and projects and tasks
+    result: Result = await function(world, **args)
+    return result

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from navigator.cascade.commands.registry import Result, command
+from navigator.cascade.wire import Result
 from navigator.cascade.world import World
 from navigator.domain.errors import Conflict, UsageError
 from navigator.domain.models import Task
@@ -54,7 +54,6 @@ class NewTask(BaseModel):
         return value
 
 
-@command("task.add")
 async def add_tasks(world: World, tasks: Sequence[dict[str, Any]]) -> Result:
     """Queue tasks, all or none."""
     wanted = [_read(number, document) for number, document in enumerate(tasks, 1)]
@@ -85,13 +84,11 @@ def _read(number: int, document: dict[str, Any]) -> NewTask:
         raise UsageError(f"Task {number}: {where} {message}.", hint="Nothing was queued.") from error
 
 
-@command("task.cancel")
 async def cancel_tasks(world: World, ids: Sequence[str]) -> Result:
     """Cancel tasks that have not ended."""
     return _move_all(world, ids, TaskState.CANCELLED, CANCELLABLE_TASK_STATES, "cancelled by the developer")
 
 
-@command("task.retry")
 async def retry_tasks(world: World, ids: Sequence[str]) -> Result:
     """A new attempt of tasks that failed, were rejected, cancelled or undone."""
     tasks = [world.reader.task(identifier) for identifier in ids]
@@ -107,7 +104,6 @@ async def retry_tasks(world: World, ids: Sequence[str]) -> Result:
     return _show(world, ids)
 
 
-@command("task.done")
 async def close_tasks(world: World, ids: Sequence[str]) -> Result:
     """Put away reports and answers that ask for no change."""
     return _move_all(world, ids, TaskState.DONE, frozenset({TaskState.AWAITING_APPROVAL}), "read")
