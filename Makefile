@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test check lint bench lock wheel screenshots clean
+.PHONY: install demo test check lint engines bench lock wheel screenshots clean
 
 install: $(STAMP)
 
@@ -33,6 +33,11 @@ lint: install
 test: install lint
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
+# A model server that was not written for Navigator, and the tests that talk to it. See engines/README.md.
+engines: install
+	nice engines/build_llama_server.sh
+	$(BIN)/python -m pytest tests/engines
+
 bench: install
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
@@ -48,6 +53,8 @@ lock:
 		-p 3.11 pyproject.toml -o requirements.lock
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		-p 3.11 pyproject.toml --group dev -o requirements-dev.lock
+	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+		-p 3.11 engines/requirements.in -o engines/requirements.txt
 
 clean:
 	rm -rf $(VENV) dist build

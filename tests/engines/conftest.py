@@ -1,0 +1,43 @@
+"""One real server for the tests that talk to it, or the reason why there is none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from navigator.config.settings import ServerSettings
+from navigator.serving.client import ModelClient
+from tests.engines.llama import ALIAS, LlamaServer, llama_server, missing
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "engines: talks to a real model server that `make engines` builds")
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
+    if reason := missing():
+        pytest.skip(reason)
+    with llama_server(tmp_path_factory.mktemp("llama")) as server:
+        asyncio.run(_ready(server))
+        yield server
+
+
+@pytest_asyncio.fixture
+async def client(engine: LlamaServer) -> AsyncIterator[ModelClient]:
+    async with ModelClient(settings_for(engine)) as client:
+        yield client
+
+
+def settings_for(engine: LlamaServer, **fields: object) -> ServerSettings:
+    """Settings that name this server."""
+    return ServerSettings.model_validate({"model": ALIAS, "base_url": engine.url} | fields)
+
+
+async def _ready(server: LlamaServer) -> None:
+    async with ModelClient(settings_for(server)) as client, asyncio.timeout(60):
+        while not await client.health():
+            await asyncio.sleep(0.02)

@@ -1,0 +1,99 @@
+"""Finds, starts and ends llama.cpp's `llama-server`, which `engines/build_llama_server.sh` put into a cache."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ALIAS = "tiny-random"
+CONTEXT = 16384
+SLOTS = 4
+TOKENIZER = ROOT / "tests" / "serving" / "data" / "tokenizer"
+_PATIENCE = 60.0
+
+
+def home() -> Path:
+    """The folder that the build script fills."""
+    pinned = (ROOT / "engines" / "llama-cpp-python.txt").read_text("utf-8")
+    version = re.search(r"^llama-cpp-python==([0-9.]+)", pinned, re.MULTILINE)
+    assert version is not None
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = Path(os.environ.get("NAVIGATOR_ENGINES") or caches / "navigator-engines")
+    return cache / f"llama-server-{version[1]}"
+
+
+def missing() -> str:
+    """Why the tests cannot run; "" where they can."""
+    folder = home()
+    for name in ("llama-server", "tiny.gguf"):
+        if not (folder / name).is_file():
+            return f"no {name} in {folder}; `make engines` builds it"
+    return ""
+
+
+@dataclass(frozen=True)
+class LlamaServer:
+    """A server that runs. `log` is its own."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+def free_port() -> int:
+    """A port that nothing listens on. The server is asked while it still loads, so it cannot choose its own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def llama_server(folder: Path, model: Path | None = None) -> Iterator[LlamaServer]:
+    """A server on loopback, as soon as its port is open; the model may still be loading.
+
+    SIGTERM with a stream in flight can hang this server, so it is killed when it does not end by itself.
+    """
+    port = free_port()
+    log = folder / "llama-server.log"
+    command = [
+        *(str(home() / "llama-server"), "--model", str(model or home() / "tiny.gguf"), "--alias", ALIAS),
+        *("--host", "127.0.0.1", "--port", str(port), "--ctx-size", str(CONTEXT * SLOTS)),
+        *("--parallel", str(SLOTS), "--threads", "1", "--no-ui", "--offline", "--cache-ram", "0"),
+    ]
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+            env={"PATH": os.defpath, "HOME": str(folder)},
+        )
+    try:
+        _wait_for_port(process, port, log)
+        yield LlamaServer(f"http://127.0.0.1:{port}", process, log)
+    finally:
+        process.terminate()
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_for_port(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        if process.poll() is not None:
+            break
+        time.sleep(0.01)
+    raise AssertionError(f"llama-server did not start:\n{log.read_text('utf-8', 'replace')[-3000:]}")

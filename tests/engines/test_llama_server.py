@@ -1,0 +1,198 @@
+"""The client against a server that knows nothing of Navigator: llama.cpp's, with a model that answers nonsense."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from navigator.cascade.grounding import read_review
+from navigator.cascade.review_schema import review_schema
+from navigator.serving.chat import ChatRequest
+from navigator.serving.client import ModelClient
+from navigator.serving.errors import CutByLength, Refused, WrongModel
+from navigator.serving.tokens import load_counter
+from tests.engines.conftest import settings_for
+from tests.engines.llama import ALIAS, CONTEXT, SLOTS, TOKENIZER, LlamaServer, home, llama_server, missing
+
+pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
+
+# Token 2 ends an answer, as does token 0; a special token cannot be named here by its text.
+NEVER_ENDS = {"logit_bias": [[2, False], [0, False]]}
+ENDS_SOON = {"logit_bias": [[2, 4.0]]}
+CLOSES_STRINGS = {"logit_bias": [['"', 5.0]]}
+
+
+def question(text: str = "Say something.", **fields: Any) -> ChatRequest:
+    """A small request: any token may come, and the same ones each time."""
+    defaults: dict[str, Any] = {"max_tokens": 400, "temperature": 1.0, "top_p": 1.0}
+    extra = {"seed": 7, "top_k": 0, "min_p": 0.0} | fields.pop("extra", ENDS_SOON)
+    return ChatRequest(messages=[{"role": "user", "content": text}], extra=extra, **(defaults | fields))
+
+
+async def test_it_is_recognised_and_says_what_it_serves(client: ModelClient) -> None:
+    info = await client.require_model()
+    assert info.kind == "llamacpp"
+    assert info.names[0] == ALIAS
+    assert info.context_tokens == CONTEXT
+    load = await client.load()
+    assert load is not None
+    assert load.idle
+
+
+async def test_another_model_than_the_wanted_one_is_not_accepted(engine: LlamaServer) -> None:
+    async with ModelClient(settings_for(engine, model="Qwen/Qwen3.5-35B-A3B")) as client:
+        with pytest.raises(WrongModel, match=ALIAS):
+            await client.require_model()
+        with pytest.raises(WrongModel, match=ALIAS):
+            await client.chat(question())
+
+
+async def test_a_stream_arrives_in_pieces_with_its_tokens_counted(client: ModelClient) -> None:
+    seen: list[int] = []
+    answer = await client.chat(question(), lambda chars, _: seen.append(chars))
+    assert answer.finish_reason == "stop"
+    assert answer.model == ALIAS
+    assert answer.retries == 0
+    assert seen == sorted(seen)
+    assert seen[-1] == len(answer.text + answer.reasoning)
+    counter = load_counter(str(TOKENIZER))
+    prompt = counter.count("user\nSay something.") + counter.count("\n") + counter.count("assistant\n")
+    assert answer.usage.prompt_tokens == prompt + 3  # the template's three markers are one token each
+    assert 1 <= answer.usage.completion_tokens <= 400
+    assert answer.usage.seconds > 0
+
+
+async def test_an_answer_cut_at_max_tokens_does_not_count(client: ModelClient) -> None:
+    with pytest.raises(CutByLength) as caught:
+        await client.chat(question(max_tokens=24, extra=NEVER_ENDS))
+    assert caught.value.usage.completion_tokens == 24
+    assert caught.value.partial
+
+
+async def test_a_prompt_beyond_the_context_is_refused_once_and_the_hint_says_what_to_lower(
+    client: ModelClient,
+) -> None:
+    with pytest.raises(Refused) as caught:
+        await client.chat(question("word " * (CONTEXT + 100)))
+    assert caught.value.status == 400
+    assert caught.value.retries == 0
+    assert "context_tokens" in caught.value.hint
+
+
+async def test_many_at_once_are_all_answered(engine: LlamaServer) -> None:
+    async with ModelClient(settings_for(engine, max_inflight=2 * SLOTS)) as client:
+        answers = await asyncio.gather(*(client.chat(question(f"Number {n}.")) for n in range(3 * SLOTS)))
+    assert [answer.finish_reason for answer in answers] == ["stop"] * (3 * SLOTS)
+    assert len({answer.request_id for answer in answers}) == 3 * SLOTS
+
+
+async def test_patterned_strings_come_back_as_asked(client: ModelClient) -> None:
+    pattern = "^[A-Za-z0-9 .,_-]{1,30}$"
+    schema = {
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "pattern": pattern},
+            "verdict": {"type": "string", "enum": ["APPROVE", "REVISE"]},
+            "lines": {"type": "array", "items": {"type": "integer", "minimum": 0}, "maxItems": 3},
+        },
+        "required": ["title", "verdict", "lines"],
+        "additionalProperties": False,
+    }
+    answer = await client.chat(question(schema=schema, max_tokens=2000, extra={}))
+    document = json.loads(answer.text)
+    assert re.fullmatch(pattern, document["title"])
+    assert document["verdict"] in ("APPROVE", "REVISE")
+    assert len(document["lines"]) <= 3
+
+
+@pytest.mark.parametrize("again", [0, 3])
+async def test_the_schema_of_a_review_is_understood(client: ModelClient, again: int) -> None:
+    schema = review_schema(["H1", "H2", "H3"], again=again)
+    answer = await client.chat(question(schema=schema, max_tokens=8000, extra=CLOSES_STRINGS))
+    review = read_review(answer.text, answer.reasoning)
+    assert {finding.hunk for finding in review.findings} <= {"H1", "H2", "H3"}
+    assert all(1 <= entry.finding <= again for entry in review.addressed)
+
+
+async def test_a_call_cancelled_midway_frees_its_place_and_the_server_goes_on(client: ModelClient) -> None:
+    begun = asyncio.Event()
+    endless = question(max_tokens=CONTEXT - 1000, extra=NEVER_ENDS)
+    call = asyncio.create_task(client.chat(endless, lambda *_: begun.set()))
+    await begun.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    async with asyncio.timeout(30):
+        while (load := await client.load()) is None or not load.idle:
+            await asyncio.sleep(0.02)
+    assert client.limiter.in_flight == 0
+    assert (await client.chat(question())).finish_reason == "stop"
+
+
+async def test_tokens_are_counted_as_the_server_counts_them(engine: LlamaServer) -> None:
+    counter = load_counter(str(TOKENIZER))
+    texts = [path.read_text("utf-8") for path in sorted(Path(__file__).parents[1].glob("serving/*.py"))]
+    async with httpx.AsyncClient(trust_env=False) as http:
+        for text in texts:
+            answer = await http.post(f"{engine.url}/tokenize", json={"content": text, "parse_special": False})
+            assert len(answer.json()["tokens"]) == counter.count(text)
+
+
+async def test_health_turns_when_the_model_is_loaded(tmp_path: Path) -> None:
+    if reason := missing():
+        pytest.skip(reason)
+    model = tmp_path / "held.gguf"
+    shutil.copyfile(home() / "tiny.gguf", model)
+    with held_back(model) as release, llama_server(tmp_path, model) as server:
+        async with ModelClient(settings_for(server)) as client, httpx.AsyncClient(trust_env=False) as http:
+            assert (await http.get(f"{server.url}/health")).status_code == 503
+            assert not await client.health()
+            release()
+            async with asyncio.timeout(60):
+                while not await client.health():
+                    await asyncio.sleep(0.02)
+            assert (await http.get(f"{server.url}/health")).status_code == 200
+            assert await client.kind() == "llamacpp"
+
+
+HOLDER = """
+import fcntl, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+with open(sys.argv[1], "r+b") as file:
+    fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def held_back(file: Path) -> Iterator[Any]:
+    """Nobody can open the file until the yielded function is called: a lease on it, as file servers take them."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert holder.stdin is not None and holder.stdout is not None
+
+    def release() -> None:
+        assert holder.stdin is not None
+        holder.stdin.close()
+        holder.wait()
+
+    try:
+        if holder.stdout.readline() != b"held\n":
+            pytest.skip("this file system knows no leases")
+        yield release
+    finally:
+        release()
+        holder.stdout.close()
