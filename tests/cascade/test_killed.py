@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import signal
 import subprocess
@@ -187,6 +188,33 @@ def test_killed_from_outside_at_any_moment(tmp_path: Path, seed: int) -> None:
         scene.assert_nothing_twice()
     scene.desk.json(*RUN[:-2], codes=(0, 1))
     assert kills >= 3
+    assert set(scene.states()) <= ENDED
+    scene.assert_nothing_twice()
+    scene.assert_all_let_go()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_told_to_stop_a_session_ends_by_itself_and_the_next_goes_on(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    scene = Scene(tmp_path, projects=3, tasks=12, seed=21)
+    child = scene.desk.start(*RUN)
+    with scene.desk.reading() as store:
+        while not store.proposals() and child.poll() is None:
+            time.sleep(0.002)
+    child.send_signal(number)
+    out, err = child.communicate(timeout=PATIENCE)
+    assert child.returncode == 0, err.decode()
+    session = json.loads(out)
+    # A session so quick that it was done already says so; any other says who stopped it.
+    assert number.name in session["reason"] or session["reason"].startswith("Nothing is left")
+    assert session["calls"]["running"] == 0
+    assert scene.states()[TaskState.GENERATING] == scene.states()[TaskState.REVIEWING] == 0
+    scene.assert_nothing_twice()
+    scene.assert_all_let_go()
+    scene.desk.json(*RUN[:-2], codes=(0, 1))
     assert set(scene.states()) <= ENDED
     scene.assert_nothing_twice()
     scene.assert_all_let_go()
