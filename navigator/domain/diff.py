@@ -72,4 +72,6 @@ def numbered(hunk: Hunk) -> str:
 
     The form is `    42|+text`: six columns of number, a bar, the sign, the line.
     """
-    return "\n".join(f"{line.new if line.kind != '-' else '':>6}|{line.kind}{line.text}" for line in hunk.lines)
+    return "\n".join(
+        f"{line.new if line.kind != '-' else '':>6}|{line.kind}{line.text}" for line in hunk.lines
+    )

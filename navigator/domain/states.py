@@ -177,7 +177,15 @@ TASK_TRANSITIONS: dict[TaskState, frozenset[TaskState]] = {
     ),
     # checking -> generating: a repair, which is not a round.
     _T.CHECKING: frozenset(
-        {_T.AWAITING_REVIEW, _T.GENERATING, _T.QUEUED, _T.REVISING, _T.AWAITING_APPROVAL, _T.FAILED, _T.CANCELLED}
+        {
+            _T.AWAITING_REVIEW,
+            _T.GENERATING,
+            _T.QUEUED,
+            _T.REVISING,
+            _T.AWAITING_APPROVAL,
+            _T.FAILED,
+            _T.CANCELLED,
+        }
     ),
     _T.AWAITING_REVIEW: frozenset({_T.REVIEWING, _T.STALE, _T.CANCELLED}),
     # reviewing -> awaiting_review: the reviewer went away, or a crash.
@@ -187,9 +195,7 @@ TASK_TRANSITIONS: dict[TaskState, frozenset[TaskState]] = {
     _T.REVISING: frozenset({_T.GENERATING, _T.AWAITING_APPROVAL, _T.CANCELLED, _T.STALE}),
     _T.FINAL_REVIEW: frozenset({_T.AWAITING_APPROVAL, _T.CANCELLED}),
     # awaiting_approval -> queued: sent back with a note, a new attempt.
-    _T.AWAITING_APPROVAL: frozenset(
-        {_T.APPROVED, _T.REJECTED, _T.QUEUED, _T.DONE, _T.STALE, _T.CANCELLED}
-    ),
+    _T.AWAITING_APPROVAL: frozenset({_T.APPROVED, _T.REJECTED, _T.QUEUED, _T.DONE, _T.STALE, _T.CANCELLED}),
     # approved -> awaiting_approval: the developer takes the approval back before it landed.
     _T.APPROVED: frozenset({_T.LANDED, _T.STALE, _T.AWAITING_APPROVAL, _T.REJECTED}),
     _T.LANDED: frozenset({_T.UNDONE}),
