@@ -21,7 +21,7 @@ demo: install
 
 # The quick loop: under a minute.
 check: install lint
-	$(BIN)/python -m pytest -q -m "not slow and not e2e and not sandbox" -n auto
+	$(BIN)/python -m pytest -q -m "not slow and not e2e and not sandbox and not engines" -n auto
 
 lint: install
 	$(BIN)/ruff check .

@@ -22,7 +22,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
     if reason := missing():
         pytest.skip(reason)
     with llama_server(tmp_path_factory.mktemp("llama")) as server:
-        asyncio.run(_ready(server))
+        ready(server)
         yield server
 
 
@@ -37,7 +37,23 @@ def settings_for(engine: LlamaServer, **fields: object) -> ServerSettings:
     return ServerSettings.model_validate({"model": ALIAS, "base_url": engine.url} | fields)
 
 
-async def _ready(server: LlamaServer) -> None:
-    async with ModelClient(settings_for(server)) as client, asyncio.timeout(60):
-        while not await client.health():
-            await asyncio.sleep(0.02)
+def ready(server: LlamaServer) -> None:
+    """Wait until the model is loaded."""
+
+    async def healthy() -> None:
+        async with ModelClient(settings_for(server)) as client, asyncio.timeout(60):
+            while not await client.health():
+                await asyncio.sleep(0.02)
+
+    asyncio.run(healthy())
+
+
+def wait_until_idle(server: LlamaServer) -> None:
+    """Wait until the server works on no request."""
+
+    async def idle() -> None:
+        async with ModelClient(settings_for(server)) as client, asyncio.timeout(60):
+            while (load := await client.load()) is None or not load.idle:
+                await asyncio.sleep(0.02)
+
+    asyncio.run(idle())

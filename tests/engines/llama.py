@@ -56,12 +56,12 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def llama_server(folder: Path, model: Path | None = None) -> Iterator[LlamaServer]:
+def llama_server(folder: Path, model: Path | None = None, port: int = 0) -> Iterator[LlamaServer]:
     """A server on loopback, as soon as its port is open; the model may still be loading.
 
     SIGTERM with a stream in flight can hang this server, so it is killed when it does not end by itself.
     """
-    port = free_port()
+    port = port or free_port()
     log = folder / "llama-server.log"
     command = [
         *(str(home() / "llama-server"), "--model", str(model or home() / "tiny.gguf"), "--alias", ALIAS),

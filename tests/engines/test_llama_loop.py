@@ -6,17 +6,20 @@ the same model write a well-formed edit, and the loop goes on through the review
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.engines.llama import ALIAS, TOKENIZER, LlamaServer
+from tests.engines.conftest import ready, wait_until_idle
+from tests.engines.llama import ALIAS, TOKENIZER, LlamaServer, free_port, llama_server, missing
 from tests.workspace.git.world import fingerprint, git, make_repo
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
@@ -43,18 +46,20 @@ def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return make_repo(tmp_path / "thing")
 
 
-def configured(tmp_path: Path, engine: LlamaServer, generator: str, reviewer: str = "") -> Navigator:
-    """Settings for one state folder, both roles at this server; returns what runs `navigator` on it."""
-    server = f'model = "{ALIAS}"\nbase_url = "{engine.url}"\ncontext_tokens = 16384\ntemperature = 1.0\ntop_p = 1.0\n'
+def configured(tmp_path: Path, url: str, generator: str, reviewer: str = "", most: int = 200) -> Navigator:
+    """Settings for one state folder, both roles at this address; returns what runs `navigator` on it."""
+    server = (
+        f'model = "{ALIAS}"\nbase_url = "{url}"\ncontext_tokens = 16384\ntemperature = 1.0\ntop_p = 1.0\n'
+    )
     settings = tmp_path / "navigator.toml"
     settings.write_text(
-        f'[generator]\n{server}max_tokens = 200\ntokenizer = "{TOKENIZER}"\n'
+        f'[generator]\n{server}max_tokens = {most}\ntokenizer = "{TOKENIZER}"\n'
         f"[generator.extra_body]\n{generator}\n"
         f"[reviewer]\n{server}max_tokens = 4000\n[reviewer.extra_body]\n{reviewer}\n"
         '[swap]\nstrategy = "resident"\n[batch]\nmax_wait_minutes = 0\nquiet_minutes = 0\nrevisions = 0\n',
         encoding="utf-8",
     )
-    environment = os.environ | {"NAVIGATOR_CONFIG": str(settings), "NAVIGATOR_STATE": str(tmp_path / "state")}
+    environment = environment_of(tmp_path)
 
     def navigator(*words: str, code: int = 0) -> Any:
         done = subprocess.run(
@@ -69,6 +74,11 @@ def configured(tmp_path: Path, engine: LlamaServer, generator: str, reviewer: st
         return json.loads(done.stdout)
 
     return navigator
+
+
+def environment_of(tmp_path: Path) -> dict[str, str]:
+    names = {"NAVIGATOR_CONFIG": str(tmp_path / "navigator.toml"), "NAVIGATOR_STATE": str(tmp_path / "state")}
+    return os.environ | names
 
 
 def queue(navigator: Navigator, repo: Path) -> None:
@@ -90,7 +100,7 @@ def test_what_is_no_edit_ends_each_task_with_its_reason_and_touches_nothing(
     tmp_path: Path, repo: Path, engine: LlamaServer, generator: str, reason: str, calls: int
 ) -> None:
     before = fingerprint(repo)
-    navigator = configured(tmp_path, engine, generator)
+    navigator = configured(tmp_path, engine.url, generator)
     queue(navigator, repo)
     session = navigator("run", "--until", "idle", code=1)  # 1: there are failed tasks
     assert session["states"] == {"failed": 3}
@@ -107,7 +117,7 @@ def test_an_edit_goes_all_the_way_through_the_review_to_a_branch(
     tmp_path: Path, repo: Path, engine: LlamaServer
 ) -> None:
     before = fingerprint(repo)
-    navigator = configured(tmp_path, engine, AN_EDIT, SHORT_STRINGS)
+    navigator = configured(tmp_path, engine.url, AN_EDIT, SHORT_STRINGS)
     queue(navigator, repo)
     session = navigator("run", "--until", "idle")
     assert session["states"] == {"awaiting_approval": 3}
@@ -130,8 +140,72 @@ def test_an_edit_goes_all_the_way_through_the_review_to_a_branch(
     assert git(repo, "status", "--porcelain") == ""
 
 
+@contextlib.contextmanager
+def at_work(tmp_path: Path, navigator: Navigator) -> Iterator[subprocess.Popen[bytes]]:
+    """A conductor with all three tasks in flight."""
+    conductor = subprocess.Popen(
+        [sys.executable, "-m", "navigator", "run", "--until", "idle", "--json"],
+        env=environment_of(tmp_path),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        while states(navigator) != ["generating"] * 3:
+            assert conductor.poll() is None, conductor.communicate()[1].decode()
+        yield conductor
+    finally:
+        conductor.kill()
+        conductor.communicate()
+
+
+def states(navigator: Navigator) -> list[str]:
+    return [task["state"] for task in navigator("task", "list")["tasks"]]
+
+
+def test_a_server_that_dies_loses_no_task(tmp_path: Path, repo: Path) -> None:
+    if reason := missing():
+        pytest.skip(reason)
+    before = fingerprint(repo)
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    navigator = configured(tmp_path, url, ENDLESS, most=12_000)
+    with llama_server(tmp_path, port=port) as server:
+        ready(server)
+        queue(navigator, repo)
+        with at_work(tmp_path, navigator) as conductor:
+            server.process.kill()
+            session = json.loads(conductor.communicate(timeout=120)[0])
+    assert session["states"] == {"queued": 3}
+    assert "generator" in session["reason"]
+    assert states(navigator) == ["queued"] * 3
+
+    with llama_server(tmp_path, port=port) as server:
+        ready(server)
+        navigator = configured(tmp_path, url, AN_EDIT, SHORT_STRINGS)
+        session = navigator("run", "--until", "idle")
+    assert session["states"] == {"awaiting_approval": 3}
+    assert fingerprint(repo) == before
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_conductor_that_ends_midway_frees_the_server_and_its_tasks_are_taken_up_again(
+    tmp_path: Path, repo: Path, engine: LlamaServer, how: signal.Signals
+) -> None:
+    navigator = configured(tmp_path, engine.url, ENDLESS, most=12_000)
+    queue(navigator, repo)
+    with at_work(tmp_path, navigator) as conductor:
+        conductor.send_signal(how)
+        conductor.communicate(timeout=60)
+    wait_until_idle(engine)
+    navigator = configured(tmp_path, engine.url, AN_EDIT, SHORT_STRINGS)
+    session = navigator("run", "--until", "idle")
+    assert session["states"] == {"awaiting_approval": 3}
+    assert session["calls"]["running"] == 0
+
+
 def test_the_doctor_finds_both_roles(tmp_path: Path, engine: LlamaServer) -> None:
-    navigator = configured(tmp_path, engine, NONSENSE)
+    navigator = configured(tmp_path, engine.url, NONSENSE)
     found = {item["name"]: item for item in navigator("doctor")["items"]}
     for role in ("generator", "reviewer"):
         assert found[role]["state"] == "ok"
