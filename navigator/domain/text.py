@@ -13,7 +13,8 @@ _C0 = "".join(chr(c) for c in range(0x20) if c not in (0x09, 0x0A))
 _OTHERS = (
     "\x7f"
     + "".join(chr(c) for c in range(0x80, 0xA0))
-    + "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    + "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    + "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
 )
 _UNSAFE = re.compile(
     f"[{re.escape(_C0)}{_OTHERS}\ud800-\udfff\U000e0000-\U000e0fff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"
