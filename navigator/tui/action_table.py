@@ -19,6 +19,9 @@ TITLES = {
     "fleet": "Fleet",
     "help": "Help",
     "first_run": "First run",
+    "add_projects": "Adding projects",
+    "task": "A task's page",
+    "quit": "Leaving",
     "dialog": "In a dialog",
     "batch": "Deciding on a batch",
     "pick": "Choosing from a list",
@@ -186,18 +189,47 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ("suspend_process", "ctrl+z", "suspend", "Back to the shell; `fg` returns.", "P"),
         ("leave", "q ctrl+q", "quit", "Leave; asks whether the conductor works on.", "P"),
     ),
-    "help": (("everything", "tab", "all screens", "The keys of every screen, or of this one.", "F"),),
+    "help": (
+        ("everything", "tab", "every screen", "The keys of every screen, or of the one you came from.", "F"),
+    ),
     "first_run": (
-        ("demo", "d", "rehearse", "Try everything on sample projects, with a rehearsal of the models.", "FP"),
+        ("demo", "d", "rehearse", "Try everything on sample projects, with a rehearsal of the models.", "F"),
         (
             "scan",
             "f",
             "find repositories",
             "Find git repositories under a folder and add those you choose.",
-            "FP",
+            "F",
         ),
-        ("look_again", "l", "look again", "Look for model servers again.", "FP"),
-        ("go_on", "enter", "go on", "To the deck.", "F"),
+        ("look_again", "l", "look again", "Look for model servers again.", "F"),
+        ("go_on", "enter", "to the deck", "To the deck.", "F"),
+    ),
+    "add_projects": (
+        ("add", "enter", "add", "Add the selected repositories, or the one under the cursor.", "F"),
+        ("folder", "/", "folder", "Look under another folder.", "F"),
+    ),
+    "task": (
+        ("put_away", "enter", "put away", "The report is read: put it away.", "F"),
+        (
+            "retry",
+            "t",
+            "retry",
+            "A new attempt of a task that failed, was rejected, cancelled or undone.",
+            "F",
+        ),
+        ("cancel", "X", "cancel", "Cancel the task.", "F"),
+        ("copy", "y", "copy", "Copy the report, or the task's text.", "F"),
+    ),
+    "quit": (
+        (
+            "leave_working",
+            "enter",
+            "leave it working",
+            "Leave; the conductor works on in the background.",
+            "F",
+        ),
+        ("stop", "s", "stop it", "Stop the conductor, then leave; what is in flight stays to be done.", "F"),
+        ("stay", "escape", "stay", "Stay here.", "F"),
     ),
     "dialog": (
         ("confirm", "enter", "yes", "Do it. Dead for half a second after the dialog appears.", "F"),
@@ -205,7 +237,13 @@ ROWS: dict[str, tuple[Row, ...]] = {
     ),
     "batch": (
         ("mark_seen", "m", "seen", "The proposal under the cursor counts as looked at.", "F"),
-        ("include", "y", "include", "Include the proposal under the cursor though it was not looked at.", "F"),
+        (
+            "include",
+            "y",
+            "include",
+            "Include the proposal under the cursor though it was not looked at.",
+            "F",
+        ),
     ),
     "pick": (
         ("take", "enter", "take", "Take what is marked, or the row under the cursor.", "F"),

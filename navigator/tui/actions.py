@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from navigator.tui.action_table import ROWS, TITLES
+from navigator.tui.action_table import ROWS as ROWS
+from navigator.tui.action_table import TITLES
 from navigator.tui.keys import shown_key
 
 
@@ -70,8 +71,11 @@ SCOPES: dict[str, tuple[str, ...]] = {
     "compose": ("compose", "app"),
     "stats": ("stats", "list", "go", "app"),
     "fleet": ("fleet", "list", "go", "app"),
-    "help": ("help", "app"),
+    "help": ("help", "list", "app"),
     "first_run": ("first_run", "app"),
+    "add_projects": ("add_projects", "list", "app"),
+    "task": ("task", "app"),
+    "quit": ("quit",),
     "dialog": ("dialog",),
     "batch": ("batch", "dialog", "list"),
     "pick": ("pick",),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -82,6 +84,7 @@ class NavigatorApp(App[None], inherit_bindings=False):
         self.time_scale, self.seed = time_scale, seed
         self._autostart = autostart
         self._history: list[str] = []
+        self.demo_wanted = False
         self.strip_facts = strip_facts(settings)
         for theme in THEMES:
             self.register_theme(theme)
@@ -204,9 +207,9 @@ class NavigatorApp(App[None], inherit_bindings=False):
 
     def on_open_task(self, request: OpenTask) -> None:
         """A task without a proposal is shown over the screen."""
-        from navigator.tui.screens.task import TaskDialog
+        from navigator.tui.screens.task import TaskScreen
 
-        self.push_screen(TaskDialog(request.task))
+        self.push_screen(TaskScreen(request.task))
 
     def on_compose_for(self, request: ComposeFor) -> None:
         """To Compose."""
@@ -257,6 +260,11 @@ class NavigatorApp(App[None], inherit_bindings=False):
         here = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(here + 1) % len(names)]
 
+    def leave_for_demo(self) -> None:
+        """End the screens; `run_app` goes on with the demo, which opens them again."""
+        self.demo_wanted = True
+        self.exit()
+
     def action_leave(self) -> None:
         """Leave; where a conductor works, ask what becomes of it."""
         from navigator.tui.screens.quit import QuitDialog
@@ -295,5 +303,7 @@ def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
         seed=seed,
     )
     app.run()
+    if app.demo_wanted:
+        os.execv(sys.executable, [sys.executable, "-m", "navigator", "demo"])
     if app.return_code:
         raise SystemExit(app.return_code)

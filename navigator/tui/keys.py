@@ -40,7 +40,9 @@ def shown_key(key: str) -> str:
 def _character(name: str) -> str:
     for candidate in (name.replace("_", " "), name.replace("_", "-")):
         try:
-            return unicodedata.lookup(candidate.upper())
+            found = unicodedata.lookup(candidate.upper())
         except KeyError:
             continue
+        if found.isprintable() and not found.isspace():
+            return found
     return ""

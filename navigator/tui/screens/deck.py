@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
@@ -84,7 +84,7 @@ class DeckScreen(DeckDecisions, NavScreen):
 
     def pane(self, name: str) -> RowList[Any]:
         """One of the lists."""
-        return cast("RowList[Any]", self.query_one(f"#{name}", RowList))
+        return self.query_one(f"#{name}", RowList)
 
     @property
     def focused_pane(self) -> str:
@@ -277,7 +277,8 @@ class DeckScreen(DeckDecisions, NavScreen):
             field.remove_class("-open")
             self._focus(self.focused_pane)
             return True
-        return any([self.pane(name).clear_selection() for name in ("inbox", "projects")])
+        inbox = self.pane("inbox").clear_selection()
+        return self.pane("projects").clear_selection() or inbox
 
 
 def _task_of(card: Card) -> str:

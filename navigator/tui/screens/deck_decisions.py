@@ -42,7 +42,7 @@ class DeckDecisions:
         """The same, rejected."""
         self._decide_all(DecisionKind.REJECT)
 
-    def batch(self) -> list[Card]:
+    def batch_cards(self) -> list[Card]:
         """What a batch key is about: the selected proposals, else those on the screen of the batch under the cursor."""
         inbox = self._deck.pane("inbox")
         chosen: list[Card] = inbox.selected_rows
@@ -52,15 +52,14 @@ class DeckDecisions:
         return [card for card in chosen if card.open and card.state is TaskState.AWAITING_APPROVAL]
 
     def _decide_all(self, kind: DecisionKind) -> None:
-        cards = self.batch()
+        cards = self.batch_cards()
         if not cards:
             self._deck.nav.toast("No proposal here waits for a decision.", "warning")
             return
         self._deck.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
 
-    @work
-    async def _ask(self, op: str, args: dict[str, Any], done: str) -> None:
-        await self._deck.nav.ask(op, args, done=done)
+    def _ask(self, op: str, args: dict[str, Any], done: str) -> None:
+        self._deck.run_worker(self._deck.nav.ask(op, args, done=done))
 
     def action_review_now(self) -> None:
         """Swap to the reviewer without waiting for the batch to fill."""

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from textual.app import ComposeResult
 
+from navigator.config.paths import config_path
+from navigator.tui.actions import ROWS, SCOPES, Action, in_group, title_of
+from navigator.tui.keys import shown_key
 from navigator.tui.screens.base import NavScreen
+from navigator.tui.widgets.cells import Piece, fit
+from navigator.tui.widgets.rows import RowList
+
+_WIDE = 110
+
+
+@dataclass(frozen=True, slots=True)
+class HelpLine:
+    """A heading, an action, a sentence, or nothing."""
+
+    key: str
+    heading: str = ""
+    action: Action | None = None
+    text: str = ""
 
 
 class HelpScreen(NavScreen):
-    """Over any screen; esc leaves it."""
+    """Over any screen; esc leaves it.
+
+    Args:
+        about: the scope of the screen it was asked from.
+    """
 
     SCOPE = "help"
     TITLE = "help"
@@ -16,7 +39,61 @@ class HelpScreen(NavScreen):
     def __init__(self, about: str) -> None:
         super().__init__()
         self._about = about
+        self._all = False
 
     def compose_body(self) -> ComposeResult:
-        """The table."""
-        yield from ()
+        """One list."""
+        yield RowList[HelpLine](lambda line: line.key, self._draw, id="keys")
+
+    def on_mount(self) -> None:
+        """Fill it."""
+        self._fill()
+        self.query_one(RowList).focus()
+
+    def action_everything(self) -> None:
+        """Every screen's keys, or this one's."""
+        self._all = not self._all
+        self._fill()
+        self.query_one(RowList).action_first()
+
+    def _fill(self) -> None:
+        groups = tuple(ROWS) if self._all else SCOPES.get(self._about, SCOPES["deck"])
+        self.query_one(RowList).set_rows(help_lines(groups))
+
+    def _draw(self, line: HelpLine, width: int) -> list[Piece]:
+        if line.heading:
+            return [(fit(line.heading, width), "heading")]
+        if line.action is None:
+            return [(fit(line.text, width), "muted")]
+        keys = "  ".join(shown_key(key) for key in self.nav.keymap.of(line.action))
+        own = "*" if line.action.id in self.nav.keymap.keys else " "
+        pieces: list[Piece] = [(own, "warn"), (fit(keys, 13), "accent")]
+        if width < _WIDE:
+            return [*pieces, (fit(line.action.help, width - 14), "")]
+        return [
+            *pieces,
+            (fit(line.action.help, width - 14 - 30), ""),
+            ("  ", ""),
+            (fit(line.action.id, 28), "faint"),
+        ]
+
+
+def help_lines(groups: tuple[str, ...]) -> list[HelpLine]:
+    """The lines for some groups, and how to change keys."""
+    lines: list[HelpLine] = []
+    for group in groups:
+        lines.append(HelpLine(f"{group}#", heading=title_of(group).upper()))
+        lines.extend(HelpLine(action.id, action=action) for action in in_group(group))
+        lines.append(HelpLine(f"{group}/"))
+    place = config_path().parent / "keys.toml"
+    lines.append(HelpLine("own#", heading="YOUR OWN KEYS"))
+    for number, text in enumerate(
+        (
+            f"stand in {place}, under [keys]:",
+            '    "deck.review_now" = "ctrl+r"',
+            '    "review.approve" = ["a", "ctrl+a"]',
+            "What you changed has a * above.",
+        )
+    ):
+        lines.append(HelpLine(f"own{number}", text=text))
+    return lines

@@ -1,0 +1,148 @@
+"""A page of drawn lines to read and scroll: no cursor, one widget however long it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from navigator.tui.bindings import bindings_of
+from navigator.tui.widgets.cells import Piece, length
+
+Line = Sequence[Piece]
+"""One line as pieces; see `cells.Piece`."""
+
+_STYLES = ("muted", "faint", "accent", "strong", "good", "bad", "warn", "heading", "title")
+_NOT_HERE = frozenset({"list.select", "list.select_all"})
+
+
+class Page(ScrollView, can_focus=True, inherit_bindings=False):
+    """Lines that a function draws for a width.
+
+    Args:
+        draw: the lines, each at most as wide as it is told.
+        follow: keep the last line in sight until somebody scrolls up.
+    """
+
+    DEFAULT_CSS = """
+    Page {
+        background: $background;
+        overflow-x: hidden;
+        overflow-y: auto;
+        padding: 0 1;
+        scrollbar-size-vertical: 1;
+        & > .page--muted { color: $muted; }
+        & > .page--faint { color: $faint; }
+        & > .page--accent { color: $accent; }
+        & > .page--strong { text-style: bold; }
+        & > .page--good { color: $success; }
+        & > .page--bad { color: $error; }
+        & > .page--warn { color: $warning; }
+        & > .page--heading { color: $muted; text-style: bold; }
+        & > .page--title { color: $foreground; text-style: bold; }
+        &:ansi > .page--muted { text-style: dim; }
+        &:ansi > .page--faint { text-style: dim; }
+    }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"page--{name}" for name in _STYLES}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding
+        for binding in bindings_of("list")
+        if isinstance(binding, Binding) and binding.id not in _NOT_HERE
+    ]
+
+    def __init__(
+        self, draw: Callable[[int], Sequence[Line]], *, follow: bool = False, id: str | None = None
+    ) -> None:
+        super().__init__(id=id)
+        self._draw = draw
+        self._follow = follow
+        self._lines: Sequence[Line] | None = None
+        self._palette: dict[str, Style] = {}
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """What is drawn at the present width."""
+        if self._lines is None:
+            width = self.scrollable_content_region.width
+            self._lines = self._draw(width) if width > 0 else ()
+        return self._lines
+
+    def redraw(self) -> None:
+        """Something else is to be shown."""
+        at_end = self._follow and self.scroll_offset.y >= self.max_scroll_y
+        self._lines = None
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self.lines))
+        if at_end:
+            self.scroll_end(animate=False, force=True)
+        self.refresh()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Another width."""
+        self.redraw()
+
+    def notify_style_update(self) -> None:
+        """Another theme: look the styles up again."""
+        self._palette.clear()
+        super().notify_style_update()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the widget."""
+        width, base = self.scrollable_content_region.width, self.rich_style
+        index = y + self.scroll_offset.y
+        pieces = self.lines[index] if index < len(self.lines) else ()
+        segments = [Segment(text, base + self._style(name)) for text, name in pieces if text]
+        return Strip(segments, length(pieces)).adjust_cell_length(width, base)
+
+    def _style(self, name: str) -> Style:
+        if name not in self._palette:
+            self._palette[name] = (
+                self.get_component_rich_style(f"page--{name}", partial=True) if name else Style()
+            )
+        return self._palette[name]
+
+    def _by(self, rows: int) -> None:
+        self.scroll_to(y=self.scroll_offset.y + rows, animate=False, force=True)
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.scrollable_content_region.height - 1)
+
+    def action_down(self) -> None:
+        """A line down."""
+        self._by(1)
+
+    def action_up(self) -> None:
+        """A line up."""
+        self._by(-1)
+
+    def action_half_page_down(self) -> None:
+        """Half a page down."""
+        self._by(self._page // 2)
+
+    def action_half_page_up(self) -> None:
+        """Half a page up."""
+        self._by(-(self._page // 2))
+
+    def action_page_down(self) -> None:
+        """A page down."""
+        self._by(self._page)
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self._by(-self._page)
+
+    def action_first(self) -> None:
+        """To the first line."""
+        self.scroll_to(y=0, animate=False, force=True)
+
+    def action_last(self) -> None:
+        """To the last line."""
+        self.scroll_end(animate=False, force=True)

@@ -1,0 +1,158 @@
+"""Panels that open at the foot of a screen: writing a comment, searching."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from navigator.domain.text import safe_line
+from navigator.tui.widgets.writing import WritingArea
+
+if TYPE_CHECKING:
+    from navigator.tui.app import NavigatorApp
+
+
+class WritingPanel(Vertical):
+    """A few lines to write in, under the line they are about. Closed until `open` is called."""
+
+    DEFAULT_CSS = """
+    WritingPanel {
+        dock: bottom;
+        display: none;
+        height: 6;
+        margin-bottom: 1;
+        background: $surface;
+        border-left: outer $accent;
+        &.-open { display: block; }
+        & > Static { height: 1; padding: 0 1; color: $muted; background: $surface; }
+        & > WritingArea { height: 1fr; }
+    }
+    """
+
+    class Done(Message):
+        """`key` is the one it was opened with; `kept` is False where the developer left it as a draft."""
+
+        def __init__(self, key: str, text: str, *, kept: bool) -> None:
+            super().__init__()
+            self.key = key
+            self.text = text
+            self.kept = kept
+
+    class Typed(Message):
+        """The text has changed."""
+
+        def __init__(self, key: str, text: str) -> None:
+            super().__init__()
+            self.key = key
+            self.text = text
+
+    key = ""
+
+    def compose(self) -> ComposeResult:
+        """What it is about, and the editor."""
+        yield Static("", id="about")
+        yield WritingArea()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is being written."""
+        return self.has_class("-open")
+
+    def open(self, key: str, about: str, text: str) -> None:
+        """Begin to write, with a draft or what was kept before."""
+        keymap = cast("NavigatorApp", self.app).keymap
+        hint = f"   {keymap.shown('writing.keep')} keep   {keymap.shown('writing.put_aside')} put aside"
+        self.query_one("#about", Static).update(
+            Content.assemble((safe_line(about), "$foreground bold"), (hint, "$muted"))
+        )
+        area = self.query_one(WritingArea)
+        self.key = ""  # what is loaded is not typed
+        area.load_text(text)
+        area.move_cursor(area.document.end)
+        self.key = key
+        self.add_class("-open")
+        area.focus()
+
+    def close(self) -> None:
+        """Hide it."""
+        self.remove_class("-open")
+        self.key = ""
+
+    def on_text_area_changed(self, event: WritingArea.Changed) -> None:
+        """Tell the screen, which keeps the draft."""
+        event.stop()
+        if self.key:
+            self.post_message(self.Typed(self.key, event.text_area.text))
+
+    def on_writing_area_kept(self, event: WritingArea.Kept) -> None:
+        """Done."""
+        event.stop()
+        self._end(event.area.text, kept=True)
+
+    def on_writing_area_put_aside(self, event: WritingArea.PutAside) -> None:
+        """Left."""
+        event.stop()
+        self._end(event.area.text, kept=False)
+
+    def _end(self, text: str, *, kept: bool) -> None:
+        key = self.key
+        self.close()
+        self.post_message(self.Done(key, text, kept=kept))
+
+
+class SearchBar(Input):
+    """One line to search with: enter goes to the next place, up to the one before, esc closes."""
+
+    DEFAULT_CSS = """
+    SearchBar {
+        dock: bottom;
+        display: none;
+        height: 1;
+        margin-bottom: 1;
+        border: none;
+        padding: 0 1;
+        background: $surface;
+        &:focus { border: none; }
+        &.-open { display: block; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "step(1)", show=False),
+        Binding("up", "step(-1)", show=False),
+        Binding("escape", "close", show=False),
+    ]
+
+    class Step(Message):
+        """To the next place (1) or the one before (-1)."""
+
+        def __init__(self, query: str, by: int) -> None:
+            super().__init__()
+            self.query = query
+            self.by = by
+
+    def open(self) -> None:
+        """Begin to search."""
+        self.add_class("-open")
+        self.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter."""
+        event.stop()
+        self.action_step(1)
+
+    def action_step(self, by: int) -> None:
+        """To another place."""
+        if self.value:
+            self.post_message(self.Step(self.value, by))
+
+    def action_close(self) -> None:
+        """Back to the diff."""
+        self.remove_class("-open")
+        self.post_message(self.Step("", 0))
