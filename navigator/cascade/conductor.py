@@ -248,6 +248,11 @@ class Conductor:
             self._failed(to)
             log.error("swap to %s failed: %s", to.value, error)
             live.resident = await world.strategy.resident()
+        except Exception:
+            # A defect in a strategy: said whole in the log, tried again after the pause that every failure has.
+            self._failed(to)
+            log.exception("swap to %s broke", to.value)
+            live.resident = await world.strategy.resident()
         finally:
             live.swapping_to = None
             if live.resident is Role.REVIEWER:
