@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ import pytest
 
 from navigator.cascade import conductor as conducting
 from navigator.cascade import live
+from navigator.cascade.client import request
 from navigator.cascade.commands.registry import perform
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cli.session import own_world
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Proposal, Task
-from navigator.domain.states import LandingState, ProposalState, TaskState, Verdict
+from navigator.domain.models import Decision, Landing, Proposal, Task
+from navigator.domain.states import DecisionKind, LandingState, ProposalState, TaskState, Verdict
 from navigator.serving.retry import RetryPolicy
 from navigator.store.database import open_reader
 from navigator.store.reader import Reader
@@ -411,43 +413,80 @@ def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
     assert room.read().journal_pending() == []
 
 
-def test_a_landing_that_is_cut_off_by_the_end_of_the_session_is_carried_to_its_end(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def slow_landing(monkeypatch: pytest.MonkeyPatch, conductor: Conductor) -> threading.Event:
+    """Make a landing last until the session is told to stop; the event says that it has begun."""
     from navigator.cascade.stages import land
     from navigator.workspace.plan import LandingPlan
 
+    real, begun = land.execute_landing, threading.Event()
+
+    def slow(plan: LandingPlan) -> None:
+        begun.set()
+        while not conductor._stopping:
+            time.sleep(0.005)
+        real(plan)
+
+    monkeypatch.setattr(land, "execute_landing", slow)
+    return begun
+
+
+def test_what_was_asked_before_the_end_is_answered(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     room.queue()
     room.work()
     (proposal,) = room.proposals()
-    real, begun = land.execute_landing, threading.Event()
+
+    async def session() -> dict[str, Any]:
+        with own_world(room.paths) as world:
+            conductor = Conductor(world, RunOptions())
+            begun = slow_landing(monkeypatch, conductor)
+            running = asyncio.create_task(conductor.run())
+            entry = {"id": proposal.id, "tree": proposal.tree}
+            asked = asyncio.create_task(ask(room.paths, "decide", kind="approve", proposals=[entry]))
+            await asyncio.to_thread(begun.wait)
+            conductor.stop("told to stop")
+            await running
+            return await asked
+
+    (row,) = asyncio.run(session())["decisions"]
+    assert row["landing"] == "landed"
+    assert commits_of_proposals(room.repository) == [proposal.id]
+    assert room.read().journal_pending() == []
+
+
+def test_a_landing_of_its_own_that_the_end_cuts_off_is_carried_to_its_end(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.queue()
+    room.work()
+    (proposal,) = room.proposals()
+    with own_world(room.paths) as world, world.store.transaction() as tx:
+        # As a crash leaves it, right after the developer's word was recorded.
+        tx.add_decision(proposal.id, Decision(kind=DecisionKind.APPROVE, tree=proposal.tree))
+        tx.set_task_state(proposal.task_id, TaskState.APPROVED)
+        tx.set_landing(proposal.id, Landing(state=LandingState.PENDING))
 
     async def session() -> None:
         with own_world(room.paths) as world:
             conductor = Conductor(world, RunOptions())
-
-            def slow(plan: LandingPlan) -> None:
-                begun.set()
-                while not conductor._stopping:
-                    threading.Event().wait(0.01)
-                real(plan)
-
-            monkeypatch.setattr(land, "execute_landing", slow)
+            begun = slow_landing(monkeypatch, conductor)
             running = asyncio.create_task(conductor.run())
-            entry = {"id": proposal.id, "tree": proposal.tree}
-            asked = asyncio.create_task(perform(world, "decide", {"kind": "approve", "proposals": [entry]}))
             await asyncio.to_thread(begun.wait)
             conductor.stop("told to stop")
             await running
-            asked.cancel()
-            await asyncio.gather(asked, return_exceptions=True)
 
     asyncio.run(session())
-    room.work()
-    landed = room.proposals()[0]
+    (landed,) = room.proposals()
     assert landed.landing is not None
     assert landed.landing.state is LandingState.LANDED
     assert commits_of_proposals(room.repository) == [proposal.id]
+    assert room.read().journal_pending() == []
+
+
+async def ask(paths: StatePaths, op: str, **args: Any) -> dict[str, Any]:
+    """Ask the conductor that runs in this process, over its socket, once it listens."""
+    while not paths.socket.exists():
+        await asyncio.sleep(0.005)
+    return await asyncio.to_thread(request, paths.socket, op, args)
 
 
 def test_a_task_that_is_cancelled_and_retried_while_the_model_writes_starts_clean(
