@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.domain.text import safe_line
 from navigator.serving import probe
-from navigator.serving.assemble import DONE, Assembly, load_json
+from navigator.serving.assemble import DONE, Assembly, error_for_status, load_json
 from navigator.serving.body import Dialect, build_body, require_mergeable
 from navigator.serving.chat import ChatAnswer, ChatRequest, Load, ModelInfo, Progress, ServerKind, Timeouts
 from navigator.serving.errors import (
@@ -381,6 +381,8 @@ class ModelClient:
     async def _listed(self) -> list[dict[str, Any]]:
         status, payload = await self._transport.get(f"{self._transport.api}/models", self.timeouts.probe)
         listed = probe.listed_models(payload)
+        if status in (401, 403) or status >= 500:  # the key, or a server that loads: the address is right
+            raise error_for_status(status, "")
         if status != 200 or not listed:
             raise BadAnswer(
                 f"{self._transport.address} does not list its models (HTTP {status}).", status=status

@@ -37,23 +37,24 @@ def settings_for(engine: LlamaServer, **fields: object) -> ServerSettings:
     return ServerSettings.model_validate({"model": ALIAS, "base_url": engine.url} | fields)
 
 
-def ready(server: LlamaServer) -> None:
+async def healthy(server: LlamaServer) -> None:
     """Wait until the model is loaded."""
+    async with ModelClient(settings_for(server)) as client, asyncio.timeout(60):
+        while not await client.health():
+            await asyncio.sleep(0.02)
 
-    async def healthy() -> None:
-        async with ModelClient(settings_for(server)) as client, asyncio.timeout(60):
-            while not await client.health():
-                await asyncio.sleep(0.02)
 
-    asyncio.run(healthy())
+def ready(server: LlamaServer) -> None:
+    """`healthy`, for tests that run no event loop."""
+    asyncio.run(healthy(server))
+
+
+async def _idle(server: LlamaServer) -> None:
+    async with ModelClient(settings_for(server)) as client, asyncio.timeout(60):
+        while (load := await client.load()) is None or not load.idle:
+            await asyncio.sleep(0.02)
 
 
 def wait_until_idle(server: LlamaServer) -> None:
     """Wait until the server works on no request."""
-
-    async def idle() -> None:
-        async with ModelClient(settings_for(server)) as client, asyncio.timeout(60):
-            while (load := await client.load()) is None or not load.idle:
-                await asyncio.sleep(0.02)
-
-    asyncio.run(idle())
+    asyncio.run(_idle(server))

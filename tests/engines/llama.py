@@ -56,7 +56,9 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def llama_server(folder: Path, model: Path | None = None, port: int = 0) -> Iterator[LlamaServer]:
+def llama_server(
+    folder: Path, *options: str, model: Path | None = None, port: int = 0
+) -> Iterator[LlamaServer]:
     """A server on loopback, as soon as its port is open; the model may still be loading.
 
     SIGTERM with a stream in flight can hang this server, so it is killed when it does not end by itself.
@@ -67,6 +69,7 @@ def llama_server(folder: Path, model: Path | None = None, port: int = 0) -> Iter
         *(str(home() / "llama-server"), "--model", str(model or home() / "tiny.gguf"), "--alias", ALIAS),
         *("--host", "127.0.0.1", "--port", str(port), "--ctx-size", str(CONTEXT * SLOTS)),
         *("--parallel", str(SLOTS), "--threads", "1", "--no-ui", "--offline", "--cache-ram", "0"),
+        *options,
     ]
     with log.open("wb") as stream:
         process = subprocess.Popen(

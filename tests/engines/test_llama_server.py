@@ -22,7 +22,7 @@ from navigator.serving.chat import ChatRequest
 from navigator.serving.client import ModelClient
 from navigator.serving.errors import CutByLength, Refused, WrongModel
 from navigator.serving.tokens import load_counter
-from tests.engines.conftest import settings_for
+from tests.engines.conftest import healthy, settings_for
 from tests.engines.llama import ALIAS, CONTEXT, SLOTS, TOKENIZER, LlamaServer, home, llama_server, missing
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
@@ -149,12 +149,30 @@ async def test_tokens_are_counted_as_the_server_counts_them(engine: LlamaServer)
             assert len(answer.json()["tokens"]) == counter.count(text)
 
 
+async def test_a_key_opens_and_its_absence_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if reason := missing():
+        pytest.skip(reason)
+    key = "a-key-of-this-test"
+    with llama_server(tmp_path, "--api-key", key) as server:
+        await healthy(server)
+        for given in ("", "another-key"):
+            monkeypatch.setenv("ENGINE_KEY", given)
+            async with ModelClient(settings_for(server, api_key_env="ENGINE_KEY" if given else "")) as client:
+                with pytest.raises(Refused) as caught:
+                    await client.chat(question())
+            assert caught.value.status == 401
+            assert "api_key_env" in caught.value.hint
+        monkeypatch.setenv("ENGINE_KEY", key)
+        async with ModelClient(settings_for(server, api_key_env="ENGINE_KEY")) as client:
+            assert (await client.chat(question())).finish_reason == "stop"
+
+
 async def test_health_turns_when_the_model_is_loaded(tmp_path: Path) -> None:
     if reason := missing():
         pytest.skip(reason)
     model = tmp_path / "held.gguf"
     shutil.copyfile(home() / "tiny.gguf", model)
-    with held_back(model) as release, llama_server(tmp_path, model) as server:
+    with held_back(model) as release, llama_server(tmp_path, model=model) as server:
         async with ModelClient(settings_for(server)) as client, httpx.AsyncClient(trust_env=False) as http:
             assert (await http.get(f"{server.url}/health")).status_code == 503
             assert not await client.health()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from navigator.serving.chat import Load
-from navigator.serving.errors import BadAnswer, Unreachable, WrongModel
+from navigator.serving.errors import BadAnswer, Overloaded, Refused, ServingError, Unreachable, WrongModel
 from tests.serving.conftest import question
 from tests.serving.scripted import Request, Wire, answer, models, refuse, routes, serving
 
@@ -101,6 +101,22 @@ async def test_a_list_that_lists_nothing(connect, listed: Any) -> None:
     ):
         with pytest.raises(BadAnswer):
             await client.models()
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "hint"),
+    [(401, Refused, "api_key_env"), (403, Refused, "api_key_env"), (503, Overloaded, "")],
+)
+async def test_a_list_that_is_withheld_says_why(
+    connect, status: int, error: type[ServingError], hint: str
+) -> None:
+    async with (
+        serving(routes(answer("x"), models=refuse(status, {}))) as server,
+        connect(server.url) as client,
+    ):
+        with pytest.raises(error) as caught:
+            await client.models()
+    assert hint in caught.value.hint
 
 
 RANK = {"num_running_reqs": 3, "num_waiting_reqs": 2, "token_usage": 0.5, "gen_throughput": 100.0}
