@@ -1,0 +1,115 @@
+"""The developer's own editor: which one, where it opens, and a file for it to open."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from navigator.domain.errors import MissingPart, NavigatorError
+
+_PLUS = frozenset(
+    {
+        "vi",
+        "vim",
+        "nvim",
+        "view",
+        "gvim",
+        "nano",
+        "pico",
+        "micro",
+        "emacs",
+        "emacsclient",
+        "kak",
+        "joe",
+        "ne",
+        "mg",
+        "jed",
+    }
+)
+"""Editors that take `+LINE FILE`."""
+_COLON = frozenset({"hx", "helix", "subl", "zed", "zeditor"})
+"""Editors that take `FILE:LINE`."""
+_GOTO = frozenset({"code", "codium", "code-insiders", "cursor"})
+"""Editors that take `--goto FILE:LINE`."""
+_WINDOWED = {
+    **dict.fromkeys(_GOTO, "--wait"),
+    "subl": "--wait",
+    "zed": "--wait",
+    "zeditor": "--wait",
+    "gvim": "--nofork",
+}
+"""What makes an editor with a window of its own stay until the file is closed."""
+
+
+def editor_words(environment: Mapping[str, str] | None = None) -> list[str]:
+    """The command of the developer's editor: $VISUAL, else $EDITOR.
+
+    Raises:
+        MissingPart: neither is set, or what it names is not here.
+    """
+    known = os.environ if environment is None else environment
+    chosen = known.get("VISUAL", "").strip() or known.get("EDITOR", "").strip()
+    if not chosen:
+        raise MissingPart("No editor is set.", hint="Set $VISUAL or $EDITOR, for example EDITOR=nano.")
+    try:
+        words = shlex.split(chosen)
+    except ValueError as error:
+        raise MissingPart(f"$VISUAL or $EDITOR cannot be read: {error}.", hint="Check its quotes.") from error
+    if shutil.which(words[0], path=known.get("PATH")) is None:
+        raise MissingPart(
+            f"The editor {words[0]} is not here.", hint="Set $VISUAL or $EDITOR to one that is."
+        )
+    return words
+
+
+def editor_command(words: Sequence[str], file: Path, line: int | None = None) -> list[str]:
+    """The whole command that opens `file`, at `line` where the editor is known to take one."""
+    name = PurePosixPath(words[0]).name
+    wait = _WINDOWED.get(name)
+    command = [*words, *([wait] if wait is not None and wait not in words else [])]
+    if not line:
+        return [*command, str(file)]
+    if name in _PLUS:
+        return [*command, f"+{line}", str(file)]
+    if name in _COLON:
+        return [*command, f"{file}:{line}"]
+    if name in _GOTO:
+        return [*command, "--goto", f"{file}:{line}"]
+    return [*command, str(file)]
+
+
+@contextmanager
+def borrowed(name: str, content: bytes, *, writable: bool = False) -> Iterator[Path]:
+    """A copy of a file in a folder of its own, with its own last name so that editors colour it; gone afterwards.
+
+    Args:
+        name: a path of a proposal; only its last part is used, with what could lead elsewhere replaced.
+        content: the bytes.
+        writable: False for a copy to read: what is written there would be lost.
+    """
+    last = "".join(c if c.isalnum() or c in "._- " else "_" for c in name.rpartition("/")[2]).strip(". ")
+    with tempfile.TemporaryDirectory(prefix="navigator-") as folder:
+        file = Path(folder) / (last or "file")
+        file.write_bytes(content)
+        file.chmod(0o600 if writable else 0o400)
+        yield file
+
+
+def run_editor(command: Sequence[str]) -> None:
+    """Run it on this terminal to its end.
+
+    Raises:
+        NavigatorError: it could not be started, or ended with an error.
+    """
+    try:
+        done = subprocess.run(list(command), check=False)
+    except OSError as error:
+        raise NavigatorError(f"{command[0]} could not be started: {error.strerror}.") from error
+    if done.returncode:
+        raise NavigatorError(f"{command[0]} ended with exit code {done.returncode}.")

@@ -1,0 +1,1 @@
+"""What the review screen shows, as data: read in threads, drawn elsewhere."""

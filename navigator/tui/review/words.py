@@ -1,0 +1,246 @@
+"""The review's head in words: what is proposed, what the reviewer says, what was checked, what to beware of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from navigator.domain.models import CheckResult, Proposal, Review
+from navigator.domain.states import (
+    CheckOutcome,
+    DecisionKind,
+    LandingState,
+    PolicyAction,
+    ProposalState,
+    TaskState,
+)
+from navigator.tui.glance import short_model
+from navigator.tui.review.dossier import Dossier
+from navigator.tui.screens.deck_rows import VERDICTS
+from navigator.tui.widgets.cells import Piece, clip, cropped, justified, length
+
+WIDE = 100
+"""Cells from which names are spelled out."""
+
+_CHECKS: dict[CheckOutcome, tuple[str, str]] = {
+    CheckOutcome.PASSED: ("✓", "good"),
+    CheckOutcome.FAILED: ("✗", "bad"),
+    CheckOutcome.SKIPPED: ("–", "muted"),
+}
+_QUIET_CHECKS = frozenset({"apply", "policy"})
+"""Checks that are only named when they failed: without them there is no proposal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the row of proposals we are, and how this one is shown."""
+
+    number: int = 0
+    of: int = 0
+    selected: bool = False
+    between: bool = False
+
+
+def title_line(dossier: Dossier, shown: Proposal, width: int) -> list[Piece]:
+    """Id, project and title; the verdict and the checks at the right."""
+    end = [
+        *verdict_pieces(shown.review, shown.round),
+        ("   ", ""),
+        *checks_pieces(shown.checks, width >= WIDE),
+    ]
+    if length(end) > width * 2 // 3:
+        end = cropped(end, width * 2 // 3)
+    head: list[Piece] = [
+        (shown.id, "accent"),
+        (f" {clip(shown.project, 24)}", "muted"),
+        (" · ", "faint"),
+        (shown.title, "strong"),
+    ]
+    return justified(head, end, width)
+
+
+def verdict_pieces(review: Review | None, round: int = 0) -> list[Piece]:
+    """`✗ REVISE (2 rounds used)`."""
+    if review is None:
+        return [("… not reviewed", "muted")]
+    used = f" ({round} round{'s' if round > 1 else ''} used)" if round else ""
+    return [VERDICTS[review.verdict], (used, "muted")]
+
+
+def checks_pieces(checks: Sequence[CheckResult], wide: bool) -> list[Piece]:
+    """`✓ syntax  ✓ tests 214 passed`, failures first."""
+    shown = [
+        check for check in checks if check.name not in _QUIET_CHECKS or check.outcome is CheckOutcome.FAILED
+    ]
+    shown.sort(key=lambda check: check.outcome is not CheckOutcome.FAILED)
+    pieces: list[Piece] = []
+    for check in shown:
+        glyph, style = _CHECKS[check.outcome]
+        word = "untested" if check.outcome is CheckOutcome.SKIPPED and check.name == "tests" else check.name
+        detail = check.detail.strip().partition("\n")[0] if wide and check.name == "tests" else ""
+        if pieces:
+            pieces.append(("  ", ""))
+        pieces += [(f"{glyph} ", style), (word, style if check.outcome is CheckOutcome.FAILED else "")]
+        if detail and cell_len(detail) <= 24:
+            pieces.append((f" {detail}", "muted"))
+    return pieces or [("no checks", "muted")]
+
+
+def rounds_line(dossier: Dossier, shown: Proposal, place: Place, width: int) -> list[Piece]:
+    """The tabs of rounds and attempts, what the diff is against, and who wrote and read it."""
+    end: list[Piece] = []
+    if place.selected:
+        end.append(("● selected  ", "accent"))
+    end.append(("seen" if shown.seen else "not seen", "muted" if shown.seen else "warn"))
+    if place.of > 1:
+        end.append((f"  {place.number} of {place.of}", "muted"))
+    tabs = tab_pieces(dossier, shown)
+    if place.between:
+        tabs += [("   since ", "muted"), (_before_name(dossier, shown), "accent")]
+    by = makers(shown, wide=width >= 140)
+    room = width - length(tabs) - length(end) - 6
+    if length(by) <= room:
+        tabs += [("   ", ""), *by]
+    else:
+        tabs += [("   ", ""), *cropped(makers(shown, wide=False), max(0, room))]
+    return justified(tabs, end, width)
+
+
+def tab_pieces(dossier: Dossier, shown: Proposal) -> list[Piece]:
+    """`r0 ─ r1 ─ [r2]`, attempts apart: `a1 r0 ─ r1   a2 [r0]`. The newest ones where there are many."""
+    attempts = sorted({version.attempt for version in dossier.versions})
+    pieces: list[Piece] = []
+    kept = [a for a in attempts if a == shown.attempt or a >= attempts[-1] - 2]
+    if len(kept) < len(attempts):
+        pieces.append(("… ", "faint"))
+    for attempt in kept:
+        if pieces and pieces[-1][0] != "… ":
+            pieces.append(("  ", ""))
+        if len(attempts) > 1:
+            pieces.append((f"attempt {attempt + 1} ", "muted"))
+        rounds = [version for version in dossier.versions if version.attempt == attempt]
+        for number, version in enumerate(rounds):
+            if number:
+                pieces.append((" ─ ", "faint"))
+            name = f"r{version.round}"
+            pieces.append((f"[{name}]", "accent") if version.id == shown.id else (name, "muted"))
+    return pieces
+
+
+def _before_name(dossier: Dossier, shown: Proposal) -> str:
+    place = dossier.index(shown.id)
+    if place <= 0:
+        return "base"
+    before = dossier.versions[place - 1]
+    name = f"r{before.round}"
+    return name if before.attempt == shown.attempt else f"attempt {before.attempt + 1} {name}"
+
+
+def makers(shown: Proposal, *, wide: bool) -> list[Piece]:
+    """Who wrote it and who read it, with which prompts."""
+    name = _plain if wide else short_model
+    pieces: list[Piece] = [("by " if wide else "", "muted"), (name(shown.model), "")]
+    if shown.prompt_version:
+        pieces.append((f" {shown.prompt_version}", "muted"))
+    for review in (shown.review, shown.final_review):
+        if review is None:
+            continue
+        word = " · reviewed by " if wide else " → "
+        pieces += [(word, "muted"), (name(review.model), ""), (f" {review.prompt_version}", "muted")]
+    return pieces
+
+
+def _plain(model: str) -> str:
+    return model.removeprefix("rehearsal/").rpartition("/")[2]
+
+
+def warning_lines(
+    dossier: Dossier, shown: Proposal, overlaps: Sequence[str], width: int
+) -> list[list[Piece]]:
+    """What to know before deciding, a line each, the gravest first."""
+    refused = [item for item in shown.policy if item.action is PolicyAction.REFUSE]
+    asked = [item for item in shown.policy if item.action is PolicyAction.CONFIRM]
+    lines: list[list[Piece]] = [
+        *([("⚠ refused: ", "bad"), (f"{item.path}  {item.detail}", "bad")] for item in refused),
+        *([("⚠ to confirm: ", "bad"), (f"{item.path}  {item.detail or item.rule}", "bad")] for item in asked),
+    ]
+    lines += _standing(dossier, shown)
+    lines += [
+        [("✗ ", "bad"), (f"{check.name}: ", "bad"), (_first_line(check.detail), "")]
+        for check in shown.failed_checks
+    ]
+    notes: list[Piece] = []
+    if shown.rehearsal or (shown.review is not None and shown.review.rehearsal):
+        notes.append(("REHEARSAL", "warn"))
+    if shown.review is not None and shown.review.self_review:
+        notes.append(("self-reviewed: the model that wrote it read it", "warn"))
+    if overlaps:
+        notes.append((f"overlaps {', '.join(overlaps)}", "warn"))
+    if shown.review is not None and _disagrees(shown.review):
+        said = shown.review.stated_verdict
+        notes.append((f"the reviewer itself said {said.value if said else ''}", "muted"))
+    if notes:
+        joined: list[Piece] = []
+        for note in notes:
+            joined += [("   ", ""), note] if joined else [note]
+        lines.append(joined)
+    return [cropped(line, width) for line in lines]
+
+
+def _disagrees(review: Review) -> bool:
+    return review.stated_verdict is not None and review.stated_verdict is not review.verdict
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]
+
+
+def _standing(dossier: Dossier, shown: Proposal) -> list[list[Piece]]:
+    """Where the proposal stands when it does not simply wait for a word."""
+    landing, decision = shown.landing, shown.decision
+    if landing is not None and landing.state is LandingState.LANDED:
+        where = landing.ref.removeprefix("refs/heads/")
+        moved = "  transplanted onto the branch's tip" if landing.transplanted else ""
+        return [[("✓ landed ", "good"), (f"{landing.commit[:10]} on {where}", ""), (moved, "muted")]]
+    if landing is not None and landing.state is LandingState.REFUSED:
+        return [[("⚠ approved, not landed: ", "bad"), (landing.reason, "")]]
+    if landing is not None and landing.state is LandingState.UNDONE:
+        return [[("↶ landing undone", "warn"), (f": {landing.reason}" if landing.reason else "", "muted")]]
+    if decision is not None:
+        word = {
+            DecisionKind.APPROVE: "✓ approved, its landing is due",
+            DecisionKind.REJECT: "✗ rejected",
+            DecisionKind.SEND_BACK: "↺ sent back",
+        }[decision.kind]
+        note = _first_line(decision.note)
+        return [
+            [
+                (word, "good" if decision.kind is DecisionKind.APPROVE else "warn"),
+                (f": {note}" if note else "", "muted"),
+            ]
+        ]
+    if shown.state is ProposalState.SUPERSEDED:
+        return [[(f"superseded; decisions are about {dossier.current.id}", "muted")]]
+    if dossier.task.state is not TaskState.AWAITING_APPROVAL:
+        state = dossier.task.state.value.replace("_", " ")
+        return [[(f"{dossier.task.id} is {state}; it does not wait for you yet", "muted")]]
+    return []
+
+
+def landing_words(row: dict[str, object]) -> tuple[str, bool]:
+    """What became of one proposal of a decision, in words, and whether that is as it should be."""
+    reason = str(row.get("reason") or "")
+    if not row.get("recorded"):
+        return reason or "it was not recorded", False
+    landing = row.get("landing")
+    if landing is None:
+        return "", True
+    if landing == LandingState.LANDED.value:
+        where = str(row.get("ref", "")).removeprefix("refs/heads/")
+        moved = ", transplanted onto its tip" if row.get("transplanted") else ""
+        return f"landed {str(row.get('commit', ''))[:10]} on {where}{moved}", True
+    if landing == LandingState.PENDING.value:
+        return f"approved; its landing is due: {reason}", False
+    return f"approved, not landed: {reason}", False

@@ -1,0 +1,114 @@
+"""Everything about one proposal that is not its diff: the task, the checks' output, policy, the reviewer's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from navigator.domain.models import Proposal, Review
+from navigator.domain.states import PolicyAction
+from navigator.domain.text import safe_text
+from navigator.tui.keys import key_name
+from navigator.tui.review.dossier import Dossier
+
+Section = tuple[str, str]
+
+
+class DetailsDialog(ModalScreen[None]):
+    """Sections of words to read; any of the keys that leave closes it."""
+
+    DEFAULT_CSS = """
+    DetailsDialog { align: center middle; background: $background 60%; }
+    DetailsDialog > VerticalScroll {
+        width: 90%; max-width: 110; height: auto; max-height: 90%;
+        padding: 1 2; background: $surface; border-left: outer $accent;
+        scrollbar-size-vertical: 1;
+    }
+    DetailsDialog Static { width: 1fr; height: auto; }
+    DetailsDialog .title { color: $accent; text-style: bold; }
+    DetailsDialog .body { margin-bottom: 1; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(",".join(key_name(key) for key in ("escape", "enter", "i", "q")), "close", show=False),
+        Binding("j", "scroll(1)", show=False),
+        Binding("k", "scroll(-1)", show=False),
+    ]
+
+    def __init__(self, dossier: Dossier, shown: Proposal, overlaps: Sequence[str]) -> None:
+        super().__init__()
+        self._sections = list(sections(dossier, shown, overlaps))
+
+    def compose(self) -> ComposeResult:
+        """Title and body of each section."""
+        with VerticalScroll():
+            for title, body in self._sections:
+                yield Static(Content(safe_text(title)), classes="title")
+                yield Static(Content(safe_text(body)), classes="body")
+
+    def on_mount(self) -> None:
+        """Keys scroll."""
+        self.query_one(VerticalScroll).focus()
+
+    def action_close(self) -> None:
+        """Back."""
+        self.dismiss()
+
+    def action_scroll(self, by: int) -> None:
+        """A line."""
+        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
+
+
+def sections(dossier: Dossier, shown: Proposal, overlaps: Sequence[str]) -> Iterator[Section]:
+    """What there is to say, as titles and bodies."""
+    task = dossier.task
+    files = f"\nfiles: {', '.join(task.files)}" if task.files else ""
+    yield f"{task.id}  {task.kind.value} · {task.complexity.value}", f"{task.text.strip()}{files}"
+    if task.note:
+        yield "your note to this attempt", task.note
+    if shown.policy:
+        yield (
+            "path policy",
+            "\n".join(
+                f"{'refused' if item.action is PolicyAction.REFUSE else 'to confirm'}: {item.path}  {item.detail or item.rule}"
+                for item in shown.policy
+            ),
+        )
+    for check in shown.checks:
+        detail = check.detail.strip()
+        body = f"{check.outcome.value} in {check.seconds:.1f} s"
+        yield f"check {check.name}", f"{body}\n{detail}" if detail else body
+    for review in (shown.review, shown.final_review):
+        if review is not None:
+            yield _review(review)
+    if overlaps:
+        yield (
+            "overlaps",
+            f"{', '.join(overlaps)} touch the same paths. Whichever lands second may become stale.",
+        )
+    yield (
+        "made of",
+        f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}\n"
+        f"{shown.usage.completion_tokens:,} tokens written by {shown.model} with {shown.prompt_version}"
+        f" in {shown.usage.seconds:.1f} s",
+    )
+
+
+def _review(review: Review) -> Section:
+    lines = [review.summary or "no summary"]
+    if review.stated_verdict is not None and review.stated_verdict is not review.verdict:
+        lines.append(
+            f"The reviewer itself said {review.stated_verdict.value}; its grounded findings make it {review.verdict.value}."
+        )
+    for entry in review.addressed:
+        word = "met" if entry.get("met") else "not met"
+        lines.append(f"finding {entry.get('finding')} of the round before: {word}. {entry.get('why', '')}")
+    title = f"{review.role.value} {review.model}  {review.prompt_version}  {review.verdict.value}"
+    return title, "\n".join(lines)

@@ -1,0 +1,222 @@
+"""A state folder whose proposals are real: a real repository, real trees in the private one, the store's own writer."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+from navigator.config.paths import StatePaths
+from navigator.domain.models import Finding, Project
+from navigator.domain.states import Criterion, FindingKind, Severity, TaskState, Verdict
+from navigator.store.database import open_writer
+from navigator.store.writer import Store
+from navigator.workspace.edits.source_protocol import FileChange
+from navigator.workspace.private import PrivateRepo
+from tests.cascade.support import git, make_repository
+from tests.tui import world
+from tests.tui.world import Maker
+
+TOTALS = '''\
+"""Totals of an invoice."""
+
+from decimal import Decimal
+
+CENT = Decimal("0.01")
+
+
+class Line:
+    """One line of an invoice."""
+
+    def __init__(self, name, amount):
+        self.name = name
+        self.amount = amount
+
+
+def first(lines):
+    """The first line, if there is one."""
+    return lines[0] if lines else None
+
+
+def total(lines):
+    """What all lines come to."""
+    return round(sum(line.amount for line in lines), 2)
+
+
+def net(lines, vat):
+    """The total without the tax."""
+    return total(lines) / (1 + vat)
+
+
+def describe(line):
+    """A line for people."""
+    return line.name + " " + str(line.amount)
+
+
+def count(lines):
+    """How many lines there are."""
+    return len(lines)
+'''
+
+ROUND_1 = TOTALS.replace(
+    "from decimal import Decimal", "from decimal import ROUND_HALF_EVEN, Decimal"
+).replace(
+    "    return round(sum(line.amount for line in lines), 2)\n",
+    "    amounts = [Decimal(line.amount) for line in lines]\n"
+    "    return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)\n",
+)
+ROUND_2 = ROUND_1.replace("sum(amounts)", "sum(amounts, start=Decimal())").replace(
+    "total(lines) / (1 + vat)", "(total(lines) / (1 + vat)).quantize(CENT)"
+)
+PYPROJECT = '[project]\nname = "billing"\nversion = "1.0"\n'
+FILES = {
+    "billing/totals.py": TOTALS,
+    "billing/__init__.py": "",
+    "README.md": "# Billing\n\nTotals of invoices.\n",
+    "pyproject.toml": PYPROJECT,
+    "Makefile": "test:\n\tpytest\n",
+}
+
+Q0 = "    return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)"
+
+
+def make_finding(
+    message: str, *, quote: str = "", line: int | None = None, severity: Severity = Severity.MAJOR, **more: object
+) -> Finding:
+    values: dict[str, object] = {
+        "kind": FindingKind.WRONG,
+        "hunk": "H2",
+        "path": "billing/totals.py",
+        "line": line,
+        "quote": quote,
+        "severity": severity,
+        "criterion": Criterion.CORRECTNESS,
+        "trigger": "an invoice without lines is opened",
+        "message": message,
+        "anchored": line is not None,
+    }
+    return Finding.model_validate(values | more)
+
+
+class Reviewing:
+    """The folder, and words for what a test needs to know of it."""
+
+    def __init__(self, paths: StatePaths, folder: Path) -> None:
+        self.paths = paths
+        self.repository = make_repository(
+            folder / "billing", {name: text.encode() for name, text in FILES.items()}
+        )
+        self.base = git(self.repository, "rev-parse", "HEAD")
+        connection = open_writer(paths.database)
+        try:
+            with world.store_clock() as clock, Store(connection).transaction() as tx:
+                self._fill(Maker(tx, clock))
+        finally:
+            connection.close()
+
+    def _tree(self, changes: dict[str, str | None], mode: str | None = None) -> str:
+        content = {
+            path: FileChange(None if text is None else text.encode(), mode) for path, text in changes.items()
+        }
+        tree = self.private.write_tree(self.base, content)
+        self.private.keep(f"t-{tree[:12]}", tree, self.base)
+        return tree
+
+    def _fill(self, make: Maker) -> None:
+        tx, clock = make.tx, make.clock
+        clock.ago(days=1)
+        self.project = tx.add_project(name="billing", path=str(self.repository), root_commit=self.base)
+        self.private = PrivateRepo.open(self.paths.private, self.project)
+        self.private.pin_base(self.base)
+        clock.ago(hours=3)
+        tx.add_batch("2026-11-20-a")
+        self._revised(make, self.project)
+        clock.ago(hours=2)
+        readme = self._tree({"README.md": "# Billing\n\nTotals of invoices, rounded half-even.\n"})
+        self._waiting(make, "Say in the README how totals are rounded", readme, ("README.md",), 1, 1)
+        clock.ago(hours=1)
+        made = self._tree({"Makefile": "test:\n\tpytest -q\n", "pyproject.toml": PYPROJECT + "license = 'MIT'\n"})
+        self._waiting(
+            make,
+            "Quieter tests",
+            made,
+            ("Makefile", "pyproject.toml"),
+            2,
+            1,
+            policy=[("makefile", "Makefile"), ("packaging", "pyproject.toml")],
+        )
+        clock.ago(minutes=50)
+        tested = self._tree({"billing/rounding.py": "HALF_EVEN = True\n"})
+        self._waiting(make, "Name the rounding mode", tested, ("billing/rounding.py",), 1, 0)
+
+    def _revised(self, make: Maker, project: Project) -> None:
+        """A task with two rounds: the second answers the first, and the reviewer still says REVISE."""
+        task = make.task(project, "Round half-even in totals\n\nAs the auditors ask. Keep net() right.")
+        make.to(task, TaskState.GENERATING, TaskState.CHECKING)
+        first = make.propose(
+            task, 3, 2, paths=("billing/totals.py",), tree=self._tree({"billing/totals.py": ROUND_1}), base=self.base
+        )
+        make.to(task, TaskState.AWAITING_REVIEW, TaskState.REVIEWING)
+        make.tx.set_batch([first.id], "2026-11-20-a")
+        asked = make_finding(
+            "sum() of an empty list is int 0, which has no quantize: total([]) raises AttributeError.",
+            quote=Q0,
+            line=24,
+        )
+        make.review(first, Verdict.REVISE, [asked])
+        make.tx.set_task_state(task.id, TaskState.REVISING, round=1)
+        make.to(task, TaskState.GENERATING, TaskState.CHECKING)
+        second = make.propose(
+            task,
+            4,
+            3,
+            round=1,
+            paths=("billing/totals.py", "pyproject.toml"),
+            tree=self._tree({"billing/totals.py": ROUND_2}),
+            base=self.base,
+        )
+        make.to(task, TaskState.AWAITING_REVIEW, TaskState.REVIEWING)
+        make.tx.set_batch([second.id], "2026-11-20-a")
+        net = "    return (total(lines) / (1 + vat)).quantize(CENT)"
+        found = [
+            make_finding(
+                "Decimal cannot be divided by a float: net() raises TypeError for vat=0.19.",
+                quote=net,
+                line=29,
+                hunk="H3",
+                trigger="net() is called with a float, as every caller does",
+            ),
+            make_finding("The rounding mode of net() is not said.", severity=Severity.NIT),
+        ]
+        make.review(second, Verdict.REVISE, found)
+        make.to(task, TaskState.AWAITING_APPROVAL)
+        self.task, self.first, self.second = task.id, first.id, second.id
+
+    def _waiting(
+        self,
+        make: Maker,
+        title: str,
+        tree: str,
+        paths: tuple[str, ...],
+        added: int,
+        removed: int,
+        **more: object,
+    ) -> None:
+        make.waiting(
+            self.project, title, Verdict.APPROVE, added=added, removed=removed, paths=paths, tree=tree, base=self.base, **more
+        )
+        make.clock.moment += timedelta(seconds=1)
+
+    def branch(self, name: str = "navigator/2026-11-20-a") -> str:
+        """The commit of a branch, or ""."""
+        listed = git(self.repository, "for-each-ref", "--format=%(objectname)", f"refs/heads/{name}")
+        return listed.strip()
+
+
+def editor_script(folder: Path, body: str) -> Path:
+    """An "editor": a shell script that does `body` with the file as its last argument."""
+    script = folder / "fake-editor"
+    script.write_text(f"#!/bin/sh\nfor file; do :; done\n{body}\n")
+    script.chmod(0o755)
+    assert os.access(script, os.X_OK)
+    return script
