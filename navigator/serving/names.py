@@ -26,13 +26,15 @@ def is_rehearsal(model: str) -> bool:
 
 
 def plain_name(model: str) -> str:
-    """What is left of a model's name without folders, owner, `.gguf`, `:latest` and case.
+    """What is left of a model's name without folders, owner, revision, `.gguf`, `:latest` and case.
 
-    `/root/.cache/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/ab12` -> `qwen3-8b`.
+    `/root/.cache/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/ab12` -> `qwen3-8b`;
+    `Qwen/Qwen3-8B@main`, as `transformers serve` writes it, -> `qwen3-8b`.
     """
     path = model.strip().replace("\\", "/").rstrip("/")
     hub = _HUB_FOLDER.search(path)
     name = hub[1] if hub else path.rsplit("/", 1)[-1]
+    name = name.partition("@")[0] or name
     return name.casefold().removesuffix(".gguf").removesuffix(":latest")
 
 

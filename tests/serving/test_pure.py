@@ -32,6 +32,7 @@ WANTED = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
         "qwen3.5-35b-a3b-gptq-int4:latest",
         "/root/.cache/huggingface/hub/models--Qwen--Qwen3.5-35B-A3B-GPTQ-Int4/snapshots/0a1b2c",
         "Qwen3.5-35B-A3B-GPTQ-Int4-2026-02-01",
+        "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4@main",
     ],
 )
 def test_names_of_the_same_model(answered: str) -> None:
@@ -44,6 +45,8 @@ def test_names_of_the_same_model(answered: str) -> None:
         "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4",
         "Qwen/Qwen3.5-35B-A3B",
         "rehearsal/Qwen3.5-35B-A3B-GPTQ-Int4",
+        "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4@main",
+        "@Qwen3.5-35B-A3B-GPTQ-Int4@main",
         "x",
     ],
 )
