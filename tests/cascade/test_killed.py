@@ -52,14 +52,16 @@ ENDED = {TaskState.AWAITING_APPROVAL, TaskState.LANDED, TaskState.FAILED, TaskSt
 class Scene:
     """Sample projects in repositories of a developer, with tasks queued."""
 
-    def __init__(self, folder: Path, *, projects: int, tasks: int, seed: int) -> None:
+    def __init__(
+        self, folder: Path, *, projects: int, tasks: int, seed: int, landing: str = "branch"
+    ) -> None:
         self.desk = Desk.make(folder / "desk")
         samples = sample_projects(projects, seed)
         self.repositories = {
             sample.name: make_repository(folder / "code" / sample.name, sample.files) for sample in samples
         }
         for name, repository in self.repositories.items():
-            self.desk.run("project", "add", str(repository), "--name", name)
+            self.desk.run("project", "add", str(repository), "--name", name, "--landing", landing)
         queue = folder / "tasks.toml"
         queue.write_text(
             toml_of(
@@ -222,8 +224,9 @@ def test_told_to_stop_a_session_ends_by_itself_and_the_next_goes_on(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_killed_while_landing_nothing_lands_twice(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, projects=3, tasks=14, seed=5)
+@pytest.mark.parametrize("landing", ["branch", "current"])
+def test_killed_while_landing_nothing_lands_twice(tmp_path: Path, landing: str) -> None:
+    scene = Scene(tmp_path, projects=3, tasks=14, seed=5, landing=landing)
     desk = scene.desk
     desk.json(*RUN[:-2], codes=(0, 1))
     with desk.reading() as store:
