@@ -64,8 +64,7 @@ class Follower:
             with self._reader.snapshot():
                 self._catch_up(midnight)
             self._version, self._day = version, midnight
-        figured = self._count()
-        if not (changed or figured):
+        elif not self._count():  # counting reads everything: rows first, figures with the next look
             return None
         resident = self._reader.last_event("resident")
         return make_glance(

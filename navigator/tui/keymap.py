@@ -80,7 +80,17 @@ def _problem(identifier: str, value: Any) -> str:
     bad = next(
         (key for key in keys if ("," in key and key != ",") or (key != key.strip() and key != " ")), None
     )
-    return f"{identifier}: {bad!r} is not one key; write a list." if bad is not None else ""
+    if bad is not None:
+        return f"{identifier}: {bad!r} is not one key; write a list."
+    typed = next((key for key in keys if len(key) == 1), None)
+    if typed is not None and _works_while_typing(ACTIONS[identifier]):
+        return f"{identifier} works while you type: {typed!r} would be typed; choose a key with ctrl."
+    return ""
+
+
+def _works_while_typing(action: Action) -> bool:
+    """Whether an action answers where text is written, and does so because none of its keys is a character."""
+    return action.group in ("compose", "app") and all(len(key) > 1 for key in action.keys)
 
 
 def _without_clashes(path: Path, wanted: dict[str, tuple[str, ...]], problems: list[str]) -> Keymap:

@@ -22,7 +22,8 @@ class AddProjectsScreen(NavScreen):
     SCOPE = "add_projects"
     TITLE = "add projects"
     DEFAULT_CSS = """
-    AddProjectsScreen Input { border: none; height: 1; margin: 1 2 0 2; background: $panel; }
+    AddProjectsScreen #folder { border: none; height: 1; padding: 0 1; margin: 1 2 0 2; background: $panel; }
+    AddProjectsScreen #folder:focus { border: none; }
     AddProjectsScreen #said { height: 1; margin: 1 2; color: $muted; }
     AddProjectsScreen RowList { height: 1fr; margin: 0 1; }
     """

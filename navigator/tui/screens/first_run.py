@@ -14,11 +14,10 @@ from navigator.tui.actions import in_group
 from navigator.tui.screens.base import NavScreen
 from navigator.tui.servers import PORTS, FoundServer, find_servers
 
-_WHAT = (
-    "A fast model writes, a strong one reviews, you decide. Only one of them fits on the GPU,",
-    "so Navigator writes everything, swaps once, reviews everything, swaps back, and revises.",
-    "You queue tasks across repositories; nothing reaches a branch of yours without your word.",
-)
+_WHAT = """\
+A fast model writes, a strong one reviews, you decide.
+One fits on the GPU at a time: write everything, swap once, review everything.
+Queue tasks across repositories; nothing reaches a branch without your word."""
 
 
 class FirstRunScreen(NavScreen):
@@ -37,12 +36,13 @@ class FirstRunScreen(NavScreen):
     def compose_body(self) -> ComposeResult:
         """Three lines, the servers, the ways to go on."""
         with Vertical():
-            yield Static(Content(" ".join(_WHAT)), id="what")
+            yield Static(Content(_WHAT), id="what")
             yield Static(id="servers")
             yield Static(self._ways(), id="ways")
             yield Static(
                 Content(
-                    f"Settings stand in {safe_line(str(config_path()))}; there is none yet, so the defaults hold."
+                    f"Settings would stand in {safe_line(str(config_path()))}; without them the defaults hold.\n"
+                    "Real models need a swap strategy there: `navigator doctor` says what is missing."
                 ),
                 id="settings",
             )

@@ -20,7 +20,7 @@ def fit(text: str, width: int) -> str:
         return ""
     text = safe_line(text)
     if cell_len(text) > width:
-        return set_cell_size(text, width - 1).rstrip() + ELLIPSIS if width > 1 else ELLIPSIS
+        return set_cell_size(set_cell_size(text, width - 1).rstrip() + ELLIPSIS, width)
     return set_cell_size(text, width)
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
+
 from textual.content import Content
 from textual.widget import Widget
 
 from navigator.tui.glance import Glance, Live
+from navigator.tui.meter import meter_of
 from navigator.tui.widgets.cells import Piece, justified, length
 from navigator.tui.widgets.strip_text import StripFacts, strip_lines
+
+_METER_PAUSE = 1.0
+"""Seconds after which the meter is read anew even though nothing happened: its forecast counts down."""
 
 _STYLES = {
     "muted": "$muted",
@@ -45,9 +51,20 @@ class StatusStrip(Widget):
         self._facts = facts
         self._glance = Glance()
         self._live = Live()
+        self._meter = meter_of(self._glance, self._live, facts.rules, streams=facts.streams)
+        self._metered = 0.0
 
     def show(self, glance: Glance, live: Live) -> None:
-        """Another picture."""
+        """Another picture. The meter walks every task, so it is read anew only when something it depends on changed."""
+        now = time.monotonic()
+        same = (
+            glance is self._glance
+            and live.status == self._live.status
+            and live.conductor == self._live.conductor
+        )
+        if not same or now - self._metered > _METER_PAUSE:
+            self._meter = meter_of(glance, live, self._facts.rules, streams=self._facts.streams)
+            self._metered = now
         self._glance, self._live = glance, live
         self.refresh()
 
@@ -64,7 +81,7 @@ class StatusStrip(Widget):
     def render(self) -> Content:
         """One or two lines."""
         width = self.size.width - 2
-        lines = strip_lines(self._glance, self._live, self._facts, width)
+        lines = strip_lines(self._glance, self._live, self._facts, self._meter, width)
         head = [("navigator", "title"), (f"  {self._title}" if self._title else "", "muted")]
         if length(head) + length(lines[0]) + 2 > width:
             head.pop()

@@ -6,9 +6,10 @@ import time
 from dataclasses import dataclass
 
 from navigator.domain.snapshot import BatchRules
+from navigator.domain.text import safe_line
 from navigator.tui.clock import seconds_since
 from navigator.tui.glance import Glance, Live, short_model
-from navigator.tui.meter import CHARS_PER_TOKEN, meanwhile, meter_of, swap_bar
+from navigator.tui.meter import CHARS_PER_TOKEN, Meter, meanwhile, swap_bar
 from navigator.tui.widgets.cells import Piece, bar, duration, thousands
 
 WIDE = 100
@@ -30,9 +31,10 @@ class StripFacts:
         return short_model(self.models.get(role, "")) or role
 
 
-def strip_lines(glance: Glance, live: Live, facts: StripFacts, width: int) -> tuple[list[Piece], list[Piece]]:
+def strip_lines(
+    glance: Glance, live: Live, facts: StripFacts, meter: Meter, width: int
+) -> tuple[list[Piece], list[Piece]]:
     """The first line (what happens) and the second one (what reviewing now would cost)."""
-    meter = meter_of(glance, live, facts.rules, streams=facts.streams)
     wide = width >= WIDE
     first = _gpu(glance, live, facts, wide)
     share = meter.waiting / meter.target
@@ -46,7 +48,7 @@ def strip_lines(glance: Glance, live: Live, facts: StripFacts, width: int) -> tu
             first.append((_eta(meter.eta), "muted"))
     else:
         first += [("  batch ", "muted"), (f"{meter.waiting}/{meter.target}", "")]
-    return first, _price_line(glance, live, facts, meter.price.now_each, meter.price.target_each, wide)
+    return first, _price_line(glance, live, meter, wide)
 
 
 def _gpu(glance: Glance, live: Live, facts: StripFacts, wide: bool) -> list[Piece]:
@@ -111,17 +113,19 @@ def _eta(seconds: float) -> str:
     return "  review due" if seconds < 1 else f"  reviews in {duration(seconds)}"
 
 
-def _price_line(
-    glance: Glance, live: Live, facts: StripFacts, now_each: float | None, target_each: float, wide: bool
-) -> list[Piece]:
+def _price_line(glance: Glance, live: Live, meter: Meter, wide: bool) -> list[Piece]:
     if live.conductor == "absent" and live.problem:
-        return [(live.problem, "warn")]
-    if now_each is None:
-        text = "nothing waits for review" if glance.loaded else ""
-        return [(text, "faint")]
-    pieces: list[Piece] = [("review now: ", "muted"), (f"{now_each:.1f} s", ""), (" of swap each", "muted")]
-    if glance.awaiting_review < facts.rules.target:
-        pieces += [(f" · wait for {facts.rules.target}: ", "muted"), (f"{target_each:.1f} s", "")]
-    if glance.figured.figures.source != "measured" and wide:
+        return [(safe_line(live.problem), "warn")]
+    price = meter.price
+    if price.now_each is None:
+        return [("nothing waits for review" if glance.loaded else "", "faint")]
+    pieces: list[Piece] = [
+        ("review now: ", "muted"),
+        (f"{price.now_each:.1f} s", ""),
+        (" of swap each", "muted"),
+    ]
+    if meter.waiting < meter.target:
+        pieces += [(f" · wait for {meter.target}: ", "muted"), (f"{price.target_each:.1f} s", "")]
+    if meter.figures.source != "measured" and wide:
         pieces.append((" (published figures)", "faint"))
     return pieces

@@ -1,0 +1,98 @@
+"""The registry: one key one meaning, one action one method, and everything derived is current."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from navigator.tui import modes
+from navigator.tui.action_table import ROWS, TITLES
+from navigator.tui.actions import ACTIONS, SCOPES, clashes, in_group, in_scope
+from navigator.tui.app import NavigatorApp
+from navigator.tui.diff.view import DiffView
+from navigator.tui.keys import key_name, shown_key
+from navigator.tui.keys_page import keys_page
+from navigator.tui.screens.add_projects import AddProjectsScreen
+from navigator.tui.screens.base import Dialog
+from navigator.tui.screens.deck import DeckScreen
+from navigator.tui.screens.first_run import FirstRunScreen
+from navigator.tui.screens.help import HelpScreen
+from navigator.tui.screens.quit import QuitDialog
+from navigator.tui.screens.task import TaskScreen
+from navigator.tui.widgets.rows import RowList
+
+CARRIERS: dict[str, type] = {
+    "app": NavigatorApp,
+    "go": NavigatorApp,
+    "list": RowList,
+    "diff": DiffView,
+    "deck": DeckScreen,
+    "help": HelpScreen,
+    "first_run": FirstRunScreen,
+    "add_projects": AddProjectsScreen,
+    "task": TaskScreen,
+    "quit": QuitDialog,
+    "dialog": Dialog,
+}
+
+
+def test_no_key_means_two_things_on_one_screen() -> None:
+    assert clashes({}) == []
+
+
+def test_every_group_has_a_title_and_a_place() -> None:
+    assert set(ROWS) == set(TITLES)
+    assert {group for scope in SCOPES.values() for group in scope} == set(ROWS)
+
+
+@pytest.mark.parametrize("group", CARRIERS)
+def test_every_action_has_its_method(group: str) -> None:
+    missing = [action.id for action in in_group(group) if not hasattr(CARRIERS[group], f"action_{action.name}")]
+    assert missing == []
+
+
+@pytest.mark.parametrize("mode", modes.MODES)
+def test_every_action_of_a_mode_has_its_method(mode: str) -> None:
+    if not modes.available(mode):
+        pytest.skip("not here yet")
+    module, _, name = modes.MODES[mode].partition(":")
+    screen = getattr(import_module(module), name)
+    assert [action.id for action in in_group(mode) if not hasattr(screen, f"action_{action.name}")] == []
+
+
+def test_the_diff_view_binds_what_the_registry_says() -> None:
+    bound = {}
+    for binding in DiffView.BINDINGS:
+        bound[binding.id] = sorted(key_name(key) for key in binding.key.split(","))  # type: ignore[union-attr]
+    assert bound == {action.id: sorted(key_name(key) for key in action.keys) for action in in_group("diff")}
+
+
+def test_every_action_says_what_it_does() -> None:
+    for action in ACTIONS.values():
+        assert action.keys and action.label and action.help.endswith("."), action.id
+
+
+def test_keys_survive_the_way_to_textual_and_back() -> None:
+    for action in ACTIONS.values():
+        for key in action.keys:
+            assert key_name(shown_key(key_name(key))) in (key_name(key), shown_key(key)) or len(key) > 1
+    assert key_name("?") == "question_mark"
+    assert key_name("ctrl+\\") == "ctrl+backslash"
+    assert key_name("+") == "plus"
+    assert shown_key("left_curly_bracket") == "{"
+    assert shown_key("space") == "space"
+    assert shown_key("tab") == "tab"
+    assert shown_key("full_stop") == "."
+
+
+def test_the_footer_has_help_and_the_palette_everywhere() -> None:
+    for scope in ("deck", "review", "compose", "stats", "fleet"):
+        shown = {action.id for action in in_scope(scope) if action.footer}
+        assert {"app.help", "app.command_palette"} <= shown
+
+
+def test_the_page_of_keys_is_current() -> None:
+    page = Path(__file__).parents[2] / "docs" / "keys.md"
+    assert page.read_text(encoding="utf-8") == keys_page(), "python -m navigator.tui.keys_page > docs/keys.md"
