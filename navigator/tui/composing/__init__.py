@@ -1,0 +1,1 @@
+"""What the compose screen works on, as data: the task being written, templates, files, fuzzy search."""

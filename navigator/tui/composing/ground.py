@@ -1,0 +1,42 @@
+"""What a project's task would be written on: its files at the base, and work there that proposals will not see."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Project
+
+MOST_UNCOMMITTED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """One project as it stands. `problem` says why nothing can be known of it; "" normally."""
+
+    project: str
+    paths: tuple[str, ...] = ()
+    uncommitted: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def look_at(project: Project) -> Ground:
+    """Read it from the user's repository; nothing is written anywhere. Runs git: call it in a thread.
+
+    Secrets are left out of the paths, since no model is shown them.
+    """
+    from navigator.workspace.facts import read_facts, resolve_base, uncommitted_paths
+    from navigator.workspace.scope import in_scope, is_secret
+
+    try:
+        facts = read_facts(project.path)
+        _, commit = resolve_base(facts, project.base)
+        listed = facts.git().run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit).stdout
+        names = (os.fsdecode(name) for name in listed.split(b"\0") if name)
+        paths = tuple(
+            name for name in names if name.isprintable() and not is_secret(name) and in_scope(name, project)
+        )
+        return Ground(project.name, paths, uncommitted_paths(facts, limit=MOST_UNCOMMITTED))
+    except NavigatorError as error:
+        return Ground(project.name, problem=str(error))

@@ -1,0 +1,163 @@
+"""The task being written, as it is kept between two starts, and the templates it may begin from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from navigator.domain.states import Complexity, TaskKind
+from navigator.domain.text import safe_line
+
+DRAFT_KEY = "compose:task"
+TEMPLATES = "templates"
+"""The folder beside the settings file: one `NAME.md` or `NAME.txt` a template."""
+
+_LARGEST = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Everything the compose screen holds."""
+
+    text: str = ""
+    projects: tuple[str, ...] = ()
+    kind: TaskKind = TaskKind.IMPLEMENT
+    complexity: Complexity = Complexity.MEDIUM
+    priority: int = 0
+    files: tuple[str, ...] = ()
+
+    def draft(self) -> str:
+        """As a draft is stored; "" for a sheet with nothing of worth on it."""
+        if not self.text.strip() and not self.files:
+            return ""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def from_draft(cls, text: str) -> Sheet:
+        """Back from the store. A draft that cannot be read as one is a text."""
+        if not text:
+            return cls()
+        try:
+            held: Any = json.loads(text)
+            return cls(
+                text=str(held["text"]),
+                projects=tuple(map(str, held["projects"])),
+                kind=TaskKind(held["kind"]),
+                complexity=Complexity(held["complexity"]),
+                priority=int(held["priority"]),
+                files=tuple(map(str, held["files"])),
+            )
+        except (ValueError, KeyError, TypeError):
+            return cls(text=text)
+
+    def tasks(self, trees: dict[str, frozenset[str]]) -> list[dict[str, Any]]:
+        """What `task.add` takes: one task a project, each with those of the files that its project has.
+
+        Args:
+            trees: the paths of each project, where they are known; an unknown project gets every file.
+        """
+        return [
+            {
+                "project": project,
+                "text": self.text.strip(),
+                "kind": self.kind.value,
+                "complexity": self.complexity.value,
+                "priority": self.priority,
+                "files": [path for path in self.files if project not in trees or path in trees[project]],
+            }
+            for project in self.projects
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A beginning of a task. `kind` and `complexity` are None where it leaves them as they are."""
+
+    name: str
+    text: str
+    kind: TaskKind | None = None
+    complexity: Complexity | None = None
+
+
+BUILT_IN: tuple[Template, ...] = (
+    Template(
+        "fix a bug",
+        "Fix: \n\nWhat happens: \nWhat should happen: \nHow to see it: \n\nAdd a test that fails without the fix.\n",
+        TaskKind.FIX,
+    ),
+    Template(
+        "add a feature",
+        "Add \n\nIt is done when:\n- \n- \n\nLeave alone: \n",
+        TaskKind.IMPLEMENT,
+    ),
+    Template(
+        "tests for a module",
+        "Test \n\nCover the normal case, the edges (empty, one, many, wrong type) and each error it can raise.\n"
+        "Do not change the code under test.\n",
+        TaskKind.TEST,
+        Complexity.SIMPLE,
+    ),
+    Template(
+        "refactor",
+        "Refactor \n\nBehaviour and public names stay as they are; the tests there are must pass unchanged.\nWhy: \n",
+        TaskKind.REFACTOR,
+    ),
+    Template(
+        "document",
+        "Document \n\nSay what it takes, what it gives, which errors it raises. Change no code.\n",
+        TaskKind.DOCS,
+        Complexity.SIMPLE,
+    ),
+    Template(
+        "look for weaknesses",
+        "Which input from outside reaches \n\nFor each: where it enters, what it could do, what stops it.\n",
+        TaskKind.SECURITY,
+        Complexity.COMPLEX,
+    ),
+)
+
+
+def read_templates(folder: Path) -> tuple[list[Template], list[str]]:
+    """The developer's own templates, and what was wrong with some, a sentence each. Reads files: call it in a thread.
+
+    The first lines of a file may say `kind: fix` and `complexity: simple`; a blank line ends them.
+    """
+    made: list[Template] = []
+    problems: list[str] = []
+    try:
+        files = sorted(path for path in folder.iterdir() if path.suffix in (".md", ".txt"))
+    except OSError:
+        return made, problems
+    for path in files:
+        try:
+            if path.stat().st_size > _LARGEST:
+                raise ValueError("it is longer than a task may be")
+            made.append(_template(path.stem, path.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            problems.append(f"The template {safe_line(path.name)} cannot be used: {error}.")
+    return made, problems
+
+
+def _template(name: str, text: str) -> Template:
+    lines = text.split("\n")
+    values: dict[str, str] = {}
+    while lines and (found := lines[0].partition(":"))[0].strip() in ("kind", "complexity") and found[1]:
+        values[found[0].strip()] = found[2].strip()
+        lines.pop(0)
+    if values and lines and not lines[0].strip():
+        lines.pop(0)
+    return Template(
+        name,
+        "\n".join(lines),
+        TaskKind(values["kind"]) if "kind" in values else None,
+        Complexity(values["complexity"]) if "complexity" in values else None,
+    )
+
+
+def shortened(paths: Sequence[str], most: int = 3) -> str:
+    """`a, b, c and 4 more`."""
+    more = f" and {len(paths) - most} more" if len(paths) > most else ""
+    return ", ".join(paths[:most]) + more
