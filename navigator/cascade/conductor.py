@@ -265,9 +265,7 @@ class Conductor:
         """A rehearsal says what it assumes about time; the session's modelled figures stand on that."""
         if not self._world.strategy.rehearsal or role is None:
             return
-        timing = (await self._world.client(role).server_info()).get("timing")
-        if isinstance(timing, dict):
-            self.session.assume(role, timing)
+        self.session.assume(role, (await self._world.client(role).server_info()).get("timing"))
 
     def _failed(self, role: Role) -> int:
         return self._live.failed(role, give_up_after=GIVE_UP_AFTER if self._options.until else None)

@@ -9,7 +9,8 @@ from typing import Any
 from navigator.cascade.world import World
 from navigator.domain.models import Proposal, Swap
 from navigator.domain.states import Role, Verdict
-from navigator.evidence.modelled import Job, Speeds, modelled_time
+from navigator.domain.timing import TimingModel, read_timing
+from navigator.evidence.modelled import Job, modelled_time
 
 
 class Session:
@@ -21,7 +22,7 @@ class Session:
         self._before_calls = world.reader.last_number("calls")
         self._before_proposals = world.reader.last_number("proposals")
         self._wall: float | None = None
-        self._assumptions: dict[Role, Speeds] = {}
+        self._assumptions: dict[Role, TimingModel] = {}
         self.swaps: list[Swap] = []
         self.reason = ""
 
@@ -29,14 +30,11 @@ class Session:
         """Note a swap or a first load."""
         self.swaps.append(swap)
 
-    def assume(self, role: Role, timing: dict[str, Any]) -> None:
-        """Note what a rehearsal server says about its time."""
-        self._assumptions[role] = Speeds(
-            load_seconds=float(timing["load_seconds"]),
-            decode=float(timing["tokens_per_second_single_stream"]),
-            prefill=float(timing["prefill_tokens_per_second"]),
-            slowdown=float(timing["slowdown_per_further_stream"]),
-        )
+    def assume(self, role: Role, timing: object) -> None:
+        """Note what a rehearsal server says about its time; what is no timing model is left aside."""
+        model = read_timing(timing)
+        if model is not None:
+            self._assumptions[role] = model
 
     def ended(self, reason: str) -> None:
         """Stop the clock."""
@@ -70,7 +68,10 @@ class Session:
         }
 
     def _times(self, wall: float) -> dict[str, Any]:
-        """`model_seconds` and `serial_seconds`; for real servers the clock's own, and the calls laid end to end."""
+        """`model_seconds` and `serial_seconds`; for real servers the clock's own, and the calls laid end to end.
+
+        Modelled figures come with the ends of their band and with the assumptions in words.
+        """
         done = [swap for swap in self.swaps if swap.outcome == "done"]
         rows = self._world.reader.call_costs(self._before_calls)
         if not self._assumptions:
@@ -86,10 +87,21 @@ class Session:
             for row in rows
         ]
         streams = {role: self._world.settings.server(role).max_inflight for role in Role}
-        times = modelled_time(jobs, [swap.to_role for swap in done], self._assumptions, streams)
+        loads = [swap.to_role for swap in done]
+        mid, fast, slow = (
+            modelled_time(
+                jobs, loads, {role: getattr(model, end) for role, model in self._assumptions.items()}, streams
+            )
+            for end in ("mid", "fast", "slow")
+        )
         return {
-            "model_seconds": round(times.concurrent, 1),
-            "serial_seconds": round(times.serial, 1),
+            "model_seconds": round(mid.concurrent, 1),
+            "serial_seconds": round(mid.serial, 1),
+            "model_seconds_band": [round(fast.concurrent, 1), round(slow.concurrent, 1)],
+            "serial_seconds_band": [round(fast.serial, 1), round(slow.serial, 1)],
+            "assumptions": {
+                role.value: model.in_words() for role, model in sorted(self._assumptions.items())
+            },
         }
 
 

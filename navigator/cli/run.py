@@ -135,12 +135,21 @@ def show_session(document: dict[str, Any]) -> None:
         ("swaps", document["swaps"]),
         ("wall time", output.duration(document["wall_seconds"])),
     ]
-    if document["rehearsal"]:
-        rows.append(("modelled at full scale", output.duration(document["model_seconds"])))
-    rows.append(("the same, one stream at a time", output.duration(document["serial_seconds"])))
+    modelled = document.get("assumptions", {})
+    for label, field in (
+        ("modelled at full scale", "model_seconds"),
+        ("the same, one stream at a time", "serial_seconds"),
+    ):
+        if modelled:
+            low, high = (output.duration(end) for end in document[f"{field}_band"])
+            rows.append((label, f"{output.duration(document[field])} (band {low}–{high})"))
+        elif field == "serial_seconds":
+            rows.append((label, output.duration(document[field])))
     calls = document["calls"]
     rows.append(("model calls", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)"))
     output.emit(output.table(("session", ""), rows))
+    for role, words in modelled.items():
+        output.say(f"Modelled with, {role}: {words}.")
     if document["reason"]:
         output.say(f"Ended: {document['reason'].rstrip('.')}.")
 

@@ -1,9 +1,9 @@
 """How long a session would have taken, by a stated model of time: for rehearsals, whose clock is scaled.
 
-The model is the rehearsal's own (its `/server_info` states the figures): a request costs its uncached
-prompt tokens at the prefill speed and its answer's tokens at the decode speed of as many streams as the
-role may run; with n streams each writes at `single / (1 + slowdown · (n − 1))`. Requests of one residency
-are laid on the streams in the order they were made, each on the stream that is free first.
+The model is `navigator.domain.timing`, with the figures that the rehearsal's `/server_info` states. A request costs its
+uncached prompt tokens and its answer's tokens. Requests of one residency begin in the order they were made, as many at
+once as the role may run; prompts are read one after the other while no answer grows; and each answer grows at the speed
+that as many streams have as are still writing.
 """
 
 from __future__ import annotations
@@ -13,21 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from navigator.domain.states import Role
-
-
-@dataclass(frozen=True, slots=True)
-class Speeds:
-    """One role's assumptions: tokens a second to read and (single stream) to write, seconds to load."""
-
-    load_seconds: float
-    decode: float
-    prefill: float
-    slowdown: float
-
-    def seconds(self, job: Job, streams: int) -> float:
-        """Seconds of one request among `streams` concurrent ones."""
-        per_stream = self.decode / (1 + self.slowdown * max(0, streams - 1))
-        return job.prompt_tokens / self.prefill + job.completion_tokens / per_stream
+from navigator.domain.timing import StepTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +35,10 @@ class ModelledTime:
 
 
 def modelled_time(
-    jobs: Sequence[Job], loads: Sequence[Role], speeds: Mapping[Role, Speeds], streams: Mapping[Role, int]
+    jobs: Sequence[Job],
+    loads: Sequence[Role],
+    speeds: Mapping[Role, StepTimes],
+    streams: Mapping[Role, int],
 ) -> ModelledTime:
     """The modelled length of a session.
 
@@ -64,16 +53,28 @@ def modelled_time(
     for job in jobs:
         if job.role in speeds:
             groups.setdefault((job.residency, job.role), []).append(job)
-    concurrent = sum(
-        _makespan(group, speeds[role], max(1, min(streams.get(role, 1), len(group))))
-        for (_, role), group in groups.items()
-    )
-    serial = sum(speeds[job.role].seconds(job, 1) for group in groups.values() for job in group)
-    return ModelledTime(concurrent=loading + concurrent, serial=loading + serial)
+    concurrent = serial = loading
+    for (_, role), group in groups.items():
+        times = speeds[role]
+        reading = times.read_seconds(sum(job.prompt_tokens for job in group))
+        answers = [job.completion_tokens for job in group]
+        concurrent += reading + _writing_seconds(answers, times, max(1, streams.get(role, 1)))
+        serial += reading + sum(answers) * times.step_seconds(1)
+    return ModelledTime(concurrent=concurrent, serial=serial)
 
 
-def _makespan(jobs: Sequence[Job], speed: Speeds, streams: int) -> float:
-    free = [0.0] * streams
-    for job in jobs:
-        heapq.heapreplace(free, free[0] + speed.seconds(job, streams))
-    return max(free)
+def _writing_seconds(answers: Sequence[int], times: StepTimes, streams: int) -> float:
+    """Seconds to write all answers. Every running stream is as far as the others: steps are their common clock."""
+    total = 0.0
+    step = 0
+    ends: list[int] = []
+    waiting = list(reversed(answers))
+    while ends or waiting:
+        while waiting and len(ends) < streams:
+            heapq.heappush(ends, step + waiting.pop())
+        until = ends[0]
+        total += (until - step) * times.step_seconds(len(ends))
+        step = until
+        while ends and ends[0] == step:
+            heapq.heappop(ends)
+    return total

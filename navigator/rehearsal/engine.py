@@ -50,6 +50,8 @@ class Engine:
         self._running: set[str] = set()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._reading_until = 0.0
+        self._reading = 0.0
 
     @property
     def running(self) -> int:
@@ -131,7 +133,8 @@ class Engine:
         due = clock()
         job.cached_tokens = self.cache.admit(job.prompt, job.prompt_tokens)
         answer = await asyncio.to_thread(job.compute)
-        due += self.pace.prefill_wait(job.prompt_tokens - job.cached_tokens)
+        due = self._read(due, job.prompt_tokens - job.cached_tokens)
+        stood = self._reading
         await self._until(due, job)
 
         step = (8 if self.pace.scale else 128) * CHARACTERS_PER_TOKEN
@@ -142,7 +145,8 @@ class Engine:
             for start in range(0, len(cut), step):
                 piece = cut[start : start + step]
                 count = estimate_tokens(piece)
-                due += self.pace.decode_wait(count, self.running)
+                due += self.pace.decode_wait(count, self.running) + self._reading - stood
+                stood = self._reading
                 await self._until(due, job)
                 if job.aborted.is_set():
                     job.finish_reason = "abort"
@@ -156,6 +160,17 @@ class Engine:
                 job.finish_reason = "length"
                 return
         job.finish_reason = "abort" if job.aborted.is_set() else answer.finish_reason
+
+    def _read(self, now: float, tokens: int) -> float:
+        """Queue a prompt behind those being read; return the loop time at which it is read.
+
+        The GPU reads one prompt at a time and writes nothing meanwhile: `_reading` is all the time that writing has stood
+        still for, and every stream adds to its own time what was added since it last looked.
+        """
+        wait = self.pace.prefill_wait(tokens)
+        self._reading += wait
+        self._reading_until = max(self._reading_until, now) + wait
+        return self._reading_until
 
     async def _until(self, due: float, job: Job) -> None:
         """Sleep until a loop time, or until the job is aborted. Past and very near times cost nothing."""

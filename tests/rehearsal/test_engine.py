@@ -12,13 +12,20 @@ import httpx
 import pytest
 
 from navigator.domain.states import Role
+from navigator.domain.timing import StepTimes, TimingModel
 from navigator.rehearsal.api import Api
 from navigator.rehearsal.engine import Answer
 from navigator.rehearsal.http import HttpServer
 from navigator.rehearsal.timing import Pace
 
-ENDLESS = Pace(load_seconds=0.0, tokens_per_second=0.001, prefill_per_second=1e9)
-AT_ONCE = Pace(load_seconds=0.0, tokens_per_second=1.0, prefill_per_second=1.0, scale=0.0)
+
+def pace(decode: float, prefill: float = 1e9, scale: float = 1.0) -> Pace:
+    times = StepTimes(load_seconds=0.0, decode=decode, prefill=prefill, expert_share=0.2)
+    return Pace(TimingModel(times, times, times), scale)
+
+
+ENDLESS = pace(decode=0.001)
+AT_ONCE = pace(decode=1.0, prefill=1.0, scale=0.0)
 BODY = {"model": "default", "messages": [{"role": "user", "content": "write"}]}
 
 

@@ -1,11 +1,26 @@
-"""The published figures, and a scale that multiplies every one of them."""
+"""The published figures, the model around them, and a scale that multiplies every one of them."""
 
 from __future__ import annotations
 
 import pytest
 
 from navigator.domain.states import Role
+from navigator.domain.timing import distinct_experts, read_timing
 from navigator.rehearsal.timing import estimate_tokens, pace_of
+
+ROLES = [Role.GENERATOR, Role.REVIEWER]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "share"), [(32, 0.637945), (64, 0.868916), (96, 0.95254), (128, 0.982817)]
+)
+def test_the_share_of_experts_that_tokens_need(tokens: int, share: float) -> None:
+    assert distinct_experts(tokens) / 256 == pytest.approx(share, abs=1e-6)
+
+
+@pytest.mark.parametrize(("tokens", "experts"), [(1, 8.0), (2, 15.75), (4, 30.531)])
+def test_the_experts_that_few_tokens_need(tokens: int, experts: float) -> None:
+    assert distinct_experts(tokens) == pytest.approx(experts, abs=1e-3)
 
 
 def test_the_published_figures() -> None:
@@ -16,18 +31,70 @@ def test_the_published_figures() -> None:
     assert reader.decode_wait(48, 1) == pytest.approx(1.0)
 
 
+def test_the_experts_share_is_reading_the_active_weights_at_peak_bandwidth() -> None:
+    assert pace_of(Role.GENERATOR, 1.0).model.mid.expert_share == pytest.approx(0.154018, abs=1e-6)
+    assert pace_of(Role.REVIEWER, 1.0).model.mid.expert_share == pytest.approx(0.106027, abs=1e-6)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_step_is_fixed_experts_and_cache(role: Role) -> None:
+    mid = pace_of(role, 1.0).model.mid
+    fixed = 1 - mid.expert_share - mid.kv_share
+    for streams in (1, 2, 4, 8):
+        step = fixed + mid.expert_share * distinct_experts(streams) / 8 + streams * mid.kv_share
+        assert mid.step_seconds(streams) == pytest.approx(step / mid.decode)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_band_leaves_a_single_stream_alone_and_widens_with_more(role: Role) -> None:
+    model = pace_of(role, 1.0).model
+
+    assert model.slow.stream_speed(1) == model.mid.stream_speed(1) == model.fast.stream_speed(1)
+    widths = [model.fast.stream_speed(n) - model.slow.stream_speed(n) for n in range(1, 9)]
+    assert widths == sorted(widths)
+    assert model.slow.stream_speed(8) < model.mid.stream_speed(8) < model.fast.stream_speed(8)
+    assert model.slow.prefill < model.mid.prefill < model.fast.prefill
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_more_streams_are_slower_each_and_faster_together(role: Role) -> None:
+    pace = pace_of(role, 1.0)
+    speeds = [pace.stream_speed(n) for n in range(1, 9)]
+
+    assert speeds == sorted(speeds, reverse=True)
+    assert [n * s for n, s in enumerate(speeds, 1)] == sorted(n * s for n, s in enumerate(speeds, 1))
+
+
 def test_scale_zero_waits_for_nothing() -> None:
     pace = pace_of(Role.REVIEWER, 0.0)
 
     assert (pace.load_wait(), pace.prefill_wait(10_000), pace.decode_wait(10_000, 8)) == (0, 0, 0)
 
 
-def test_more_streams_are_slower_each_and_faster_together() -> None:
-    pace = pace_of(Role.GENERATOR, 1.0)
-    speeds = [pace.stream_speed(n) for n in range(1, 9)]
+@pytest.mark.parametrize("role", ROLES)
+def test_what_a_server_describes_is_read_back_whole(role: Role) -> None:
+    pace = pace_of(role, 0.5)
 
-    assert speeds == sorted(speeds, reverse=True)
-    assert [n * s for n, s in enumerate(speeds, 1)] == sorted(n * s for n, s in enumerate(speeds, 1))
+    assert read_timing(pace.described()) == pace.model
+
+
+@pytest.mark.parametrize("spoilt", [None, [], {}, {"band": {}}, {"band": None}])
+def test_what_is_no_description_is_not_read(spoilt: object) -> None:
+    assert read_timing(spoilt) is None
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("load_seconds", -1), ("tokens_per_second_single_stream", 0), ("tokens_per_second_single_stream", "x")],
+)
+def test_a_description_with_impossible_figures_is_not_read(field: str, value: object) -> None:
+    assert read_timing(pace_of(Role.GENERATOR, 1.0).described() | {field: value}) is None
+
+
+def test_the_words_name_every_uncertain_figure_with_its_band() -> None:
+    assert pace_of(Role.GENERATOR, 1.0).model.in_words() == (
+        "184 tok/s single stream, experts 15% of a step (8%–31%), prefill 8,333 tok/s (4,167–16,667)"
+    )
 
 
 def test_the_estimate() -> None:
