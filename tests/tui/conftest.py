@@ -35,7 +35,7 @@ def state(filled: StatePaths, tmp_path: Path) -> StatePaths:
 @pytest.fixture
 def empty_state(tmp_path: Path) -> StatePaths:
     """A state folder with nothing in it."""
-    return StatePaths(tmp_path / "s").ensure()
+    return StatePaths(tmp_path / "empty").ensure()
 
 
 @pytest.fixture(autouse=True)

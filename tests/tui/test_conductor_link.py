@@ -1,0 +1,177 @@
+"""The line to the conductor, over real sockets, and the way without one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.cascade.client import request
+from navigator.cascade.server import SocketServer
+from navigator.cascade.wire import NoConductor
+from navigator.config.paths import StatePaths
+from navigator.domain.errors import Conflict, NavigatorError
+from navigator.domain.models import Event
+from navigator.tui.conductor_link import ConductorLink
+
+
+class Desk:
+    """A conductor's end of the socket that answers what it is told to."""
+
+    def __init__(self, paths: StatePaths) -> None:
+        self.status: dict[str, Any] = {"resident": "generator", "swapping_to": None, "busy": {}}
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.server = SocketServer(paths.socket, self._handle, lambda after: [])
+
+    async def _handle(self, op: str, args: dict[str, Any]) -> dict[str, Any]:
+        if op == "status":
+            return self.status
+        self.asked.append((op, args))
+        if op == "decide":
+            raise Conflict("P1 is no longer open.", hint="Look again.")
+        return {"done": op}
+
+
+class Line:
+    """A link that is being kept, and what it told."""
+
+    def __init__(self, paths: StatePaths) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.changes = 0
+        self.link = ConductorLink(paths, self.events.append, self._changed)
+
+    def _changed(self) -> None:
+        self.changes += 1
+
+    async def until(self, true: Callable[[], object]) -> None:
+        for _ in range(1500):
+            if true():
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("it did not come about")
+
+
+@asynccontextmanager
+async def kept(paths: StatePaths) -> AsyncIterator[Line]:
+    line = Line(paths)
+    task = asyncio.create_task(line.link.keep())
+    try:
+        yield line
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_it_finds_the_conductor_and_asks_it(empty_state: StatePaths) -> None:
+    desk = Desk(empty_state)
+    await desk.server.start()
+    async with kept(empty_state) as line:
+        await line.until(lambda: line.link.here)
+        assert line.link.live.conductor == "here"
+        assert line.link.live.status["resident"] == "generator"
+        assert await line.link.request("seen", {"ids": ["P1"]}) == {"done": "seen"}
+        assert desk.asked == [("seen", {"ids": ["P1"]})]
+        with pytest.raises(NavigatorError, match="no longer open"):
+            await line.link.request("decide", {})
+        await desk.server.close()
+
+
+async def test_it_comes_back_when_the_conductor_does(empty_state: StatePaths) -> None:
+    desk = Desk(empty_state)
+    await desk.server.start()
+    async with kept(empty_state) as line:
+        await line.until(lambda: line.link.here)
+        await desk.server.close()
+        await line.until(lambda: not line.link.here)
+        assert line.link.live.conductor == "absent"
+        again = Desk(empty_state)
+        await again.server.start()
+        await line.until(lambda: line.link.here)
+        await again.server.close()
+
+
+async def test_events_pass_and_progress_is_counted(empty_state: StatePaths) -> None:
+    desk = Desk(empty_state)
+    await desk.server.start()
+    async with kept(empty_state) as line:
+        await line.until(lambda: desk.server.listeners)
+        for chars in (100, 400, 900):
+            desk.server.publish_live({"task": "T1", "role": "generator", "purpose": "generate", "chars": chars})
+            await asyncio.sleep(0.15)
+        await line.until(lambda: line.link.live.tasks and line.link.live.tasks["T1"].chars == 900)
+        assert line.link.live.streams == 1
+        assert line.link.live.chars_per_second > 0
+        desk.server.publish(Event(seq=1, at="2026-11-20T10:00:00Z", kind="call_ended", task_id="T1"))
+        await line.until(lambda: line.events)
+        assert line.events[0]["kind"] == "call_ended"
+        assert line.link.live.streams == 0
+        await desk.server.close()
+
+
+async def test_a_swap_is_followed_phase_by_phase(empty_state: StatePaths) -> None:
+    desk = Desk(empty_state)
+    await desk.server.start()
+    async with kept(empty_state) as line:
+        await line.until(lambda: desk.server.listeners)
+        ends = {"from": "generator", "to": "reviewer"}
+        desk.server.publish_live({"swap": {**ends, "phase": "begin"}})
+        desk.server.publish_live({"swap": {**ends, "phase": "stop", "state": "begin", "seconds": 0.0}})
+        desk.server.publish_live({"swap": {**ends, "phase": "stop", "state": "done", "seconds": 2.1}})
+        desk.server.publish_live({"swap": {**ends, "phase": "load", "state": "begin", "seconds": 0.0}})
+        await line.until(lambda: line.link.live.swap and line.link.live.swap.phase == "load")
+        swap = line.link.live.swap
+        assert swap is not None
+        assert (swap.origin, swap.to, swap.done) == ("generator", "reviewer", (("stop", 2.1),))
+        assert swap.begun <= time.monotonic()
+        desk.server.publish(
+            Event(seq=2, at="2026-11-20T10:00:00Z", kind="resident", data={"role": "reviewer"})
+        )
+        await line.until(lambda: line.link.live.swap is None)
+        assert line.link.live.status["resident"] == "reviewer"
+        await desk.server.close()
+
+
+async def test_without_a_conductor_things_are_done_here(state: StatePaths) -> None:
+    line = Line(state)
+    answer = await line.link.request("task.add", {"tasks": [{"project": "billing", "text": "Say it in euros"}]})
+    assert answer["tasks"][0]["state"] == "queued"
+    with pytest.raises(NavigatorError, match="There is no project"):
+        await line.link.request("task.add", {"tasks": [{"project": "nowhere", "text": "x"}]})
+
+
+async def test_without_a_conductor_nothing_is_hurried(state: StatePaths) -> None:
+    with pytest.raises(NoConductor):
+        await Line(state).link.request("review.now")
+
+
+async def test_a_conductor_that_cannot_start_says_why(empty_state: StatePaths) -> None:
+    line = Line(empty_state)
+    with pytest.raises(NavigatorError, match="strategy"):
+        await line.link.start()
+    assert line.link.live.conductor == "absent"
+    assert "strategy" in line.link.live.problem
+
+
+async def test_a_started_conductor_outlives_the_link(
+    empty_state: StatePaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "rehearsal.toml"
+    config.write_text('[swap]\nstrategy = "rehearsal"\n', encoding="utf-8")
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(config))
+    try:
+        async with kept(empty_state) as line:
+            line.link._time_scale = 0.0
+            await line.link.start()
+            await line.until(lambda: line.link.here)
+        assert "busy" in await asyncio.to_thread(request, empty_state.socket, "status", {}, timeout=5)
+    finally:
+        await asyncio.to_thread(request, empty_state.socket, "stop", {}, timeout=5)
+        for _ in range(1000):
+            if not empty_state.socket.exists():
+                break
+            await asyncio.sleep(0.01)

@@ -1,0 +1,178 @@
+"""The read model: looking step by step gives the same picture as reading everything anew."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from navigator.config.paths import StatePaths
+from navigator.domain.models import Landing, Task
+from navigator.domain.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
+from navigator.store.database import open_reader, open_writer
+from navigator.store.writer import Store
+from navigator.tui.data import Follower
+from navigator.tui.glance import Figured, Glance, Live, overlaps_of, short_model
+from tests.tui import world
+
+
+def looked(follower: Follower) -> Glance:
+    """The picture after everything, figures included, was looked at."""
+    last = None
+    while (glance := follower.look()) is not None:
+        last = glance
+        follower._figures_due = 0.0
+    assert last is not None
+    return last
+
+
+def test_a_day_is_sorted_into_its_lists(state: StatePaths) -> None:
+    glance = looked(Follower(open_reader(state.database)))
+    assert len(glance.projects) == 24
+    assert [card.project for card in glance.inbox][:2] == ["billing", "dune-loader"]
+    assert glance.inbox[-1].report
+    assert {card.state for card in glance.ended} == {
+        TaskState.LANDED,
+        TaskState.REJECTED,
+        TaskState.FAILED,
+        TaskState.CANCELLED,
+    }
+    assert glance.work[0].state is TaskState.GENERATING
+    assert glance.work[-1].state is TaskState.QUEUED
+    assert glance.resident == "generator"
+    loader = next(row for row in glance.projects if row.name == "dune-loader")
+    assert (loader.queued, loader.work, loader.waiting) == (0, 1, 2)
+    assert loader.rate is not None and (loader.rate.n, loader.rate.revise) == (26, 7)
+    revise = next(card for card in glance.inbox if card.verdict is Verdict.REVISE)
+    assert (revise.blocking, revise.findings, revise.confirm) == (1, 2, ("packaging:pyproject.toml",))
+    overlapping = {name for names in glance.overlaps.values() for name in names}
+    assert len(overlapping) == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_step_by_step_is_the_same_as_all_anew(state: StatePaths, seed: int) -> None:
+    dice = random.Random(seed)
+    writer = open_writer(state.database)
+    follower = Follower(open_reader(state.database))
+    looked(follower)
+    with world.store_clock() as clock:
+        clock.ago(minutes=5)
+        store = Store(writer)
+        for _ in range(40):
+            step(store, world.Maker, dice, clock)
+            if dice.random() < 0.4:
+                follower.look()
+    follower._figures_stale = True
+    follower._version = -2  # as if something had just been committed
+    told = looked(follower)
+    writer.close()
+    fresh = looked(Follower(open_reader(state.database)))
+    assert replace(told, figured=Figured()) == replace(fresh, figured=Figured(), projects=told.projects)
+    assert [(row.name, row.queued, row.work, row.waiting) for row in told.projects] == [
+        (row.name, row.queued, row.work, row.waiting) for row in fresh.projects
+    ]
+    assert told.figured.rates == fresh.figured.rates
+
+
+def step(store: Store, maker: type[world.Maker], dice: random.Random, clock: world.Clock) -> None:
+    """One thing that may happen, by the transition table."""
+    with store.transaction() as tx:
+        make = maker(tx, clock)
+        tasks = tx.read.tasks()
+        task = dice.choice(tasks[-40:])
+        match dice.randrange(8):
+            case 0:
+                make.task(dice.choice(tx.read.projects()), f"Something new {dice.random()}")
+            case 1:
+                make.swap(Role.GENERATOR, Role.REVIEWER, dice.random())
+            case 2 if len(tx.read.projects()) > 20:
+                idle = [row for row in tx.read.projects() if not tx.read.tasks(project=row.name)]
+                if idle:
+                    tx.remove_project(idle[0].id)
+            case _:
+                advance(make, task, dice)
+
+
+def advance(make: world.Maker, task: Task, dice: random.Random) -> None:
+    tx = make.tx
+    match task.state:
+        case TaskState.QUEUED:
+            make.to(task, TaskState.GENERATING)
+        case TaskState.GENERATING:
+            make.to(task, TaskState.CHECKING)
+            make.propose(tx.read.task(task.id), round=task.round)
+        case TaskState.CHECKING:
+            make.to(task, TaskState.AWAITING_REVIEW)
+        case TaskState.AWAITING_REVIEW:
+            make.to(task, TaskState.REVIEWING)
+        case TaskState.REVIEWING:
+            proposal = tx.read.proposals({ProposalState.OPEN}, task_id=task.id)[-1]
+            make.review(proposal, dice.choice([Verdict.APPROVE, Verdict.REVISE]))
+            make.to(task, TaskState.AWAITING_APPROVAL)
+        case TaskState.AWAITING_APPROVAL:
+            found = tx.read.proposals({ProposalState.OPEN}, task_id=task.id)
+            if not found:
+                make.to(task, TaskState.DONE)
+            elif dice.random() < 0.5:
+                make.decide(found[-1], DecisionKind.APPROVE)
+            else:
+                tx.new_attempt(task.id, note="again, please")
+        case TaskState.APPROVED:
+            found = tx.read.proposals({ProposalState.DECIDED}, task_id=task.id)
+            tx.set_landing(found[-1].id, Landing(state=LandingState.LANDED, ref="refs/heads/x", commit="c" * 40))
+            make.to(task, TaskState.LANDED)
+        case TaskState.REJECTED | TaskState.FAILED | TaskState.CANCELLED:
+            tx.new_attempt(task.id)
+        case _:
+            return
+
+
+def test_nothing_new_no_picture(state: StatePaths) -> None:
+    follower = Follower(open_reader(state.database))
+    looked(follower)
+    assert follower.look() is None
+
+
+def test_yesterdays_ends_leave_the_picture_at_midnight(state: StatePaths, monkeypatch: pytest.MonkeyPatch) -> None:
+    follower = Follower(open_reader(state.database))
+    assert looked(follower).ended
+    monkeypatch.setattr("navigator.tui.clock.midnight", lambda: "2026-11-21T00:00:00.000Z")
+    after = looked(follower)
+    assert not after.ended
+    assert len(after.inbox) == 8
+
+
+def test_a_card_is_found_by_either_name(state: StatePaths) -> None:
+    glance = looked(Follower(open_reader(state.database)))
+    card = glance.inbox[0]
+    assert glance.card(card.proposal) == glance.card(card.task) == card
+    assert glance.card("P99999") is None
+
+
+def test_three_on_one_path_overlap_each_other(state: StatePaths) -> None:
+    card = next(card for card in looked(Follower(open_reader(state.database))).inbox if card.proposal)
+    three = [replace(card, proposal=name, task=f"T{name[1:]}", paths=("a", "b")) for name in ("P9", "P10", "P2")]
+    assert overlaps_of(three)["P2"] == ("P9", "P10")
+    elsewhere = replace(three[0], project_id=card.project_id + 1)
+    assert "P9" not in overlaps_of([elsewhere, *three[1:]])
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("Qwen/Qwen3.5-35B-A3B-GPTQ-Int4", "35B"),
+        ("rehearsal/Qwen3.5-122B-A10B", "122B"),
+        ("qwen2.5-coder:7b", "7B"),
+        ("Qwen3-0.6B", "0.6B"),
+        ("some/model", "model"),
+        ("", ""),
+    ],
+)
+def test_models_have_short_names(name: str, short: str) -> None:
+    assert short_model(name) == short
+
+
+def test_an_empty_live_is_quiet() -> None:
+    assert Live().streams == 0
+    assert Live().chars_per_second == 0

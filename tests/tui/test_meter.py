@@ -1,0 +1,114 @@
+"""The batch meter and the swap bar."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from navigator.config.paths import StatePaths
+from navigator.domain.models import Swap, SwapPhase
+from navigator.domain.snapshot import BatchRules
+from navigator.domain.states import Role
+from navigator.scheduling.forecast import PUBLISHED
+from navigator.store.database import open_reader
+from navigator.store.reader import Reader
+from navigator.tui.data import Follower
+from navigator.tui.glance import Glance, Live, SwapProgress
+from navigator.tui.meter import measured_figures, meter_of, swap_bar
+from navigator.tui.widgets.strip_text import StripFacts, strip_lines
+from tests.tui.test_following import looked
+
+FACTS = StripFacts({"generator": "Qwen3.5-35B-A3B", "reviewer": "Qwen3.5-122B-A10B"}, BatchRules(), 8)
+
+
+def swaps(*loads: float) -> list[Swap]:
+    return [
+        Swap(
+            from_role=Role.GENERATOR,
+            to_role=Role.REVIEWER,
+            strategy="systemd",
+            started="2026-11-20T10:00:00Z",
+            phases=(SwapPhase(name="stop", seconds=2), SwapPhase(name="load", seconds=load)),
+            seconds=2 + load,
+        )
+        for load in loads
+    ]
+
+
+def test_the_bar_goes_by_measured_phases() -> None:
+    progress = SwapProgress("generator", "reviewer", begun=100.0, phase="stop", phase_begun=100.0)
+    half_stopped = swap_bar(progress, swaps(8, 8, 18), now=101.0)
+    assert half_stopped.share == pytest.approx(0.1)
+    assert half_stopped.left == pytest.approx(9)
+    loading = replace(progress, phase="load", phase_begun=102.0, done=(("stop", 2.0),))
+    assert swap_bar(loading, swaps(8, 8, 18), now=106.0).share == pytest.approx(0.6)
+
+
+def test_the_bar_waits_for_a_phase_that_takes_longer() -> None:
+    loading = SwapProgress("generator", "reviewer", 100.0, "load", 102.0, (("stop", 2.0),))
+    late = swap_bar(loading, swaps(8), now=150.0)
+    assert late.share < 1
+    assert late.left == 0
+
+
+def test_swaps_of_another_direction_or_that_failed_say_nothing() -> None:
+    others = [swap.model_copy(update={"outcome": "failed"}) for swap in swaps(8)]
+    others += [swap.model_copy(update={"from_role": None}) for swap in swaps(3)]
+    shown = swap_bar(SwapProgress("generator", "reviewer", 0.0, "load", 0.0), others, now=10.0)
+    assert (shown.source, shown.expected) == ("published", PUBLISHED.swap_in)
+
+
+def test_the_meter_names_the_price_of_now_and_of_waiting(state: StatePaths) -> None:
+    glance = looked(Follower(open_reader(state.database)))
+    live = Live(conductor="here", status={"resident": "generator"})
+    meter = meter_of(glance, live, BatchRules(), streams=8)
+    assert (meter.waiting, meter.target) == (5, 30)
+    assert meter.figures.source == "measured"
+    assert meter.price.now_each == pytest.approx(meter.figures.round_trip / 5)
+    assert meter.eta is not None and 0 < meter.eta < 18 * 60 + 5
+
+
+def test_without_a_conductor_no_review_is_in_sight(state: StatePaths) -> None:
+    glance = looked(Follower(open_reader(state.database)))
+    assert meter_of(glance, Live(), BatchRules(), streams=8).eta is None
+
+
+def test_figures_are_published_until_something_is_measured(empty_state: StatePaths, state: StatePaths) -> None:
+    from navigator.tui.data import open_reading
+
+    assert measured_figures(Reader(open_reading(empty_state))) is PUBLISHED
+    measured = measured_figures(Reader(open_reader(state.database)))
+    assert measured.swap_in == pytest.approx(43.6, abs=1)
+    assert measured.generator_speed == pytest.approx(1850 / 10.2, rel=0.01)
+
+
+def text_of(glance: Glance, live: Live, width: int) -> tuple[str, str]:
+    meter = meter_of(glance, live, FACTS.rules, streams=8)
+    first, second = strip_lines(glance, live, FACTS, meter, width)
+    return "".join(text for text, _ in first), "".join(text for text, _ in second)
+
+
+def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
+    glance = looked(Follower(open_reader(state.database)))
+    here = Live(conductor="here", status={"resident": "generator"})
+    assert "GENERATOR 35B" in text_of(glance, here, 120)[0]
+    assert text_of(glance, here, 78)[0].startswith("● 35B")
+    assert "no conductor" in text_of(glance, Live(), 120)[0]
+    assert "41 min ago" in text_of(glance, Live(), 120)[0]
+    assert "starting" in text_of(glance, Live(conductor="starting"), 120)[0]
+    assert text_of(glance, Live(problem="No swap strategy."), 120)[1] == "No swap strategy."
+    swapping = replace(here, swap=SwapProgress("generator", "reviewer", 0.0, "load", 0.0))
+    assert "SWAPPING 35B → 122B" in text_of(glance, swapping, 120)[0]
+    assert "review now: 15." in text_of(glance, here, 120)[1]
+    both = Live(conductor="here", status={"both_resident": True})
+    assert "BOTH RESIDENT" in text_of(glance, both, 120)[0]
+    assert "GPU empty" in text_of(glance, Live(conductor="here", status={"resident": None}), 120)[0]
+
+
+def test_unsandboxed_tests_are_said_everywhere(state: StatePaths) -> None:
+    glance = looked(Follower(open_reader(state.database)))
+    facts = replace(FACTS, unsandboxed=True)
+    meter = meter_of(glance, Live(), facts.rules, streams=8)
+    for width in (78, 198):
+        assert "unsandboxed" in "".join(text for text, _ in strip_lines(glance, Live(), facts, meter, width)[0])
