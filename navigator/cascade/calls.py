@@ -68,7 +68,8 @@ async def call_model(
         world.on_live({"task": task.id, "role": role.value, "purpose": purpose, "chars": characters})
 
     try:
-        answer = await world.client(role).chat(request, tell)
+        async with world.lent_client(role) as client:
+            answer = await client.chat(request, tell)
     except asyncio.CancelledError:
         # The session ends, or the task was cancelled: nobody will read an answer.
         with world.store.transaction() as tx:

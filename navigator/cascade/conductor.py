@@ -159,13 +159,14 @@ class Conductor:
 
     async def _guarded(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         """Run one stage; whatever it raises ends in a state a person can read, and never in a lost task."""
+        began = time.monotonic()
         try:
             await stage
             if role is not None:
                 self._live.answered(role)
         except ServingError as error:
             if role is not None:
-                count = self._failed(role)
+                count = self._failed(role, began)
                 log.warning("%s did not answer (%d in a row): %s", role.value, count, error)
                 await self._look_again(role)
         except asyncio.CancelledError:
@@ -202,7 +203,7 @@ class Conductor:
 
     async def _swap(self, to: Role) -> None:
         world, live = self._world, self._live
-        origin, started = live.resident, utc_now()
+        origin, started, began = live.resident, utc_now(), time.monotonic()
         await world.forget_client(to)
         if origin is not None:
             await world.forget_client(origin)
@@ -242,15 +243,15 @@ class Conductor:
             if origin is not None and result.outcome == "done":
                 live.swaps_made += 1
             if result.outcome != "done":
-                count = self._failed(to)
+                count = self._failed(to, began)
                 log.error("swap to %s failed (%d in a row): %s", to.value, count, result.reason)
         except NavigatorError as error:
-            self._failed(to)
+            self._failed(to, began)
             log.error("swap to %s failed: %s", to.value, error)
             live.resident = await world.strategy.resident()
         except Exception:
             # A defect in a strategy: said whole in the log, tried again after the pause that every failure has.
-            self._failed(to)
+            self._failed(to, began)
             log.exception("swap to %s broke", to.value)
             live.resident = await world.strategy.resident()
         finally:
@@ -267,8 +268,9 @@ class Conductor:
             return
         self.session.assume(role, (await self._world.client(role).server_info()).get("timing"))
 
-    def _failed(self, role: Role) -> int:
-        return self._live.failed(role, give_up_after=GIVE_UP_AFTER if self._options.until else None)
+    def _failed(self, role: Role, began: float) -> int:
+        give_up_after = GIVE_UP_AFTER if self._options.until else None
+        return self._live.failed(role, began=began, give_up_after=give_up_after)
 
     async def _look_again(self, role: Role) -> None:
         """After a failed call: is the model still there? A swap made by hand, or a death, is noticed here."""

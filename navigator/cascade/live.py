@@ -28,6 +28,7 @@ class Live:
     _since: dict[str, tuple[TaskState, float]] = field(default_factory=dict)
     _last_arrival: float = 0.0
     _failures: dict[Role, int] = field(default_factory=dict)
+    _failed_at: dict[Role, float] = field(default_factory=dict)
     _not_before: dict[Role, float] = field(default_factory=dict)
 
     def snapshot(self, world: World, *, until: str, max_swaps: int | None, both_resident: bool) -> Snapshot:
@@ -83,12 +84,18 @@ class Live:
             landing_due=landing_due,
         )
 
-    def failed(self, role: Role, *, give_up_after: int | None) -> int:
-        """Note that a role did not answer; returns how many times in a row.
+    def failed(self, role: Role, *, began: float, give_up_after: int | None) -> int:
+        """Note that a role did not answer what was asked at `began` (monotonic); returns how many times in a row.
+
+        What was asked before the last failure was noted belongs to that one: a server that dies fails every request it had
+        in hand, and has died once.
 
         It is not asked again before a pause that doubles up to a minute; never, once it failed `give_up_after` times in
         a row: the other role's work goes on, and the session ends when only this role's is left.
         """
+        if began <= self._failed_at.get(role, -math.inf):
+            return self._failures.get(role, 0)
+        self._failed_at[role] = time.monotonic()
         count = self._failures.get(role, 0) + 1
         self._failures[role] = count
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (count - 1))

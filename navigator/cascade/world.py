@@ -6,7 +6,9 @@ Everything heavy is made when it is first asked for, so that a command that adds
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -61,6 +63,7 @@ class World:
     keys: KeyRing = field(default_factory=KeyRing)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)
     _clients: dict[Role, ModelClient] = field(default_factory=dict)
+    _lent: Counter[ModelClient] = field(default_factory=Counter)
     _project_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
 
     @cached_property
@@ -98,10 +101,24 @@ class World:
             self._clients[role] = ModelClient(server)
         return self._clients[role]
 
+    @asynccontextmanager
+    async def lent_client(self, role: Role) -> AsyncIterator[ModelClient]:
+        """The connection for one call: it stays open until the call ends, even if it is forgotten meanwhile."""
+        client = self.client(role)
+        self._lent[client] += 1
+        try:
+            yield client
+        finally:
+            self._lent[client] -= 1
+            if not self._lent[client]:
+                del self._lent[client]
+                if client not in self._clients.values():
+                    await client.aclose()
+
     async def forget_client(self, role: Role) -> None:
-        """Drop a connection whose server is about to go, or came back elsewhere."""
+        """Drop a connection whose server is about to go, or came back elsewhere. Calls in flight end by themselves."""
         client = self._clients.pop(role, None)
-        if client is not None:
+        if client is not None and client not in self._lent:
             await client.aclose()
 
     def private(self, project: Project) -> PrivateRepo:
