@@ -92,7 +92,7 @@ class ModelClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection; calls under way fail."""
+        """Close every connection; calls under way, in a pause or at the gate fail with a `ServingError`."""
         await self._transport.aclose()
 
     async def chat(self, request: ChatRequest, on_progress: Progress | None = None) -> ChatAnswer:
@@ -127,7 +127,8 @@ class ModelClient:
                     return answer
             except ServingError as error:
                 error.retries, error.request_id = retries, rid
-                delay = self._retry.delay(retries, error.retry_after) if _repeats(error, retries) else None
+                again = _repeats(error, retries) and not self._transport.closed
+                delay = self._retry.delay(retries, error.retry_after) if again else None
                 if delay is None or clock() + delay >= deadline:
                     raise
             await asyncio.sleep(delay)

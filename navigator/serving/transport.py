@@ -72,6 +72,11 @@ class Transport:
         """Host and port, for messages."""
         return safe_line(urlsplit(self.root).netloc)
 
+    @property
+    def closed(self) -> bool:
+        """Whether `aclose` was called: nothing can be asked any more."""
+        return self._http.is_closed
+
     async def aclose(self) -> None:
         """Close every connection."""
         await self._http.aclose()
@@ -108,6 +113,7 @@ class Transport:
         """
         import httpx
 
+        self._require_open()
         request = self._http.build_request(
             "POST", url, json=body, headers={**self._headers(), "X-Request-Id": request_id}
         )
@@ -140,6 +146,7 @@ class Transport:
     ) -> tuple[int, Any]:
         import httpx
 
+        self._require_open()
         try:
             async with asyncio.timeout(seconds):
                 async with self._http.stream(method, url, json=body, headers=self._headers()) as response:
@@ -149,6 +156,11 @@ class Transport:
             raise Unreachable(f"{self.address} did not answer within {seconds:g} s.") from None
         except httpx.RequestError as error:
             raise self._unreachable(error) from None
+
+    def _require_open(self) -> None:
+        """httpx itself would answer with a RuntimeError, which is nothing that a caller's task has done."""
+        if self.closed:
+            raise Unreachable(f"The connection to {self.address} was given up.")
 
     def _unreachable(self, error: Exception) -> Unreachable:
         words = safe_line(self.clean(str(error))) or type(error).__name__

@@ -134,8 +134,10 @@ def test_an_edit_goes_all_the_way_through_the_review_to_a_branch(
     navigator("approve", *(proposal["id"] for proposal in proposals), "--yes")
     states = [task["state"] for task in navigator("task", "list")["tasks"]]
     assert states == ["landed"] * 3
-    branch = git(repo, "for-each-ref", "--format=%(refname:short)", "refs/heads/navigator/")
-    assert len(git(repo, "diff", "--name-only", head, branch).splitlines()) == 3
+    # A batch ends when nothing is in review any more: where both models answer, that may be more than one.
+    branches = git(repo, "for-each-ref", "--format=%(refname:short)", "refs/heads/navigator/").splitlines()
+    landed = [git(repo, "diff", "--name-only", head, branch).splitlines() for branch in branches]
+    assert sum(map(len, landed)) == 3
     assert git(repo, "rev-parse", "HEAD") == head
     assert git(repo, "status", "--porcelain") == ""
 

@@ -17,12 +17,14 @@ from navigator.serving.errors import (
     Overloaded,
     Refused,
     ServerFault,
+    ServingError,
     Stalled,
     StreamCut,
     TotalTimeout,
     Unreachable,
     WrongModel,
 )
+from navigator.serving.retry import RetryPolicy
 from tests.serving.conftest import question
 from tests.serving.scripted import (
     DONE,
@@ -579,6 +581,47 @@ async def test_cancelling_closes_the_stream_and_aborts_on_sglang(connect) -> Non
         await asyncio.wait_for(closed.wait(), 10)
         assert client.limiter.in_flight == 0
     assert aborted == [{"rid": server.chats[0].json["rid"]}]
+
+
+async def test_closing_ends_every_call_with_a_typed_error_and_none_is_repeated(connect) -> None:
+    """One answer under way, one not begun, one refused and in its pause, one still at the gate."""
+    under_way = asyncio.Event()
+    refused = asyncio.Event()
+
+    async def begins(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(delta("abc"))
+        await wire.gone()
+
+    async def waits(request: Request, wire: Wire) -> None:
+        await wire.gone()
+
+    async def refuses(request: Request, wire: Wire) -> None:
+        await wire.json({}, 503)
+        refused.set()
+
+    patient = RetryPolicy(retries=5, base=0.2, cap=0.2)
+    script = routes([begins, waits, refuses])
+    async with serving(script) as server, connect(server.url, max_inflight=3, retry=patient) as client:
+        calls = [asyncio.create_task(client.chat(question(), lambda *_: under_way.set()))]
+        await under_way.wait()
+        calls.append(asyncio.create_task(client.chat(question())))
+        while len(server.chats) < 2:
+            await asyncio.sleep(0)
+        calls += [asyncio.create_task(client.chat(question())) for _ in range(2)]
+        await refused.wait()
+        await client.aclose()
+        async with asyncio.timeout(10):
+            errors = await asyncio.gather(*calls, return_exceptions=True)
+        asked = len(server.chats)
+        with pytest.raises(Unreachable):
+            await client.chat(question())
+        assert not await client.health()
+        assert await client.load() is None
+        assert len(server.chats) == asked
+    assert [type(error) for error in errors[:1]] == [StreamCut]
+    assert all(isinstance(error, ServingError) for error in errors)
+    assert client.limiter.in_flight == 0
 
 
 async def test_no_more_in_flight_than_allowed(connect) -> None:
