@@ -1,6 +1,7 @@
 """Run `navigator WORDS` and die by SIGKILL at one chosen moment: `killed_at.py MOMENT COUNT WORDS…`.
 
 Moments, the COUNT-th of which is the last thing the process does:
+    soon DELAY          an event of any kind was committed, and DELAY milliseconds went by
     event KIND[=WORD]   an event of the store was committed; WORD must stand among its data's values
     swap PHASE.STATE    a phase of a swap began or ended
     before NAME         a function of `navigator.cascade.stages.land` is about to be called
@@ -12,14 +13,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from navigator.cascade.conductor import Conductor
 from navigator.cascade.server import SocketServer
 from navigator.cascade.stages import land
 from navigator.cli.main import main
-from navigator.domain.models import Event
+from navigator.store.writer import Store, Transaction
 
 
 def countdown(count: int) -> Callable[[], None]:
@@ -34,6 +36,21 @@ def countdown(count: int) -> Callable[[], None]:
     return tick
 
 
+def later(count: int, delay: float) -> tuple[Callable[[], None], threading.Event]:
+    """As `countdown`, but death comes `delay` seconds after, from another thread. The event says that it is on its way."""
+    coming = threading.Event()
+    left = count
+
+    def tick() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            coming.set()
+            threading.Timer(delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
+
+    return tick, coming
+
+
 def arm(moment: str, what: str, tick: Callable[[], None]) -> None:
     if moment == "event":
         at_event(what, tick)
@@ -45,15 +62,17 @@ def arm(moment: str, what: str, tick: Callable[[], None]) -> None:
 
 def at_event(what: str, tick: Callable[[], None]) -> None:
     kind, _, word = what.partition("=")
-    committed = Conductor._committed
+    transaction = Store.transaction
 
-    def watched(self: Conductor, events: Sequence[Event]) -> None:
-        committed(self, events)
-        for event in events:
-            if event.kind == kind and (not word or word in map(str, event.data.values())):
+    @contextmanager
+    def watched(self: Store) -> Iterator[Transaction]:
+        with transaction(self) as tx:
+            yield tx
+        for event in tx.events:
+            if kind in ("", event.kind) and (not word or word in map(str, event.data.values())):
                 tick()
 
-    Conductor._committed = watched  # type: ignore[method-assign]
+    Store.transaction = watched  # type: ignore[method-assign]
 
 
 def at_phase(what: str, tick: Callable[[], None]) -> None:
@@ -85,6 +104,15 @@ def at_call(moment: str, name: str, tick: Callable[[], None]) -> None:
 
 if __name__ == "__main__":
     moment, what, count, *words = sys.argv[1:]
-    arm(moment, what, countdown(int(count)))
+    coming = threading.Event()
+    if moment == "soon":
+        tick, coming = later(int(count), int(what) / 1000)
+        at_event("", tick)
+    else:
+        arm(moment, what, countdown(int(count)))
     sys.argv = ["navigator", *words]
-    main()
+    try:
+        main()
+    finally:
+        if coming.is_set():
+            signal.pause()  # however fast the session was: death comes
