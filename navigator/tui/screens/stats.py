@@ -112,7 +112,7 @@ class StatsScreen(NavScreen):
     def _count(self, seq: int) -> None:
         self._seq = seq
         self._due = time.monotonic() + _PAUSE
-        self._counting = self.run_worker(self._gather(self._by, self._days), group="count", exclusive=True)
+        self._counting = self.run_worker(partial(self._gather, self._by, self._days), group="count", exclusive=True)
 
     async def _gather(self, by: str, days: int) -> None:
         began = time.monotonic()

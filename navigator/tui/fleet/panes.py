@@ -1,0 +1,270 @@
+"""The fleet as lines: what is resident, servers, swaps, a forecast; the history of swaps; the log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from navigator.domain.models import Swap
+from navigator.evidence.swaps import swap_stats
+from navigator.scheduling.forecast import break_even_tokens, forecast
+from navigator.tui.clock import seconds_since
+from navigator.tui.fleet.servers import ServerLook
+from navigator.tui.glance import Glance, Live, SwapProgress
+from navigator.tui.meter import meanwhile, swap_bar
+from navigator.tui.statistics.other_pages import swap_table
+from navigator.tui.statistics.plot import named_parts
+from navigator.tui.statistics.rate_page import REHEARSAL
+from navigator.tui.widgets.cells import (
+    Piece,
+    bar,
+    clip,
+    cropped,
+    duration,
+    fit,
+    justified,
+    length,
+    right,
+    thousands,
+)
+from navigator.tui.widgets.page import Line
+from navigator.tui.widgets.strip_text import StripFacts
+
+_STATES = {
+    "ready": ("● ready", "good"),
+    "other": ("◐ another model", "warn"),
+    "loading": ("◌ loading", "warn"),
+    "silent": ("○ does not answer", "muted"),
+    "not loaded": ("○ not loaded", "muted"),
+    "unusable": ("✗ cannot be asked", "bad"),
+}
+_LEVELS = {"WARNING": "warn", "ERROR": "bad", "CRITICAL": "bad"}
+SINGLE_SPEED = 137.0
+"""Tokens a second of one model that needs no swap, the published figure that a round trip is weighed against."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetView:
+    """Everything the overview is drawn from. `looks` is None before the servers were asked."""
+
+    glance: Glance
+    live: Live
+    facts: StripFacts
+    looks: tuple[ServerLook, ...] | None
+
+
+def overview(view: FleetView, width: int) -> list[Line]:
+    """Now, servers, swaps, forecast."""
+    return [
+        *now_lines(view, width),
+        *server_lines(view, width),
+        *_swaps(view.glance.swaps, width),
+        *_forecast(view, width),
+    ]
+
+
+def now_lines(view: FleetView, width: int) -> list[Line]:
+    """What the GPU holds, or the swap under way phase by phase."""
+    live, glance, facts = view.live, view.glance, view.facts
+    lines: list[Line] = [[], [("NOW", "title")], []]
+    if live.swap is not None:
+        return [*lines, *_swap_lines(live.swap, glance, facts, width)]
+    if live.conductor != "here":
+        said = "the conductor starts …" if live.conductor == "starting" else "no conductor"
+        lines.append([("○ ", "warn"), (said, "warn"), ("   ctrl+n starts one", "muted")])
+        if live.problem:
+            lines.append([(clip(live.problem, width), "muted")])
+        if glance.resident and glance.resident_at:
+            held = "both models" if glance.resident == "both" else f"the {glance.resident}"
+            age = duration(seconds_since(glance.resident_at))
+            lines.append([(f"last known: {held} resident, {age} ago", "muted")])
+        return lines
+    status = live.status
+    role = str(status.get("resident") or "")
+    held = (
+        "both models" if status.get("both_resident") else f"{role} {facts.name(role)}" if role else "nothing"
+    )
+    lines.append(
+        cropped(
+            [
+                ("● ", "good"),
+                (held, "strong"),
+                (" resident", ""),
+                (f"   strategy {status.get('strategy')}", "muted"),
+                (f"   {live.streams} streams" if live.streams else "   idle", "muted"),
+                (f"   until {status.get('until')}" if status.get("until") else "", "muted"),
+            ],
+            width,
+        )
+    )
+    return lines
+
+
+def _swap_lines(swap: SwapProgress, glance: Glance, facts: StripFacts, width: int) -> list[Line]:
+    now = time.monotonic()
+    shown = swap_bar(swap, glance.swaps, now)
+    origin = facts.name(shown.origin) if shown.origin else "nothing"
+    head: list[Piece] = [("SWAPPING ", "strong"), (f"{origin} → {facts.name(shown.to)}", "strong")]
+    end: list[Piece] = [
+        (bar(shown.share, 24), "accent"),
+        (f"  {shown.seconds:.0f} s of ~{shown.expected:.0f} s, {shown.source}", ""),
+    ]
+    ended = dict(swap.done)
+    usual = _usual(glance.swaps, swap)
+    names = [*ended, *(name for name in usual if name not in ended)]
+    if swap.phase and swap.phase not in names:
+        names.append(swap.phase)
+    phases: list[Piece] = []
+    for name in names:
+        if name in ended:
+            phases += [("✓ ", "good"), (f"{name} {ended[name]:.1f}   ", "")]
+        elif name == swap.phase:
+            phases += [("▸ ", "accent"), (f"{name} {now - swap.phase_begun:.1f}   ", "strong")]
+        else:
+            phases += [("· ", "faint"), (f"{name} ~{usual[name]:.1f}   ", "muted")]
+    lines: list[Line] = [justified(head, end, width), cropped(phases, width)]
+    doing = meanwhile(glance)
+    if doing:
+        lines.append([(clip(f"meanwhile {doing}", width), "muted")])
+    return lines
+
+
+def _usual(swaps: Sequence[Swap], now: SwapProgress) -> dict[str, float]:
+    """The median seconds of each phase of swaps in the same direction."""
+    for row in swap_stats(swaps):
+        if (row.from_role.value if row.from_role else "", row.to_role.value) == (now.origin, now.to):
+            return {name: summary.median for name, summary in row.phases.items()}
+    return {}
+
+
+def server_lines(view: FleetView, width: int) -> list[Line]:
+    """One line a configured server."""
+    lines: list[Line] = [[], [("SERVERS", "title"), ("   those in the settings", "muted")], []]
+    if view.looks is None:
+        return [*lines, [("asking …", "muted")]]
+    for look in view.looks:
+        word, style = _STATES[look.state]
+        left: list[Piece] = [
+            (fit(look.role.value, 11), ""),
+            (fit(word, 19), style),
+            (
+                clip(look.served or look.wanted, max(12, width - 74)) + "  ",
+                "strong" if look.state == "ready" else "muted",
+            ),
+            (clip(look.address, 34), "muted"),
+        ]
+        end: list[Piece] = []
+        if look.load is not None:
+            end.append((f"{look.load.running} running  {look.load.waiting} waiting", ""))
+            if look.load.token_usage is not None:
+                end.append((f"  memory {100 * look.load.token_usage:.0f}%", "muted"))
+        if look.seconds is not None and width >= 100:
+            end.append((f"  health {_brief(look.seconds)}", "muted"))
+        if length(left) + length(end) + 2 > width:
+            lines += [cropped(left, width), *([justified([], end, width)] if end else [])]
+        else:
+            lines.append(justified(left, end, width))
+        if look.problem:
+            lines.append([(fit("", 11), ""), (clip(look.problem, width - 11), "faint")])
+    return lines
+
+
+def _brief(seconds: float) -> str:
+    return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _swaps(swaps: Sequence[Swap], width: int) -> list[Line]:
+    if not swaps:
+        return [[], [("SWAPS", "title")], [], [("No swap was measured yet.", "muted")]]
+    rows = swap_stats(swaps)
+    real = [row for row in rows if not row.rehearsal]
+    rehearsed = [row for row in rows if row.rehearsal]
+    lines: list[Line] = []
+    if real:
+        lines += [[], [("SWAPS", "title"), (f"   seconds, the newest {len(swaps)}", "muted")]]
+        lines += swap_table(real, width)
+    if rehearsed:
+        lines += [[], cropped([("SWAPS OF THE REHEARSAL", "warn"), (f"   {REHEARSAL}", "muted")], width)]
+        lines += swap_table(rehearsed, width)
+    return lines
+
+
+def _forecast(view: FleetView, width: int) -> list[Line]:
+    figures = view.glance.figured.figures
+    made = forecast(view.facts.rules.target, figures)
+    rehearsed = view.glance.rehearsal
+    origin = {
+        "measured": "from the rehearsal's own, scaled figures"
+        if rehearsed
+        else "measured here where there are figures, else published",
+        "published": "published figures for one 96 GB GPU; nothing was measured here yet",
+    }.get(figures.source, figures.source)
+    rows = [
+        ("written in", duration(made.write_seconds)),
+        ("swaps, there and back", duration(made.swap_seconds)),
+        ("reviewed in", duration(made.review_seconds)),
+        ("together", duration(made.total_seconds)),
+        ("swap share of each", f"{made.swap_each:.1f} s"),
+    ]
+    head: list[Piece] = [
+        ("FORECAST", "title"),
+        (f"   a batch of {made.batch}", ""),
+        (f"   {origin}", "muted"),
+    ]
+    lines: list[Line] = [[], cropped(head, width), []]
+    lines += [[(fit(name, 26), "muted"), (right(value, 12), "")] for name, value in rows]
+    earned = break_even_tokens(figures.round_trip, SINGLE_SPEED, figures.generator_speed)
+    if earned is not None and not rehearsed:
+        text = f"One round trip is earned after {thousands(earned)} written tokens against one model of {SINGLE_SPEED:.0f} tok/s."
+        lines += [[], [(clip(text, width), "muted")]]
+    return lines
+
+
+def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
+    """The newest swaps, each with its phases."""
+    lines: list[Line] = [
+        [("HISTORY", "title"), (f"   {len(swaps)} swaps, newest first" if swaps else "", "muted")],
+        [],
+    ]
+    if not swaps:
+        return [*lines, [("No swap yet.", "muted")]]
+    for swap in swaps:
+        origin = swap.from_role.value if swap.from_role else "nothing"
+        done = swap.outcome == "done"
+        head: list[Piece] = [
+            (swap.started[5:16].replace("T", " ") + "  ", "muted"),
+            (fit(f"{origin} → {swap.to_role.value}", 23), ""),
+            (right(f"{swap.seconds:.1f} s", 9), "strong"),
+        ]
+        if not done:
+            head.append((f"  {clip(swap.outcome.replace('_', ' '), 14)}", "bad"))
+        if swap.rehearsal:
+            head.append(("  rehearsal", "warn"))
+        phases = named_parts([(phase.name, phase.seconds) for phase in swap.phases], width)
+        if width >= 110:
+            lines.append(cropped([*head, ("   ", ""), *phases], width))
+        else:
+            lines += [cropped(head, width), cropped([("  ", ""), *phases], width)]
+        if swap.reason:
+            lines.append([("  ", ""), (clip(swap.reason, width - 2), "bad" if not done else "muted")])
+    return lines
+
+
+def log_lines(lines: Sequence[str], width: int) -> list[Line]:
+    """The log: date and place left out, warnings and errors marked by their word and colour."""
+    if not lines:
+        return [[("LOG", "title")], [], [("The log is empty.", "muted")]]
+    made: list[Line] = [[("LOG", "title"), ("   the conductor's, its end", "muted")], []]
+    for line in lines:
+        words = line.split(" ", 4)
+        if len(words) == 5 and words[2].isupper():
+            level = words[2]
+            left: list[Piece] = [
+                (clip(words[1][:8], 8) + " ", "faint"),
+                (fit(level.lower(), 8), _LEVELS.get(level, "muted")),
+            ]
+            made.append([*left, (clip(words[4], max(1, width - length(left))), _LEVELS.get(level, ""))])
+        else:
+            made.append([(clip(line, width), "muted")])
+    return made
