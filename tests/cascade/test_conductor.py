@@ -20,7 +20,7 @@ from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cli.session import own_world
 from navigator.config.paths import StatePaths
 from navigator.domain.models import Decision, Landing, Proposal, Task
-from navigator.domain.states import DecisionKind, LandingState, ProposalState, TaskState, Verdict
+from navigator.domain.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
 from navigator.serving.retry import RetryPolicy
 from navigator.store.database import open_reader
 from navigator.store.reader import Reader
@@ -551,3 +551,15 @@ def test_the_private_repository_keeps_what_was_proposed(room: Room) -> None:
     (private,) = room.paths.private.iterdir()
     assert Git(private).run("cat-file", "-t", proposal.tree).text == "tree"
     assert git(room.repository, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+
+
+def test_requests_in_hand_when_a_server_dies_are_one_failure() -> None:
+    memory = live.Live()
+    began = time.monotonic()
+    in_hand = [memory.failed(Role.GENERATOR, began=began, give_up_after=3) for _ in range(8)]
+    assert in_hand == [1] * 8
+    # What is asked later fails for itself.
+    assert memory.failed(Role.GENERATOR, began=time.monotonic() + 1, give_up_after=3) == 2
+    assert memory.failed(Role.REVIEWER, began=began, give_up_after=3) == 1
+    memory.answered(Role.GENERATOR)
+    assert memory.failed(Role.GENERATOR, began=time.monotonic() + 2, give_up_after=3) == 1
