@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from navigator.rehearsal.prefix_cache import PrefixCache
@@ -23,6 +24,35 @@ class Answer:
 
 
 @dataclass(slots=True)
+class Clock:
+    """When what happened to a request, in seconds of the loop's clock; 0 where it did not happen yet."""
+
+    queued: float = 0.0
+    started: float = 0.0
+    first_token: float = 0.0
+    finished: float = 0.0
+
+
+@dataclass(slots=True)
+class Totals:
+    """Counts since the start, over requests that ended."""
+
+    requests: int = 0
+    aborted: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+
+    def add(self, job: Job) -> None:
+        """Count a request that ended, however it did."""
+        self.requests += 1
+        self.aborted += job.finish_reason in ("abort", "")
+        self.prompt_tokens += job.prompt_tokens
+        self.cached_tokens += job.cached_tokens
+        self.completion_tokens += job.completion_tokens
+
+
+@dataclass(slots=True)
 class Job:
     """One request on its way through the engine. Token counts are estimates."""
 
@@ -36,6 +66,7 @@ class Job:
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     finish_reason: str = ""
+    clock: Clock = field(default_factory=Clock)
 
 
 class Engine:
@@ -45,6 +76,7 @@ class Engine:
         self.pace = pace
         self.max_running = max_running
         self.cache = PrefixCache()
+        self.totals = Totals()
         self._slots = asyncio.Semaphore(max_running)
         self._jobs: dict[str, Job] = {}
         self._running: set[str] = set()
@@ -89,25 +121,32 @@ class Engine:
         for job in self._jobs.values():
             job.aborted.set()
 
-    async def run(self, job: Job) -> AsyncIterator[tuple[str, str]]:
+    async def run(self, job: Job) -> AsyncGenerator[tuple[str, str], None]:
         """Yield `("reasoning" | "content", piece)` as simulated time passes; afterwards the job holds its counts.
 
         Closing the iterator early (the client went away) frees the slot.
         """
+        clock = asyncio.get_running_loop().time
         self._jobs[job.rid] = job
         self._idle.clear()
+        job.clock.queued = job.clock.started = job.clock.first_token = clock()
         try:
             if not await self._slot(job):
                 job.finish_reason = "abort"
+                job.prompt_tokens = 0  # none was read, and so SGLang counts none
                 return
             try:
                 self._running.add(job.rid)
-                async for piece in self._write(job):
-                    yield piece
+                job.clock.started = clock()
+                async with aclosing(self._write(job)) as pieces:
+                    async for piece in pieces:
+                        yield piece
             finally:
                 self._running.discard(job.rid)
                 self._slots.release()
         finally:
+            job.clock.finished = clock()
+            self.totals.add(job)
             self._jobs.pop(job.rid, None)
             if not self._jobs:
                 self._idle.set()
@@ -128,7 +167,7 @@ class Engine:
                 acquire.cancel()
         return acquire.done() and not acquire.cancelled()
 
-    async def _write(self, job: Job) -> AsyncIterator[tuple[str, str]]:
+    async def _write(self, job: Job) -> AsyncGenerator[tuple[str, str], None]:
         clock = asyncio.get_running_loop().time
         due = clock()
         job.cached_tokens = self.cache.admit(job.prompt, job.prompt_tokens)
@@ -142,8 +181,11 @@ class Engine:
         for channel, text in (("reasoning", answer.reasoning), ("content", answer.text)):
             tokens = min(estimate_tokens(text), budget)
             cut = text[: tokens * CHARACTERS_PER_TOKEN]
-            for start in range(0, len(cut), step):
-                piece = cut[start : start + step]
+            whole = len(cut) == len(text)
+            while cut:
+                # The first token comes alone, so that the time until it is what the pace says.
+                size = step if job.completion_tokens else CHARACTERS_PER_TOKEN
+                piece, cut = cut[:size], cut[size:]
                 count = estimate_tokens(piece)
                 due += self.pace.decode_wait(count, self.running) + self._reading - stood
                 stood = self._reading
@@ -151,12 +193,14 @@ class Engine:
                 if job.aborted.is_set():
                     job.finish_reason = "abort"
                     return
+                if not job.completion_tokens:
+                    job.clock.first_token = clock()
                 job.completion_tokens += count
                 if channel == "reasoning":
                     job.reasoning_tokens += count
                 yield channel, piece
             budget -= tokens
-            if len(cut) < len(text):
+            if not whole:
                 job.finish_reason = "length"
                 return
         job.finish_reason = "abort" if job.aborted.is_set() else answer.finish_reason

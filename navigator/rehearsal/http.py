@@ -23,21 +23,23 @@ class Request:
     path: str
     query: Mapping[str, list[str]]
     body: bytes
+    content_type: str = ""
 
 
 @dataclass(slots=True)
 class Response:
-    """One response: bytes, or an iterator whose pieces are sent as they come."""
+    """One response: bytes, or an iterator whose pieces are sent as they come. No content type is sent as none."""
 
     status: int = 200
-    content_type: str = "application/json"
+    content_type: str = ""
     body: bytes | AsyncIterator[bytes] = b""
     headers: list[tuple[str, str]] = field(default_factory=list)
 
 
 def json_response(value: object, status: int = 200) -> Response:
     """`value` as JSON."""
-    return Response(status=status, body=json.dumps(value, ensure_ascii=False).encode("utf-8"))
+    text = json.dumps(value, ensure_ascii=False)
+    return Response(status=status, content_type="application/json", body=text.encode("utf-8"))
 
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -172,16 +174,23 @@ async def _read_request(
                 path=target.path,
                 query=parse_qs(target.query),
                 body=bytes(body),
+                content_type=_content_type(head),
             )
         else:
             return None
+
+
+def _content_type(head: h11.Request) -> str:
+    return next((value.decode("latin-1") for name, value in head.headers if name == b"content-type"), "")
 
 
 async def _send(
     connection: h11.Connection, writer: asyncio.StreamWriter, response: Response, *, head: bool
 ) -> None:
     body = response.body
-    headers = [("Content-Type", response.content_type), ("Server", "navigator-rehearsal"), *response.headers]
+    headers = [("Server", "navigator-rehearsal"), *response.headers]
+    if response.content_type:
+        headers.append(("Content-Type", response.content_type))
     if isinstance(body, bytes):
         headers.append(("Content-Length", str(len(body))))
     else:

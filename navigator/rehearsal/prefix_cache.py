@@ -30,6 +30,16 @@ class PrefixCache:
         return len(self._pages)
 
     @property
+    def capacity_tokens(self) -> int:
+        """Tokens it can hold."""
+        return self._capacity * PAGE_TOKENS
+
+    @property
+    def used_tokens(self) -> int:
+        """Tokens it holds."""
+        return len(self._pages) * PAGE_TOKENS
+
+    @property
     def usage(self) -> float:
         """Share of the capacity in use, 0 to 1."""
         return len(self._pages) / self._capacity

@@ -14,7 +14,7 @@ import pytest
 from navigator.domain.states import Role
 from navigator.domain.timing import StepTimes, TimingModel
 from navigator.rehearsal.api import Api
-from navigator.rehearsal.engine import Answer
+from navigator.rehearsal.engine import Answer, Engine, Job
 from navigator.rehearsal.http import HttpServer
 from navigator.rehearsal.timing import Pace
 
@@ -74,7 +74,7 @@ async def test_one_runs_and_others_wait_until_they_are_aborted() -> None:
         answers = [await request for request in requests]
         await load_with(client, "num_running_reqs", 0)
 
-    assert (load["num_running_reqs"], load["max_running_requests"], load["num_total_reqs"]) == (1, 1, 3)
+    assert (load["num_running_reqs"], load["max_running_requests"]) == (1, 1)
     assert left["num_running_reqs"] == 1
     assert flushed.status_code == 400
     assert last["choices"][0]["finish_reason"] == "abort"
@@ -108,24 +108,47 @@ async def test_throughput_is_what_the_pace_says() -> None:
 
 
 async def test_abort_ends_a_stream_in_order() -> None:
-    body = {**BODY, "stream": True}
-    async with (
-        serving(ENDLESS) as (client, api),
-        client.stream("POST", "/v1/chat/completions", json=body) as answer,
-    ):
-        lines = answer.aiter_lines()
-        await anext(lines)
+    body = {**BODY, "stream": True, "stream_options": {"include_usage": True}}
+    async with serving(ENDLESS) as (client, api):
+        request = asyncio.create_task(client.post("/v1/chat/completions", json=body))
+        await load_with(client, "num_running_reqs", 1)
         api.engine.abort_all()
-        rest = [line[6:] async for line in lines if line]
+        answer = await request
 
-    assert rest[-1] == "[DONE]"
-    assert json.loads(rest[-2])["choices"][0]["finish_reason"] == "abort"
+    opening, closing, counts, done = [line[6:] for line in answer.text.splitlines() if line]
+    assert json.loads(opening)["choices"][0]["delta"]["role"] == "assistant"
+    assert json.loads(closing)["choices"][0]["finish_reason"] == "abort"
+    assert json.loads(counts)["usage"]["completion_tokens"] == 0
+    assert done == "[DONE]"
+
+
+async def test_a_stream_begins_with_its_first_token() -> None:
+    """Not a byte before, the status included: so it is with SGLang, and clients measure by it."""
+    async with serving(ENDLESS, max_running=1) as (client, api):
+        request = asyncio.create_task(client.post("/v1/chat/completions", json={**BODY, "stream": True}))
+        await load_with(client, "num_running_reqs", 1)
+        await asyncio.sleep(0.05)
+        assert not request.done()
+        api.engine.abort_all()
+        assert (await request).status_code == 200
 
 
 async def test_a_client_that_goes_away_frees_its_place() -> None:
     async with serving(ENDLESS, max_running=1) as (client, _):
-        async with client.stream("POST", "/v1/chat/completions", json={**BODY, "stream": True}) as answer:
-            await anext(answer.aiter_lines())
+        request = asyncio.create_task(client.post("/v1/chat/completions", json={**BODY, "stream": True}))
+        await load_with(client, "num_running_reqs", 1)
+        request.cancel()
+        await load_with(client, "num_running_reqs", 0)
+
+
+async def test_a_client_that_goes_away_in_mid_stream_frees_its_place() -> None:
+    first_at_once = pace(decode=30.0)
+    async with serving(first_at_once, max_running=1) as (client, _):
+        body = {**BODY, "stream": True}
+        async with client.stream("POST", "/v1/chat/completions", json=body) as answer:
+            lines = answer.aiter_lines()
+            while "word" not in await anext(lines):
+                pass
         await load_with(client, "num_running_reqs", 0)
 
 
@@ -146,17 +169,40 @@ async def test_a_client_that_goes_away_while_waiting_leaves_the_queue() -> None:
         await third
 
 
-async def test_a_rid_in_use_is_not_given_twice() -> None:
+async def test_a_rid_in_use_is_refused() -> None:
     async with serving(ENDLESS) as (client, api):
         first = asyncio.create_task(post(client, rid="same"))
         await load_with(client, "num_running_reqs", 1)
-        second = asyncio.create_task(post(client, rid="same"))
-        await load_with(client, "num_running_reqs", 2)
+        second = await client.post("/v1/chat/completions", json={**BODY, "rid": "same"})
         api.engine.abort_all()
-        ids = {(await first)["id"], (await second)["id"]}
+        answer = await first
+        again = asyncio.create_task(post(client, rid="same"))
+        await load_with(client, "num_running_reqs", 1)
+        api.engine.abort_all()
+        await again
 
-    assert len(ids) == 2
-    assert "same" in ids
+    assert second.status_code == 400
+    assert second.json()["message"] == "Duplicate request ID detected: same"
+    assert answer["id"] == "same"
+
+
+async def test_one_prompt_is_read_at_a_time_and_nothing_is_written_meanwhile() -> None:
+    """100 tokens a second are read: a prompt of 400 characters takes one second; answers take none to speak of."""
+    engine = Engine(pace(decode=1e9, prefill=100.0, scale=0.1), max_running=8)
+    loop = asyncio.get_running_loop()
+    ends: list[float] = []
+
+    async def ask(text: str) -> None:
+        job = Job(text[0], text, 100, 10, lambda: Answer("word"))
+        async for _ in engine.run(job):
+            pass
+        ends.append(loop.time())
+
+    begun = loop.time()
+    await asyncio.gather(*(ask(letter * 400) for letter in "abc"))
+
+    assert ends[0] - begun >= 0.1
+    assert ends[2] - begun >= 0.3
 
 
 async def test_the_brain_is_told_how_often_a_prompt_came_before() -> None:

@@ -15,7 +15,12 @@ from typing import Any
 import httpx
 import pytest
 
+from navigator.domain.states import Role
 from navigator.rehearsal.__main__ import parse_options
+from navigator.rehearsal.api import Api
+from navigator.rehearsal.engine import Answer
+from navigator.rehearsal.http import Request
+from navigator.rehearsal.timing import pace_of
 
 GENERATOR = "rehearsal/Qwen3.5-35B-A3B"
 HELLO = [{"role": "user", "content": "hello"}]
@@ -103,7 +108,7 @@ async def test_loading_is_told_by_health_alone() -> None:
         "/v1/loads": 200,
     }  # fmt: skip
     assert answer.status_code == 503
-    assert answer.json()["error"]["message"] == "The model is still loading."
+    assert answer.json()["message"] == "The model is still loading."
 
 
 async def test_everything_says_that_it_is_a_rehearsal() -> None:
@@ -188,36 +193,167 @@ async def test_thinking_goes_to_its_own_field() -> None:
     assert answer["usage"]["reasoning_tokens"] > 0
 
 
+SHAPE, SENSE = "Bad Request", "BadRequestError"
+
+
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "kind", "said"),
     [
-        (b"{", "not JSON"),
-        (b"[]", "JSON object"),
-        (b"{}", "messages"),
-        (b'{"messages": [{"role": "nobody"}]}', "role"),
-        (b'{"messages": [{"role": "user", "content": 3}]}', "text"),
-        (b'{"model": "other", "messages": [{"role": "user", "content": "x"}]}', "does not exist"),
+        (b"{", SHAPE, "JSON decode error"),
+        (b"[]", SHAPE, "dictionary"),
+        (b"{}", SHAPE, "messages: Field required"),
+        (b'{"messages": "x"}', SHAPE, "messages"),
+        (b'{"messages": []}', SENSE, "Messages cannot be empty."),
+        (b'{"messages": [{"role": "nobody"}]}', SHAPE, "role"),
+        (b'{"messages": [{"role": "user", "content": 3}]}', SHAPE, "text"),
+        (b'{"model": 3, "messages": [{"role": "user", "content": "x"}]}', SHAPE, "model"),
+        (b'{"rid": 3, "messages": [{"role": "user", "content": "x"}]}', SHAPE, "rid"),
+        (b'{"stream": "yes", "messages": [{"role": "user", "content": "x"}]}', SHAPE, "boolean"),
+        (b'{"max_tokens": "x", "messages": [{"role": "user", "content": "x"}]}', SHAPE, "max_tokens"),
+        (b'{"max_tokens": -1, "messages": [{"role": "user", "content": "x"}]}', SENSE, "at least 0"),
+        (b'{"temperature": -1, "messages": [{"role": "user", "content": "x"}]}', SENSE, "temperature"),
+        (b'{"max_tokens": 95, "messages": [{"role": "user", "content": "x"}]}', SENSE, "context length"),
+        (b'{"messages": [{"role": "user", "content": "%s"}]}' % (b"x" * 500), SENSE, "context length"),
         (
-            b'{"model": "default", "max_tokens": 0, "messages": [{"role": "user", "content": "x"}]}',
-            "max_tokens",
-        ),
-        (
-            b'{"model": "default", "messages": [{"role": "user", "content": "%s"}]}' % (b"x" * 500),
-            "context length",
-        ),
-        (
-            b'{"model": "default", "response_format": {"type": "json_schema"}, '
-            b'"messages": [{"role": "user", "content": "x"}]}',
+            b'{"response_format": {"type": "json_schema"}, "messages": [{"role": "user", "content": "x"}]}',
+            SENSE,
             "json_schema",
+        ),
+        (
+            b'{"response_format": {"type": "x"}, "messages": [{"role": "user", "content": "x"}]}',
+            SHAPE,
+            "format",
         ),
     ],
 )
-async def test_what_cannot_be_served_is_refused(shared: Server, content: bytes, said: str) -> None:
-    answer = await shared.client.post("/v1/chat/completions", content=content)
+async def test_what_cannot_be_served_is_refused(shared: Server, content: bytes, kind: str, said: str) -> None:
+    answer = await shared.client.post(
+        "/v1/chat/completions", content=content, headers={"Content-Type": "application/json"}
+    )
+
+    error = answer.json()
+    assert said in error.pop("message")
+    assert error == {"object": "error", "type": kind, "param": None, "code": answer.status_code}
+    assert answer.status_code == 400
+
+
+async def test_a_body_has_to_say_that_it_is_json(shared: Server) -> None:
+    answer = await shared.client.post("/v1/chat/completions", content=b"{}")
 
     assert answer.status_code == 400
-    assert said in answer.json()["error"]["message"]
-    assert answer.json()["error"]["code"] == 400
+    assert "application/json" in answer.json()["message"]
+
+
+async def test_any_model_name_is_answered_by_the_one_model_here(shared: Server) -> None:
+    answers = [(await shared.chat(model=name)).json() for name in ("other/model", "default")]
+
+    assert {answer["model"] for answer in answers} == {GENERATOR}
+
+
+async def test_logprobs_are_given_token_by_token(shared: Server) -> None:
+    plain = (await shared.chat()).json()["choices"][0]
+    choice = (await shared.chat(logprobs=True, top_logprobs=3)).json()["choices"][0]
+    bare = (await shared.chat(logprobs=True)).json()["choices"][0]
+    streamed = await shared.client.post(
+        "/v1/chat/completions", json={"messages": HELLO, "logprobs": True, "top_logprobs": 3, "stream": True}
+    )
+    chunks = [json.loads(line[6:]) for line in streamed.text.splitlines() if line.startswith("data: {")]
+
+    assert plain["logprobs"] is None
+    entries = choice["logprobs"]["content"]
+    assert "".join(entry["token"] for entry in entries) == choice["message"]["content"]
+    for entry in entries:
+        assert bytes(entry["bytes"]).decode() == entry["token"]
+        ranked = [other["logprob"] for other in entry["top_logprobs"]]
+        assert len(ranked) == 3
+        assert ranked == sorted(ranked, reverse=True)
+        assert ranked[0] <= 0
+    assert [entry["top_logprobs"] for entry in bare["logprobs"]["content"]] == [[]] * len(entries)
+    pieces = [chunk["choices"][0]["logprobs"] for chunk in chunks]
+    assert [entry for piece in pieces if piece for entry in piece["content"]] == entries
+
+
+async def test_meta_info_is_given_where_it_is_asked_for(shared: Server) -> None:
+    plain = (await shared.chat()).json()["choices"][0]
+    choice = (await shared.chat(return_meta_info=True, rid="mine")).json()["choices"][0]
+
+    assert "meta_info" not in plain
+    meta = choice["meta_info"]
+    assert meta["id"] == "mine"
+    assert meta["finish_reason"]["type"] == "stop"
+    assert meta["e2e_latency"] >= meta["first_token_latency"] >= meta["queue_time"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("body", "counts"),
+    [
+        ({"prompt": "hello world"}, 3),
+        ({"prompt": ["a", "b c d"]}, [1, 2]),
+        ({"messages": HELLO}, 9),
+    ],
+)
+async def test_tokens_are_counted_as_usage_counts_them(
+    shared: Server, body: dict[str, Any], counts: object
+) -> None:
+    answer = (await shared.client.post("/tokenize", json=body)).json()
+
+    assert answer["count"] == counts
+    assert answer["max_model_len"] == 100
+    tokens = answer["tokens"]
+    assert (len(tokens) if isinstance(counts, int) else [len(ids) for ids in tokens]) == counts
+    if "messages" in body:
+        assert (await shared.chat()).json()["usage"]["prompt_tokens"] == counts
+
+
+@pytest.mark.parametrize("body", [{}, {"prompt": 3}, {"prompt": "x", "messages": HELLO}])
+async def test_what_cannot_be_tokenized_is_refused(shared: Server, body: dict[str, Any]) -> None:
+    assert (await shared.client.post("/tokenize", json=body)).status_code == 400
+
+
+async def test_metrics_are_in_prometheus_text(shared: Server) -> None:
+    await shared.chat()
+    answer = await shared.client.get("/metrics")
+    samples = {
+        line.partition("{")[0]: float(line.rpartition(" ")[2])
+        for line in answer.text.splitlines()
+        if not line.startswith("#")
+    }
+
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert samples["sglang:num_running_reqs"] == samples["sglang:num_queue_reqs"] == 0
+    assert samples["sglang:num_requests_total"] == 1
+    assert samples["sglang:prompt_tokens_total"] == 9
+    assert samples["sglang:startup_time_seconds"] == 32.7
+    assert {"sglang:gen_throughput", "sglang:token_usage", "sglang:cache_hit_rate"} <= samples.keys()
+
+
+async def test_loads_gives_the_sections_that_are_asked_for(shared: Server) -> None:
+    whole = (await shared.client.get("/v1/loads")).json()["loads"][0]
+    core = (await shared.client.get("/v1/loads?include=core")).json()["loads"][0]
+
+    assert {"memory", "queues"} <= whole.keys()
+    assert not {"memory", "queues"} & core.keys()
+
+
+async def test_the_timing_model_is_told_with_its_band(shared: Server) -> None:
+    info = (await shared.client.get("/server_info")).json()
+
+    assert info["timing"]["band"]["fast"]["expert_share"] < info["timing"]["expert_share"]
+    assert "model" in info["timing"]["note"]
+    assert info["internal_states"][0]["memory_usage"]["weight"] == 22.0
+
+
+async def test_a_health_check_takes_a_simulated_second() -> None:
+    """A scale of 0.5 makes it half a second; loading is skipped, for it would take sixteen."""
+    api = Api(Role.GENERATOR, pace_of(Role.GENERATOR, 0.5), lambda *_: Answer("x"))
+    api.ready = True
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    status = (await api(Request("GET", "/health", {}, b""))).status
+    ready = (await api(Request("GET", "/ready", {}, b""))).status
+
+    assert (status, ready) == (200, 200)
+    assert loop.time() - begun >= 0.5
 
 
 @pytest.fixture
@@ -230,7 +366,9 @@ async def shared() -> AsyncIterator[Server]:
 async def test_unknown_paths_and_methods(shared: Server) -> None:
     assert (await shared.client.get("/nothing")).status_code == 404
     assert (await shared.client.get("/v1/chat/completions")).status_code == 405
-    assert (await shared.client.post("/health")).status_code == 405
+    wrong = await shared.client.post("/health")
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET")
+    assert wrong.json() == {"detail": "Method Not Allowed"}
 
 
 async def test_a_connection_is_kept_alive() -> None:
@@ -270,11 +408,12 @@ async def test_sigterm_lets_the_stream_end_and_exits_0() -> None:
             server.process.send_signal(signal.SIGTERM)
             while (await server.client.get("/health")).status_code != 503:
                 await asyncio.sleep(0.005)
-            refused = await server.chat()
+            late = await server.chat()
             rest = [line async for line in lines if line]
         code = await server.process.wait()
 
-    assert refused.status_code == 503
+    assert late.status_code == 200
+    assert late.json()["choices"][0]["finish_reason"] == "stop"
     assert rest[-1] == "data: [DONE]"
     assert json.loads(rest[-2][6:])["choices"][0]["finish_reason"] == "stop"
     assert code == 0
