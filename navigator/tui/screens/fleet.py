@@ -7,6 +7,7 @@ from functools import partial
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.worker import Worker
 
 from navigator.domain.errors import NavigatorError
 from navigator.tui.fleet.log_tail import LogTail
@@ -39,6 +40,7 @@ class FleetScreen(NavScreen):
         self._looks: tuple[ServerLook, ...] | None = None
         self._tail: LogTail | None = None
         self._log: list[str] = []
+        self._work: dict[str, Worker[None]] = {}
 
     def compose_body(self) -> ComposeResult:
         """Three pages."""
@@ -94,7 +96,7 @@ class FleetScreen(NavScreen):
 
     def _ask_if_shown(self) -> None:
         if self.is_current:
-            self.run_worker(self._ask, group="servers", exclusive=True)
+            self._work["servers"] = self.run_worker(self._ask, group="servers", exclusive=True)
 
     async def _ask(self) -> None:
         self._looks = await asyncio.to_thread(look_at_servers, self.nav.settings, self.nav.paths)
@@ -102,7 +104,7 @@ class FleetScreen(NavScreen):
 
     def _read_if_shown(self) -> None:
         if self.is_current and self._tail is not None:
-            self.run_worker(partial(self._read, self._tail), group="log", exclusive=True)
+            self._work["log"] = self.run_worker(partial(self._read, self._tail), group="log", exclusive=True)
 
     async def _read(self, tail: LogTail) -> None:
         lines = await asyncio.to_thread(tail.read)
@@ -148,7 +150,7 @@ class FleetScreen(NavScreen):
 
     def action_start(self) -> None:
         """Start a conductor."""
-        self.run_worker(self._start, group="start", exclusive=True)
+        self._work["start"] = self.run_worker(self._start, group="start", exclusive=True)
 
     async def _start(self) -> None:
         try:
@@ -158,7 +160,7 @@ class FleetScreen(NavScreen):
 
     def action_stop(self) -> None:
         """Have the conductor end."""
-        self.run_worker(self._stop, group="stop", exclusive=True)
+        self._work["stop"] = self.run_worker(self._stop, group="stop", exclusive=True)
 
     async def _stop(self) -> None:
         await self.nav.ask("stop", done="The conductor ends; what is in flight stays to be done.")

@@ -63,7 +63,7 @@ class PageTabs(Widget):
                 item = Content.assemble("  ", (name, "$muted"))
             items.append(item.stylize(Style.from_meta({"@click": f"screen.to_page({place})"})))
         left = Content("  ").join(items)
-        gap = self.size.width - 2 - left.cell_length - len(self._note)
+        gap = self.size.width - left.cell_length - len(self._note)
         return Content.assemble(left, " " * gap, (self._note, "$muted")) if gap > 1 else left
 
 
@@ -112,7 +112,9 @@ class StatsScreen(NavScreen):
     def _count(self, seq: int) -> None:
         self._seq = seq
         self._due = time.monotonic() + _PAUSE
-        self._counting = self.run_worker(partial(self._gather, self._by, self._days), group="count", exclusive=True)
+        self._counting = self.run_worker(
+            partial(self._gather, self._by, self._days), group="count", exclusive=True
+        )
 
     async def _gather(self, by: str, days: int) -> None:
         began = time.monotonic()

@@ -18,6 +18,8 @@ _ASSUMED = 0.35
 _FIGURES = (("rate", 6), ("95 %", 10), ("n", 7), ("unread", 8), ("stated", 8))
 _NOTE = 18
 _WIDE = 110
+_SPARK_FROM = 4
+"""Weeks from which a line of little bars says more than the rows."""
 
 
 def rate_page(shown: Statistics, width: int) -> list[Line]:
@@ -190,8 +192,10 @@ def _weeks(weeks: Sequence[Week], width: int) -> list[Line]:
         return []
     label, plot = _columns(width)
     lines: list[Line] = [[], _heading("OVER TIME, BY WEEK", width)]
-    line = sparkline([week.row.rate if week.row else None for week in weeks])
-    lines.append([(fit("", label), ""), (line, "accent"), ("  rate, oldest week first", "faint")])
+    if len(weeks) >= _SPARK_FROM:
+        rates = [week.row.rate if week.row else None for week in weeks]
+        line = sparkline(rates, max((rate for rate in rates if rate), default=1.0))
+        lines.append([(fit("", label), ""), (line, "accent"), ("  rate, oldest week first", "faint")])
     for week in reversed(weeks):
         name = f"week of {week.monday.strftime('%b')} {week.monday.day}"
         if week.row is None:

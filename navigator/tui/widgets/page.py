@@ -38,6 +38,7 @@ class Page(ScrollView, can_focus=True, inherit_bindings=False):
         overflow-y: auto;
         padding: 0 1;
         scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
         & > .page--muted { color: $muted; }
         & > .page--faint { color: $faint; }
         & > .page--accent { color: $accent; }
