@@ -149,10 +149,10 @@ def server_lines(view: FleetView, width: int) -> list[Line]:
             (fit(look.role.value, 11), ""),
             (fit(word, 19), style),
             (
-                clip(look.served or look.wanted, max(12, width - 74)) + "  ",
+                clip(look.served or look.wanted, max(30, width - 74)) + "  ",
                 "strong" if look.state == "ready" else "muted",
             ),
-            (clip(look.address, 34), "muted"),
+            (clip(look.address.removeprefix("http://"), 30), "muted"),
         ]
         end: list[Piece] = []
         if look.load is not None:

@@ -1,0 +1,243 @@
+"""Fleet: servers asked over real HTTP, swaps by phase, the log's end made safe."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from textual.pilot import Pilot
+
+from navigator.config.paths import StatePaths
+from navigator.config.settings import GeneratorSettings, ReviewerSettings, Settings
+from navigator.domain.states import Role
+from navigator.tui.fleet.log_tail import TAIL_BYTES, LogTail
+from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, now_lines, server_lines
+from navigator.tui.fleet.servers import ServerLook, look_at_servers
+from navigator.tui.glance import Glance, Live, SwapProgress
+from navigator.tui.screens.fleet import FleetScreen
+from navigator.tui.widgets.page import Page
+from navigator.tui.widgets.strip_text import StripFacts
+from tests.tui.conftest import AppMaker
+from tests.tui.driving import loaded, until
+from tests.tui.test_statistics import text_of
+
+CLOSED = "http://127.0.0.1:1"
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """A rehearsal's generator that answers."""
+    child = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "navigator.rehearsal",
+            "--role",
+            "generator",
+            "--port",
+            "0",
+            "--time-scale",
+            "0",
+        ],
+        stdout=subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    port = json.loads(child.stdout.readline())["port"]
+    yield f"http://127.0.0.1:{port}"
+    child.terminate()
+    child.wait()
+
+
+def settings(generator: str, reviewer: str) -> Settings:
+    return Settings(
+        generator=GeneratorSettings(model="rehearsal/Qwen3.5-35B-A3B", base_url=generator),
+        reviewer=ReviewerSettings(model="rehearsal/Qwen3.5-122B-A10B", base_url=reviewer),
+    )
+
+
+def ready(settings: Settings, state: StatePaths) -> tuple[ServerLook, ...]:
+    """The servers, once the first one has loaded."""
+    looks = look_at_servers(settings, state)
+    while looks[0].state == "loading":
+        looks = look_at_servers(settings, state)
+    return looks
+
+
+def test_only_the_configured_servers_are_asked(server: str, empty_state: StatePaths) -> None:
+    looks = ready(settings(server, CLOSED), empty_state)
+    assert [(look.role, look.state) for look in looks] == [
+        (Role.GENERATOR, "ready"),
+        (Role.REVIEWER, "silent"),
+    ]
+    assert "35B" in looks[0].served and looks[0].load is not None and looks[0].load.running == 0
+    assert looks[1].problem
+
+
+def test_a_server_with_another_model_is_not_called_ready(server: str, empty_state: StatePaths) -> None:
+    looks = ready(settings(server, server), empty_state)
+    assert looks[1].state == "other" and "35B" in looks[1].served
+
+
+def test_a_rehearsal_that_does_not_run_is_not_loaded(empty_state: StatePaths) -> None:
+    chosen = Settings.model_validate({"swap": {"strategy": "rehearsal"}})
+    assert [look.state for look in look_at_servers(chosen, empty_state)] == ["not loaded", "not loaded"]
+
+
+# Lines
+
+
+def view(live: Live | None = None, looks: tuple[ServerLook, ...] | None = None) -> FleetView:
+    from navigator.domain.snapshot import BatchRules
+
+    facts = StripFacts({"generator": "a/x-35B", "reviewer": "b/x-122B"}, BatchRules(30, 60, 60, 2), 8)
+    return FleetView(Glance(), live or Live(), facts, looks)
+
+
+def test_a_swap_is_shown_phase_by_phase() -> None:
+    now = time.monotonic()
+    swap = SwapProgress("generator", "reviewer", now - 9, "load", now - 3, (("drain", 0.4), ("stop", 2.1)))
+    said = text_of(now_lines(view(Live(conductor="here", swap=swap)), 110))
+    assert "35B → 122B" in said and "✓ drain 0.4" in said and "✓ stop 2.1" in said and "▸ load 3." in said
+    assert "published" in said
+
+
+def test_a_server_s_words_are_made_safe() -> None:
+    look = ServerLook(
+        Role.GENERATOR, "m", "http://127.0.0.1:9", "ready", served="m\x1b[2J\u202e", problem="\x9bx"
+    )
+    said = text_of(server_lines(view(looks=(look,)), 110))
+    assert not set("\x1b\u202e\x9b") & set(said)
+
+
+def test_the_log_is_cut_made_safe_and_marked() -> None:
+    lines = log_lines(
+        [
+            "2026-11-20 14:03:11,204 ERROR navigator.cascade.conductor swap \x1b]52;c;eA==\x07failed",
+            "  trace",
+        ],
+        80,
+    )
+    said = text_of(lines)
+    assert "14:03:11 error   swap" in said and "\x1b" not in said
+    assert any(style == "bad" for line in lines for _, style in line)
+
+
+def test_no_swaps_no_history() -> None:
+    assert "No swap yet." in text_of(history_lines((), 60))
+
+
+def test_the_log_s_end_is_read_when_it_has_changed(tmp_path: Path) -> None:
+    path = tmp_path / "navigator.log"
+    tail = LogTail(path)
+    assert tail.read() == []
+    assert tail.read() is None
+    path.write_text("".join(f"line {number} {'x' * 50}\n" for number in range(3000)))
+    read = tail.read()
+    assert read is not None and read[-1].startswith("line 2999") and sum(map(len, read)) < TAIL_BYTES
+    assert read[0].startswith("line ")
+    assert tail.read() is None
+    with path.open("ab") as stream:
+        stream.write(b"\xff\xfe broken\n")
+    read = tail.read()
+    assert read is not None and read[-1].endswith("broken")
+
+
+# The screen
+
+
+async def opened(pilot: Pilot[Any]) -> FleetScreen:
+    await loaded(pilot)
+    await pilot.press("F")
+    await until(
+        pilot,
+        lambda: isinstance(pilot.app.screen, FleetScreen) and pilot.app.screen.looks is not None,
+        what="the servers",
+    )
+    return cast("FleetScreen", pilot.app.screen)
+
+
+def shown(screen: FleetScreen, pane: str) -> str:
+    return text_of(list(screen.query_one(f"#{pane}", Page).lines))
+
+
+async def test_servers_swaps_forecast_and_log(make_app: AppMaker, state: StatePaths, server: str) -> None:
+    state.log.write_text(
+        "2026-11-20 14:03:11,204 INFO navigator.cascade.conductor batch 2026-11-20-a begins\n"
+    )
+    chosen = settings(server, CLOSED)
+    await asyncio.to_thread(ready, chosen, state)
+    async with make_app(settings=chosen).run_test(size=(140, 60)) as pilot:
+        screen = await opened(pilot)
+        said = shown(screen, "overview")
+        assert "● ready" in said and "○ does not answer" in said
+        assert "generator → reviewer  by systemd" in said and "load 25.7" in said
+        assert "FORECAST   a batch of 30" in said
+        assert "32.9 s" in shown(screen, "history")
+        await until(pilot, lambda: "begins" in shown(screen, "log"), what="the log")
+
+
+async def test_the_log_takes_the_screen_and_esc_gives_it_back(make_app: AppMaker) -> None:
+    async with make_app(settings=settings(CLOSED, CLOSED)).run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("l")
+        await pilot.pause()
+        assert not screen.query_one("#overview").display and screen.query_one("#log").has_focus
+        await pilot.press("escape")
+        await pilot.pause()
+        assert screen.query_one("#overview").display and isinstance(pilot.app.screen, FleetScreen)
+
+
+async def test_one_pane_at_a_time_where_it_is_narrow(make_app: AppMaker) -> None:
+    async with make_app(settings=settings(CLOSED, CLOSED)).run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        for pane in ("history", "log", "overview"):
+            await pilot.press("tab")
+            await pilot.pause()
+            assert screen.focused_pane == pane
+            seen = [
+                name for name in ("overview", "history", "log") if screen.query_one(f"#{name}").region.area
+            ]
+            assert seen == [pane]
+
+
+async def test_stopping_without_a_conductor_is_refused_in_words(make_app: AppMaker) -> None:
+    async with make_app(settings=settings(CLOSED, CLOSED)).run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await pilot.press("ctrl+x")
+        await until(
+            pilot,
+            lambda: any("No conductor works." in note.message for note in pilot.app._notifications),
+            what="the toast",
+        )
+
+
+async def test_starting_without_a_strategy_says_what_is_missing(make_app: AppMaker) -> None:
+    async with make_app(settings=settings(CLOSED, CLOSED)).run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await pilot.press("ctrl+n")
+        await until(
+            pilot,
+            lambda: any("No swap strategy is chosen" in note.message for note in pilot.app._notifications),
+            what="the toast",
+        )
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("theme", ["navigator-dark", "navigator-light"])
+def test_pictures(
+    make_app: AppMaker, snap_compare: Callable[..., bool], size: tuple[int, int], theme: str
+) -> None:
+    app = make_app(settings=settings(CLOSED, CLOSED))
+    app.theme = theme
+
+    async def before(pilot: Pilot[Any]) -> None:
+        await opened(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=before)

@@ -1,0 +1,281 @@
+"""Statistics: plots to the half cell, figures from the store, rehearsal apart, nothing invented."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.pilot import Pilot
+
+from navigator.config.paths import StatePaths
+from navigator.domain.states import Complexity, TaskKind, Verdict
+from navigator.evidence.intervals import wilson
+from navigator.evidence.rates import revise_rate
+from navigator.evidence.rows import FirstVerdict
+from navigator.tui.screens.stats import PAGES, StatsScreen
+from navigator.tui.statistics import plot
+from navigator.tui.statistics.gather import Statistics, by_week, gather
+from navigator.tui.statistics.rate_page import how_sure, rate_page
+from navigator.tui.widgets.cells import length
+from navigator.tui.widgets.page import Line, Page
+from tests.tui.conftest import AppMaker
+from tests.tui.driving import loaded, until
+
+
+def verdict(
+    at: str = "2026-11-18T10:00:00Z",
+    said: Verdict = Verdict.APPROVE,
+    *,
+    rehearsal: bool = False,
+    stated: Verdict | None = None,
+    project: str = "quill",
+    model: str = "big",
+    prompt: str = "review@1",
+) -> FirstVerdict:
+    return FirstVerdict(
+        project, TaskKind.FIX, Complexity.MEDIUM, model, prompt, said, stated, False, rehearsal, at
+    )
+
+
+def counted(rows: list[FirstVerdict], by: str = "project") -> Statistics:
+    from navigator.evidence.edits import edit_stats
+    from navigator.evidence.outcomes import outcomes
+
+    whole = revise_rate(rows)
+    return Statistics(
+        whole,
+        revise_rate(rows, by=by),
+        by_week(rows),
+        outcomes([], []),
+        (),
+        (),
+        edit_stats([]),
+        by=by,
+        excluded=whole.excluded,
+    )
+
+
+def text_of(lines: list[Line]) -> str:
+    return "\n".join("".join(text for text, _ in line) for line in lines)
+
+
+# Plots
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(4, 90))
+def test_an_interval_fills_its_cells_and_holds_its_dot(k: int, more: int, width: int) -> None:
+    n = k + more
+    low, high = wilson(k, n)
+    rate = k / n if n else None
+    drawn = plot.interval(low, rate, high, width)
+    text = "".join(piece for piece, _ in drawn)
+    assert len(text) == width == length(drawn)
+    assert text.count("●") == (n > 0)
+    if rate is None:
+        assert set(text) <= {" ", "┊"}
+        return
+    line = [place for place, glyph in enumerate(text) if glyph in "━╸╺●"]
+    assert line == list(range(line[0], line[-1] + 1))
+    assert abs(line[0] / width - low) <= 1.5 / width
+    assert abs((line[-1] + 1) / width - high) <= 1.5 / width
+
+
+def test_an_anecdote_is_hollow() -> None:
+    assert "○" in "".join(text for text, _ in plot.interval(0.1, 0.3, 0.6, 40, sure=False))
+
+
+@pytest.mark.parametrize("width", [8, 20, 28, 60, 120])
+def test_the_axis_names_both_ends(width: int) -> None:
+    drawn = plot.axis(width)
+    assert len(drawn) == width
+    assert drawn.startswith("0%") and drawn.endswith("100%")
+
+
+def test_little_bars_keep_a_place_for_nothing() -> None:
+    assert plot.sparkline([0.0, None, 0.5, 1.0]) == "▁·▅█"
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=8), st.integers(20, 120))
+def test_parts_fill_the_line(seconds: list[float], width: int) -> None:
+    drawn = plot.parts([(f"phase{place}", value) for place, value in enumerate(seconds)], width)
+    assert length(drawn) == width
+
+
+# Counting
+
+
+def test_weeks_run_without_a_gap_and_keep_the_rehearsal_apart() -> None:
+    rows = [
+        verdict("2026-11-02T00:00:00Z", Verdict.REVISE),
+        verdict("2026-11-16T23:59:59Z"),
+        verdict("2026-11-17T12:00:00Z", rehearsal=True),
+    ]
+    weeks = by_week(rows)
+    assert [week.monday for week in weeks.real] == [date(2026, 11, 2), date(2026, 11, 9), date(2026, 11, 16)]
+    assert [week.row.n if week.row else None for week in weeks.real] == [1, None, 1]
+    assert [week.row.n if week.row else None for week in weeks.rehearsal] == [1]
+
+
+def test_no_more_than_twelve_weeks_are_shown() -> None:
+    start = datetime(2026, 1, 5, tzinfo=UTC)
+    rows = [verdict((start + timedelta(weeks=number)).isoformat()) for number in range(30)]
+    assert len(by_week(rows).real) == 12
+
+
+# The page
+
+
+def test_how_sure_says_what_it_needs() -> None:
+    few = revise_rate([verdict(said=Verdict.REVISE), verdict()]).rows[0]
+    assert how_sure(few).startswith("±10 needs n 88, 86 to go · ±5 needs n 350, 348 to go")
+    assert "reckoned with 35%" in how_sure(few)
+    many = revise_rate([verdict(said=Verdict.REVISE if n % 3 else Verdict.APPROVE) for n in range(600)])
+    assert how_sure(many.rows[0]) == "±10 points reached at n 86 · ±5 points reached at n 342"
+
+
+def test_nothing_is_invented_where_nothing_was_counted() -> None:
+    said = text_of(rate_page(counted([]), 100))
+    assert "No first-round verdict yet." in said and "%" not in said
+
+
+def test_a_rehearsal_is_never_mixed_with_real_reviews() -> None:
+    rows = [verdict(said=Verdict.REVISE)] * 3 + [verdict(rehearsal=True, project="sample")] * 40
+    said = text_of(rate_page(counted(rows), 120))
+    real, _, rehearsed = said.partition("REHEARSAL")
+    assert "n 3" in real and "sample" not in real and "100%" in real
+    assert "says nothing about a real model" in rehearsed and "sample" in rehearsed and "40" in rehearsed
+
+
+def test_a_rehearsal_alone_says_that_nothing_real_is_measured() -> None:
+    said = text_of(rate_page(counted([verdict(rehearsal=True)] * 5), 120))
+    assert "no real review yet: not measured" in said
+
+
+def test_unread_answers_stand_beside_n() -> None:
+    rows = [verdict()] * 2 + [verdict(said=Verdict.UNREVIEWED)]
+    said = text_of(rate_page(counted(rows), 120))
+    assert "n 2" in said and "1 answer could not be read (UNREVIEWED)" in said
+
+
+def test_a_mixture_is_called_one() -> None:
+    rows = [verdict(prompt="review@1"), verdict(prompt="review@2", model="other")]
+    assert "pools 2 models and 2 prompt versions" in text_of(rate_page(counted(rows), 120))
+
+
+def test_untrusted_names_are_made_visible() -> None:
+    said = text_of(rate_page(counted([verdict(project="evil\x1b]0;x\x07\u202eup")]), 120))
+    assert not set("\x1b\x07\u202e") & set(said)
+
+
+@pytest.mark.parametrize("width", [40, 76, 109, 110, 196])
+def test_no_line_is_wider_than_the_page(width: int, state: StatePaths) -> None:
+    from navigator.store.reader import Reader
+    from navigator.tui.data import open_reading
+
+    connection = open_reading(state)
+    shown = gather(Reader(connection), by="kind", days=0, now=datetime(2026, 11, 20, tzinfo=UTC))
+    connection.close()
+    for _, name, draw in PAGES:
+        for line in draw(shown, width):
+            # Below 76 cells columns are cut by the widget itself.
+            assert length(line) <= max(width, 76), name
+
+
+# The screen
+
+
+async def opened(pilot: Pilot[Any]) -> StatsScreen:
+    await loaded(pilot)
+    await pilot.press("S")
+    await until(
+        pilot,
+        lambda: isinstance(pilot.app.screen, StatsScreen) and pilot.app.screen.counted is not None,
+        what="the statistics",
+    )
+    return cast("StatsScreen", pilot.app.screen)
+
+
+def shown(screen: StatsScreen) -> str:
+    return text_of(list(screen.query_one(Page).lines))
+
+
+async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
+    async with make_app().run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        assert "30% [23–37]  n 166" in shown(screen)
+        marks = ("WAS THE REVIEWER RIGHT", "generator → reviewer", "THROUGHPUT", "EDITS", "REVISE RATE")
+        for mark in marks:
+            await pilot.press("tab")
+            assert mark in shown(screen)
+        await pilot.press("shift+tab")
+        assert "EDITS" in shown(screen)
+
+
+async def test_what_is_not_measured_is_said(make_app: AppMaker) -> None:
+    async with make_app().run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("tab")
+        assert shown(screen).count("not measured yet") == 3
+
+
+async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> None:
+    async with make_app().run_test(size=(120, 60)) as pilot:
+        screen = await opened(pilot)
+        for title, row in (
+            ("BY PROMPT", "review@a91e"),
+            ("BY PROJECT", "granite-db"),
+            ("BY COMPLEXITY", "medium"),
+            ("BY MODEL", "122B"),
+            ("BY KIND", "refactor"),
+        ):
+            await pilot.press("b")
+            await until(pilot, lambda title=title: title in shown(screen), what=title)  # type: ignore[misc]
+            assert row in shown(screen)
+        await pilot.press("w")
+        await until(pilot, lambda: "first-round verdicts, 7 days" in shown(screen), what="the week")
+        assert "n 166" not in shown(screen)
+
+
+async def test_a_long_page_scrolls_by_keys(make_app: AppMaker) -> None:
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        page = screen.query_one(Page)
+        await pilot.press("j")
+        assert page.scroll_offset.y == 1
+        await pilot.press("G")
+        assert page.scroll_offset.y == page.max_scroll_y > 1
+        await pilot.press("g")
+        assert page.scroll_offset.y == 0
+
+
+async def test_an_empty_store_says_so(make_app: AppMaker, empty_state: StatePaths) -> None:
+    app = make_app(empty_state)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await loaded(pilot)
+        app.go("stats")
+        await until(
+            pilot,
+            lambda: isinstance(app.screen_stack[0], StatsScreen) and app.screen_stack[0].counted is not None,
+        )
+        assert "No first-round verdict yet." in shown(cast("StatsScreen", app.screen_stack[0]))
+
+
+SIZES = [(80, 24), (200, 60)]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("theme", ["navigator-dark", "navigator-light"])
+def test_pictures(
+    make_app: AppMaker, snap_compare: Callable[..., bool], size: tuple[int, int], theme: str
+) -> None:
+    app = make_app()
+    app.theme = theme
+
+    async def before(pilot: Pilot[Any]) -> None:
+        await opened(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=before)
