@@ -77,7 +77,9 @@ async def call_model(
         raise
     except ServingError as error:
         with world.store.transaction() as tx:
-            tx.end_call(call, outcome="failed", error_code=error.code)
+            tx.end_call(
+                call, outcome="failed", error_code=error.code, usage=error.usage, retries=error.retries
+            )
         log.warning("%s: %s for %s: %s", role.value, purpose, task.id, error)
         raise
     with world.store.transaction() as tx:

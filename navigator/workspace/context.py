@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from navigator.domain.models import Project
+from navigator.workspace.central import central_files
 from navigator.workspace.runner import GitError
 from navigator.workspace.scope import holds_private_key, in_scope, is_secret, suffix_of
 from navigator.workspace.source import TreeSource
@@ -96,8 +97,8 @@ def build_context(
     """Choose what to show for a task, within a budget.
 
     Named files come first; conventions and the list of files may take a share each. When the task names no
-    file, files whose path or content it mentions follow, the most telling first. Secrets are never shown
-    nor listed.
+    file, files whose path or content it mentions follow, the most telling first; when it mentions none, the
+    files that most others speak of. Secrets are never shown nor listed.
 
     Args:
         source: the pinned base.
@@ -124,6 +125,9 @@ def build_context(
     if not files:
         known = {project.conventions}
         found = [(path, why) for path, why in _mentioned(source, task_text, left_out) if path not in known]
+        if not found:
+            # A model that is shown nothing can change nothing: the files that others lean on are the best guess.
+            found = [(path, why) for path, why in central_files(source) if path not in known]
         source.prefetch(path for path, _ in found)
         for path, why in found:
             taken = _take(source, project, path, why, budget_tokens - spent, count, left_out)

@@ -91,7 +91,15 @@ def test_without_named_files_the_tasks_words_choose(world: World) -> None:
 def test_a_path_or_a_file_name_in_the_task_chooses_it(world: World) -> None:
     assert [f.path for f in context(world, "Rewrite shop/mail.py").files] == ["shop/mail.py"]
     assert [f.path for f in context(world, "Rewrite mail.py.").files] == ["shop/mail.py"]
-    assert context(world, "Do something").files == ()
+
+
+def test_a_task_that_says_nothing_of_where_shows_what_others_lean_on(world: World) -> None:
+    found = context(world, "Do something")
+    paths = [f.path for f in found.files]
+    assert paths[0] == "shop/cart.py" and "shop/checkout.py" in paths
+    assert not {"shop/mail.py", "vendor/lib.py", "logo.png"} & set(paths)
+    assert found.files[0].why == "no file is named; 1 files speak of it"
+    assert context(world, "Do something", budget=3).files == ()
 
 
 def test_words_of_a_task_are_no_options_and_no_patterns(world: World) -> None:
