@@ -12,6 +12,8 @@ from navigator.cli.session import act, reading, take_config_projects
 from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.text import safe_line
 
+_BASES = {"": "the current branch", "worktree": "the checkout as it stands, uncommitted work included"}
+
 
 @click.group()
 def project() -> None:
@@ -24,7 +26,10 @@ def project() -> None:
 @click.option("--check", default="", metavar="CMD", help="Its own test command, e.g. 'pytest -q'.")
 @click.option("--landing", type=click.Choice(["branch", "current"]), default="branch", show_default=True)
 @click.option(
-    "--base", default="", metavar="BRANCH", help="The branch to work from; the current one by default."
+    "--base",
+    default="",
+    metavar="BRANCH",
+    help="The branch to work from, the current one by default; or 'worktree': the files as they stand, uncommitted too.",
 )
 @click.option("--json", "as_json", is_flag=True)
 def add(path: Path, name: str, check: str, landing: str, base: str, as_json: bool) -> None:
@@ -128,6 +133,7 @@ def show(name: str, as_json: bool) -> None:
         return
     output.say(f"{held.name}  {held.path}")
     output.say(f"  branch {facts.branch or '(detached)'} at {facts.head_commit[:12]}, {facts.object_format}")
+    output.say(f"  works from {_BASES.get(held.base, held.base)}")
     output.say(f"  lands on {'its current branch' if held.landing == 'current' else 'navigator/<batch>'}")
     output.say(f"  check: {held.check or 'none'}")
     if facts.hooks:

@@ -139,7 +139,10 @@ class ChecksSettings(Section):
 
 
 class ProjectEntry(Section):
-    """One `[[project]]`; it overrides the stored project with the same path."""
+    """One `[[project]]`; it overrides the stored project with the same path.
+
+    `base` is a branch, a tag, "" for the branch that HEAD is on, or "worktree" for the checkout as it stands.
+    """
 
     path: _Text
     name: str = ""
@@ -156,6 +159,13 @@ class ProjectEntry(Section):
     def _absolute(cls, value: str) -> str:
         if not value.startswith(("/", "~")):
             raise ValueError("must be an absolute path, or start with ~")
+        return value
+
+    @field_validator("base")
+    @classmethod
+    def _names_a_base(cls, value: str) -> str:
+        if value.startswith("-") or ".." in value or not value.isprintable() or " " in value:
+            raise ValueError('must be the name of a branch, or "worktree" for the checkout as it stands')
         return value
 
     @property

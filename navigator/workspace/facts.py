@@ -11,10 +11,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from navigator.domain.errors import NavigatorError
 from navigator.workspace.runner import Git, GitError
+
+WORKTREE = "worktree"
+"""The base that is no branch: the checkout as it stands, see `snapshot`."""
 
 _OPERATIONS = (
     ("rebase-merge", "rebase"),
@@ -320,7 +323,8 @@ def resolve_base(facts: RepoFacts, base: str = "") -> tuple[str, str]:
     """The reference and the commit that new work of a project starts from.
 
     Args:
-        base: the project's base branch; "" for the branch HEAD is on, or HEAD itself when detached.
+        base: the project's base branch; "" for the branch HEAD is on, or HEAD itself when detached. The same for
+            "worktree", whose snapshots stand on HEAD; a branch of that name is written `refs/heads/worktree`.
 
     Returns:
         The full reference name ("HEAD" when detached) and its commit.
@@ -328,10 +332,11 @@ def resolve_base(facts: RepoFacts, base: str = "") -> tuple[str, str]:
     Raises:
         NoCommit: the repository has no such branch.
     """
-    if not base:
+    if base in {"", WORKTREE}:
         return (f"refs/heads/{facts.branch}" if facts.branch else "HEAD"), facts.head_commit
     git = facts.git()
-    for name in (f"refs/heads/{base}", f"refs/remotes/{base}", f"refs/tags/{base}"):
+    full = (base,) if base.startswith("refs/") else ()
+    for name in (*full, f"refs/heads/{base}", f"refs/remotes/{base}", f"refs/tags/{base}"):
         commit = _commit(git, name)
         if commit:
             return name, commit
@@ -340,37 +345,76 @@ def resolve_base(facts: RepoFacts, base: str = "") -> tuple[str, str]:
     )
 
 
-def uncommitted_paths(facts: RepoFacts, *, limit: int = 1000) -> tuple[str, ...]:
-    """Paths whose content in the checkout or the index is not that of HEAD, untracked files included, at most
-    `limit`.
+@dataclass(frozen=True, slots=True)
+class Uncommitted:
+    """What the checkout and the index hold that HEAD does not, by how git sees it.
+
+    Attributes:
+        tracked: paths of the index or of HEAD whose content, mode or presence differs.
+        untracked: paths that git neither tracks nor ignores; one that ends in `/` is a folder.
+        dropped: taken out of the index; the file may still stand there.
+        conflicts: paths that a merge left undecided.
+        submodules: those of `tracked` that are submodules.
+    """
+
+    tracked: tuple[str, ...]
+    untracked: tuple[str, ...]
+    dropped: tuple[str, ...]
+    conflicts: tuple[str, ...]
+    submodules: frozenset[str]
+
+
+def uncommitted(facts: RepoFacts, *, untracked: Literal["normal", "all"] = "normal") -> Uncommitted:
+    """Read what is not committed. Runs nothing of the repository, and does not refresh the index on disk.
 
     `git status` compares content through clean filters and looks into submodules, both of which run programs
     that the repository names. So every filter that its configuration defines is blanked for the call, and
     submodules are left alone; a filtered file (LFS) whose timestamp changed is therefore listed though it may
-    be unchanged. The index is not refreshed on disk.
+    be unchanged.
     """
     if facts.work_tree is None:
-        return ()
+        return Uncommitted((), (), (), (), frozenset())
     git = facts.git(work_tree=True)
     ignores = own_settings(facts.git(user_config=True), "core.excludesFile")
     status = git.run(
         "status",
         "--porcelain=v2",
         "-z",
-        "--untracked-files=normal",
+        f"--untracked-files={untracked}",
         "--ignore-submodules=all",
         "--no-renames",
         "--no-ahead-behind",
         config=(*blank_filters(git), *(f"core.excludesFile={path}" for path in ignores[-1:])),
     )
-    paths: list[str] = []
+    rows: dict[str, list[str]] = {"1": [], "?": [], "dropped": [], "u": [], "submodule": []}
     for record in status.stdout.split(b"\0"):
-        kind, _, rest = record.partition(b" ")
+        kind = os.fsdecode(record[:1])
         # Counted fields stand before the path in each kind of record: git-status(1), porcelain format 2.
-        before = {b"1": 7, b"u": 9, b"?": 0}.get(kind)
-        if before is not None:
-            paths.append(os.fsdecode(rest.split(b" ", before)[-1]))
-    return tuple(paths[:limit])
+        before = {"1": 8, "u": 10, "?": 1}.get(kind)
+        if before is None:
+            continue
+        *fields, path = record.split(b" ", before)
+        name = os.fsdecode(path)
+        if kind == "1" and fields[4] == b"000000":
+            kind = "dropped"
+        elif kind == "1" and b"160000" in fields[3:6]:
+            rows["submodule"].append(name)
+        rows[kind].append(name)
+    return Uncommitted(
+        tuple(rows["1"]),
+        tuple(rows["?"]),
+        tuple(rows["dropped"]),
+        tuple(rows["u"]),
+        frozenset(rows["submodule"]),
+    )
+
+
+def uncommitted_paths(facts: RepoFacts, *, limit: int = 1000) -> tuple[str, ...]:
+    """Paths whose content in the checkout or the index is not that of HEAD, untracked files included, at most
+    `limit`; see `uncommitted`."""
+    found = uncommitted(facts)
+    paths = dict.fromkeys((*found.tracked, *found.dropped, *found.conflicts, *found.untracked))
+    return tuple(paths)[:limit]
 
 
 def blank_filters(git: Git) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from navigator.workspace.plan import StaleBase as StaleBase
 from navigator.workspace.policy import check_paths, check_policy
 from navigator.workspace.private import PathRefused, PrivateRepo
 from navigator.workspace.runner import Git, GitError, Person, person_environment
+from navigator.workspace.snapshot import not_committed_yet
 
 Progress = Literal["done", "not_done", "partial", "diverged"]
 
@@ -76,7 +77,7 @@ def prepare_landing(
     else:
         ref, old, parent = _choose_branch(project, facts, batch, landed)
     transplanted = private.tree_of(parent) != private.tree_of(proposal.base_commit)
-    tree = _transplant(private, raw, parent) if transplanted else proposal.tree
+    tree = _transplant(private, raw, proposal.base_commit, parent) if transplanted else proposal.tree
     moves = tuple(PathMove(c.path, c.old_mode, c.old_sha, c.new_mode, c.new_sha) for c in raw)
     if chosen == "current":
         checkout.require_clean(facts, moves, private.read_blobs)
@@ -132,7 +133,7 @@ def _require_policy(private: PrivateRepo, proposal: Proposal, raw: list[RawChang
         )
 
 
-def _transplant(private: PrivateRepo, raw: list[RawChange], parent: str) -> str:
+def _transplant(private: PrivateRepo, raw: list[RawChange], base: str, parent: str) -> str:
     """Place the approved blobs on another commit, if every touched path there is as it was in the base."""
     there = private.tree_entries(parent)
     stale: list[str] = []
@@ -156,6 +157,12 @@ def _transplant(private: PrivateRepo, raw: list[RawChange], parent: str) -> str:
         except PathRefused:
             stale = made
     paths = tuple(dict.fromkeys(stale))
+    if missing := not_committed_yet(private, base, parent, paths):
+        raise LandingRefused(
+            f"The proposal stands on uncommitted work: {', '.join(safe_line(path) for path in missing[:5])}"
+            f"{' and more' if len(missing) > 5 else ''}.",
+            hint="Commit it as it was then, and approve again; or take the approval back.",
+        )
     raise StaleBase(
         f"Changed since the proposal was made: {', '.join(safe_line(path) for path in paths[:5])}"
         f"{' and more' if len(paths) > 5 else ''}.",

@@ -220,7 +220,7 @@ class PrivateRepo:
         removed = [path for path, change in changes.items() if change.content is None]
         written = {path: change for path, change in changes.items() if change.content is not None}
         _check_shape(entries, removed, written)
-        with tempfile.TemporaryDirectory(prefix="blobs-", dir=self._work()) as folder:
+        with tempfile.TemporaryDirectory(prefix="blobs-", dir=self.work_folder()) as folder:
             shas = self._write_blobs(Path(folder), [change.content or b"" for change in written.values()])
         placed = [
             (change.mode or (entries[path].mode if path in entries else "100644"), sha, path)
@@ -251,7 +251,7 @@ class PrivateRepo:
             b"%b %b\t%b\0" % (mode.encode(), _oid(sha).encode(), path_bytes(path))
             for mode, sha, path in placed
         ]
-        with tempfile.TemporaryDirectory(prefix="tree-", dir=self._work()) as folder:
+        with tempfile.TemporaryDirectory(prefix="tree-", dir=self.work_folder()) as folder:
             index = Path(folder) / "index"
             self._copy_base_index(treeish, index)
             git = Git(self.git_dir, index=index, outside=self.git.outside)
@@ -265,7 +265,8 @@ class PrivateRepo:
                 )
             return git.run("write-tree").text
 
-    def _work(self) -> Path:
+    def work_folder(self) -> Path:
+        """Where temporary files go that git is to find beside the repository."""
         folder = self.git_dir / "navigator"
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
@@ -287,7 +288,7 @@ class PrivateRepo:
 
     def _copy_base_index(self, treeish: str, target: Path) -> None:
         """Give `target` an index that holds a tree; the last few are kept for the next proposals on the same base."""
-        kept = self._work() / f"index-{_oid(treeish)}"
+        kept = self.work_folder() / f"index-{_oid(treeish)}"
         try:
             shutil.copyfile(kept, target)
             kept.touch()
@@ -299,7 +300,7 @@ class PrivateRepo:
         shutil.copyfile(target, spare)
         spare.replace(kept)
         ages: list[tuple[float, Path]] = []
-        for path in self._work().glob("index-*"):
+        for path in self.work_folder().glob("index-*"):
             with contextlib.suppress(FileNotFoundError):
                 ages.append((path.stat().st_mtime, path))
         for _, old in sorted(ages, reverse=True)[_KEPT_INDEXES:]:
@@ -390,7 +391,7 @@ class PrivateRepo:
             self.git.run("repack", "-a", "-d", "-q", timeout=1800)
             self.git.run("prune", "--expire=2.hours.ago", timeout=1800)
             # What a kill left behind.
-            for folder in self._work().glob("*-*"):
+            for folder in self.work_folder().glob("*-*"):
                 if folder.is_dir() and time.time() - folder.stat().st_mtime > _LEFTOVER_SECONDS:
                     shutil.rmtree(folder, ignore_errors=True)
 

@@ -22,10 +22,13 @@ async def add_project(
     demo: bool = False,
 ) -> Result:
     """Take a git repository into care; nothing in it is touched."""
-    from navigator.workspace.facts import read_facts, resolve_base
+    from navigator.workspace.facts import WORKTREE, read_facts, resolve_base
+    from navigator.workspace.snapshot import require_worktree
 
     facts = await asyncio.to_thread(read_facts, path)
-    if base:
+    if base == WORKTREE:
+        require_worktree(facts)
+    elif base:
         resolve_base(facts, base)  # a branch that is not there is said now, not when the first task fails
     home = str(Path(facts.path).resolve())
     for project in world.reader.projects():

@@ -16,8 +16,9 @@ from navigator.domain.models import Finding, Project, Task
 from navigator.domain.states import Role, Severity
 from navigator.workspace.context import Context, build_context
 from navigator.workspace.edits import marker_length
-from navigator.workspace.facts import read_facts, resolve_base
+from navigator.workspace.facts import WORKTREE, read_facts, resolve_base
 from navigator.workspace.private import PrivateRepo
+from navigator.workspace.snapshot import take_snapshot
 from navigator.workspace.source import TreeSource
 
 CONTEXT_AIM = 24_000
@@ -62,9 +63,17 @@ async def gather(world: World, task: Task) -> Material:
 
 def _ground(world: World, project: Project, task: Task) -> tuple[str, PrivateRepo]:
     private = world.private(project)
-    base = task.base_commit or resolve_base(read_facts(project.path), project.base)[1]
+    base = task.base_commit or _new_base(project, private)
     private.pin_base(base)
     return base, private
+
+
+def _new_base(project: Project, private: PrivateRepo) -> str:
+    """The commit that an attempt begins on: the base branch's, or a snapshot of the checkout."""
+    facts = read_facts(project.path)
+    if project.base == WORKTREE:
+        return take_snapshot(private, facts).commit
+    return resolve_base(facts, project.base)[1]
 
 
 def _context(

@@ -26,17 +26,22 @@ def look_at(project: Project) -> Ground:
 
     Secrets are left out of the paths, since no model is shown them.
     """
-    from navigator.workspace.facts import read_facts, resolve_base, uncommitted_paths
+    from navigator.workspace.facts import WORKTREE, read_facts, resolve_base, uncommitted_paths
     from navigator.workspace.scope import in_scope, is_secret
 
     try:
         facts = read_facts(project.path)
         _, commit = resolve_base(facts, project.base)
         listed = facts.git().run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit).stdout
-        names = (os.fsdecode(name) for name in listed.split(b"\0") if name)
+        names = [os.fsdecode(name) for name in listed.split(b"\0") if name]
+        unseen = uncommitted_paths(facts, limit=MOST_UNCOMMITTED)
+        if project.base == WORKTREE:
+            # Proposals stand on the checkout itself: new files can be named, and no work goes unseen.
+            names = sorted({*names, *(path for path in unseen if not path.endswith("/"))})
+            unseen = ()
         paths = tuple(
             name for name in names if name.isprintable() and not is_secret(name) and in_scope(name, project)
         )
-        return Ground(project.name, paths, uncommitted_paths(facts, limit=MOST_UNCOMMITTED))
+        return Ground(project.name, paths, unseen)
     except NavigatorError as error:
         return Ground(project.name, problem=str(error))
