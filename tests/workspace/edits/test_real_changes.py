@@ -59,16 +59,16 @@ def _inexpressible(change: Change) -> str:
         return "larger than the cap"
     if change.after is None:
         return ""
-    if change.before is None:
+    if not change.before:
         text = change.after
         if text and (not text.endswith(b"\n") or b"\r\n" in text):
-            return "a new file with other endings than LF, or without the last"
+            return "a new or empty file with other endings than LF, or without the last"
         if _blank_tail(lines_of(text)):
-            return "a new file that ends in blank lines"
+            return "a new or empty file that comes to end in blank lines"
         try:
             text.decode()
         except UnicodeDecodeError:
-            return "a new file that is not UTF-8"
+            return "a new or empty file that is not UTF-8"
         return ""
     if change.before != change.after and lines_of(change.before) == lines_of(change.after):
         return "line endings or encoding alone"
