@@ -33,9 +33,10 @@ lint: install
 test: install lint
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-# A model server that was not written for Navigator, and the tests that talk to it. See engines/README.md.
+# Model servers that were not written for Navigator, and the tests that talk to them. See engines/README.md.
 engines: install
 	nice engines/build_llama_server.sh
+	nice engines/build_sglang.sh
 	$(BIN)/python -m pytest tests/engines
 
 bench: install
@@ -55,6 +56,13 @@ lock:
 		-p 3.11 pyproject.toml --group dev -o requirements-dev.lock
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		-p 3.11 engines/requirements.in -o engines/requirements.txt
+	uv pip compile -q --no-deps --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+		-p 3.11 engines/sglang-alone.in -o engines/sglang-alone.part
+	uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+		$(if $(TORCH_WHEELS),--find-links $(TORCH_WHEELS)) --python-platform x86_64-manylinux_2_34 \
+		--override engines/sglang-left-out.txt -p 3.11 engines/sglang-requirements.in -o engines/sglang-deps.part
+	cat engines/sglang-alone.part engines/sglang-deps.part >engines/sglang-requirements.txt
+	rm engines/sglang-alone.part engines/sglang-deps.part
 
 clean:
 	rm -rf $(VENV) dist build

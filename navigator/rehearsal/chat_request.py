@@ -79,7 +79,7 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
         raise RequestProblem(f"max_new_tokens must be at least 0, got {limit}.")
     temperature = body.get("temperature")
     if isinstance(temperature, int | float) and temperature < 0:
-        raise RequestProblem(f"temperature must be a non-negative finite number, got {temperature}.")
+        raise RequestProblem(f"temperature must be a non-negative finite number, got {float(temperature)}.")
     prompt = render(messages)
     tokens = estimate_tokens(prompt)
     _require_room(tokens, limit, context)
@@ -131,7 +131,7 @@ def _require_room(tokens: int, limit: int | None, context: int) -> None:
         raise RequestProblem(
             f"Requested token count exceeds the model's maximum context length of {context} tokens. You requested a "
             f"total of {tokens + limit} tokens: {tokens} tokens from the input messages and {limit} tokens for the "
-            "completion."
+            "completion. Please reduce the number of tokens in the input messages or the completion to fit within the limit."
         )
 
 

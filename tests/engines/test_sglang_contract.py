@@ -1,0 +1,445 @@
+"""One table of requests, sent to the rehearsal and to a real SGLang server: what comes back has to have the same shape.
+
+Compared are status, content type, keys and types of JSON, framing and order of a stream's events, finish reasons, and
+SGLang's words where the rehearsal uses them. What differs on purpose stands in `DIFFERENCES`, with its reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from navigator.domain.states import Role
+from navigator.domain.timing import StepTimes, TimingModel
+from navigator.rehearsal.api import Api
+from navigator.rehearsal.engine import Answer
+from navigator.rehearsal.http import HttpServer
+from navigator.rehearsal.timing import Pace
+from tests.engines.sglang import CONTEXT, SglangServer, missing, sglang_server
+
+pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
+
+DIFFERENCES = {
+    "system_fingerprint": "says of every answer that it is a rehearsal's; SGLang sends none",
+    "rehearsal": "says it of the server",
+    "role": "whose part the rehearsal plays",
+    "timing": "the assumptions behind simulated time",
+    "simulated": "what else is simulated, and how",
+    "context_length": "SGLang tells what was set, which is nothing here; the rehearsal what holds",
+}
+"""Keys that the rehearsal may have and SGLang has not, or with another type. No other key may differ."""
+
+KNOWN = {
+    "model": "SGLang repeats whatever name it was asked by. The rehearsal always says its own, so that nothing it wrote "
+    "can pass for a model's work. The shape is the same, and both answer.",
+    "body []": "SGLang 0.5.23 answers 500 in plain text and closes the connection to a body that is JSON but no object; "
+    "the rehearsal refuses it as it refuses other misshapen bodies.",
+    "GET /": 'SGLang says that SGLang is running. The rehearsal says "This is a rehearsal of SGLang".',
+    "loading": "The rehearsal listens while it loads and refuses work with 503, so that a swap can be watched; SGLang opens "
+    "its port when it has almost loaded.",
+    "metrics": "The rehearsal has the gauges and counters that have a meaning here, no histograms.",
+    "chunks": "SGLang sends each token as it comes, the rehearsal up to eight together.",
+    "stop": "After SIGTERM SGLang looks every five seconds whether it is idle; the rehearsal ends when it is.",
+}
+"""What else is known to differ; nothing in the table asks for it."""
+
+HELLO = [{"role": "user", "content": "hello"}]
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"enum": ["x", "y"]}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
+WITH_SCHEMA = {"type": "json_schema", "json_schema": {"name": "review", "schema": SCHEMA}}
+USAGE = {"include_usage": True}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One request. `part`: SGLang may say more than the rehearsal does."""
+
+    name: str
+    method: str
+    path: str
+    body: Any = None
+    content: bytes | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    part: bool = False
+
+
+def get(path: str, *, part: bool = False) -> Case:
+    return Case(f"GET {path}", "GET", path, part=part)
+
+
+def post(name: str, path: str, body: Any = None, **more: Any) -> Case:
+    return Case(name, "POST", path, body, **more)
+
+
+def chat(name: str, *, part: bool = False, **fields: Any) -> Case:
+    body = {"model": "any", "messages": HELLO, "max_tokens": 6, "temperature": 1.0, "seed": 1} | fields
+    return Case(f"chat: {name}", "POST", "/v1/chat/completions", body, part=part)
+
+
+CASES = [
+    get("/health"),
+    get("/health_generate"),
+    get("/ready"),
+    get("/v1/models"),
+    get("/model_info", part=True),
+    get("/get_model_info", part=True),
+    get("/v1/loads", part=True),
+    get("/v1/loads?include=core", part=True),
+    get("/v1/loads?include=core,queues", part=True),
+    get("/server_info", part=True),
+    get("/get_server_info", part=True),
+    get("/get_load"),
+    get("/nowhere"),
+    get("/v1/chat/completions"),
+    post("POST /health", "/health"),
+    Case("DELETE /v1/models", "DELETE", "/v1/models"),
+    post("flush", "/flush_cache"),
+    get("/flush_cache"),
+    post("abort nobody", "/abort_request", {"rid": "nobody"}),
+    post("abort all", "/abort_request", {"abort_all": True}),
+    post("abort with a number", "/abort_request", {"rid": 3}),
+    post("abort without a body", "/abort_request"),
+    post("abort with no JSON", "/abort_request", content=b"x", headers={"Content-Type": "application/json"}),
+    post("tokenize", "/tokenize", {"prompt": "hello world"}),
+    post("tokenize for a model", "/tokenize", {"model": "any", "prompt": "hello"}),
+    post("tokenize several", "/tokenize", {"prompt": ["one", "two three"]}),
+    post("tokenize messages", "/v1/tokenize", {"messages": HELLO}),
+    post("tokenize nothing", "/tokenize", {}),
+    post("tokenize a number", "/tokenize", {"prompt": 3}),
+    post("tokenize both", "/tokenize", {"prompt": "a", "messages": HELLO}),
+    chat("plain"),
+    chat("with an id", rid="plain-id"),
+    chat("without tokens", max_tokens=0),
+    chat("with max_completion_tokens", max_tokens=None, max_completion_tokens=3),
+    chat("logprobs", logprobs=True),
+    chat("top logprobs", logprobs=True, top_logprobs=3),
+    chat("top logprobs without logprobs", top_logprobs=3),
+    chat("meta info", return_meta_info=True, part=True),
+    chat("schema", response_format=WITH_SCHEMA, max_tokens=60),
+    chat("text format", response_format={"type": "text"}),
+    chat("text parts", messages=[{"role": "user", "content": [{"type": "text", "text": "hello"}]}]),
+    chat("a whole conversation", messages=[
+        {"role": "system", "content": "Be brief."}, *HELLO, {"role": "assistant", "content": "Yes."}, *HELLO,
+    ]),
+    chat("stream", stream=True),
+    chat("stream with an id", stream=True, rid="stream-id"),
+    chat("stream with usage", stream=True, stream_options=USAGE),
+    chat("stream with usage throughout", stream=True, stream_options={**USAGE, "continuous_usage_stats": True}),
+    chat("stream with logprobs", stream=True, logprobs=True, top_logprobs=2),
+    chat("stream with a schema", stream=True, stream_options=USAGE, response_format=WITH_SCHEMA, max_tokens=60),
+    chat("no messages", messages=[]),
+    chat("messages that are none", messages="hello"),
+    chat("an unknown role", messages=[{"role": "nobody", "content": "x"}]),
+    chat("content that is none", messages=[{"role": "user", "content": 3}]),
+    chat("max_tokens below zero", max_tokens=-1),
+    chat("max_tokens that is no number", max_tokens="many"),
+    chat("more than the context", max_tokens=CONTEXT + 10),
+    chat("a prompt beyond the context", messages=[{"role": "user", "content": "many words " * CONTEXT}]),
+    chat("the same, streamed", messages=[{"role": "user", "content": "many words " * CONTEXT}], stream=True),
+    chat("a temperature below zero", temperature=-1),
+    chat("stream that is no boolean", stream="surely"),
+    chat("an unknown format", response_format={"type": "poem"}),
+    chat("a schema that is missing", response_format={"type": "json_schema"}),
+    chat("a schema without schema", response_format={"type": "json_schema", "json_schema": {"name": "x"}}),
+    post("chat: no JSON", "/v1/chat/completions", content=b"{", headers={"Content-Type": "application/json"}),
+    post("chat: no content type", "/v1/chat/completions", content=b"{}"),
+    post("chat: an empty object", "/v1/chat/completions", {}),
+]  # fmt: skip
+
+
+# Both servers
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SglangServer]:
+    if reason := missing():
+        pytest.skip(reason)
+    with sglang_server(tmp_path_factory.mktemp("sglang")) as server:
+        yield server
+
+
+def long_or_fitting(messages: object, schema: dict[str, Any] | None, repeat: int) -> Answer:
+    return Answer('{"a": "x"}' if schema else "word " * 4000)
+
+
+@contextlib.asynccontextmanager
+async def rehearsing() -> AsyncIterator[str]:
+    """A rehearsal at full time scale that needs no loading and has the tiny model's context."""
+    times = StepTimes(load_seconds=0.0, decode=184.0, prefill=1e9)
+    pace = Pace(TimingModel(times, times, times), 1.0)
+    api = Api(Role.GENERATOR, pace, long_or_fitting, context_tokens=CONTEXT)
+    await api.load()
+    server = HttpServer(api)
+    await server.start("127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.port}"
+    finally:
+        api.engine.abort_all()
+        await server.close()
+
+
+def client_for(url: str) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=url, timeout=120, trust_env=False)
+
+
+# What is compared
+
+
+def shape(value: Any) -> Any:
+    """Keys and types, without values; a list is the set of its elements' shapes.
+
+    A token's bytes are a list that may be empty: a special token has none.
+    """
+    if isinstance(value, dict):
+        return {
+            key: "bytes" if key == "bytes" and isinstance(entry, list) else shape(entry)
+            for key, entry in sorted(value.items())
+        }
+    if isinstance(value, list):
+        return [json.loads(text) for text in sorted({json.dumps(shape(entry)) for entry in value})]
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "boolean"
+    return "number" if isinstance(value, int | float) else "string"
+
+
+def without_differences(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_differences(entry) for key, entry in value.items() if key not in DIFFERENCES}
+    return [without_differences(entry) for entry in value] if isinstance(value, list) else value
+
+
+def lacking(ours: Any, theirs: Any, at: str = "$") -> list[str]:
+    """Where the rehearsal's shape is not a part of SGLang's."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        missed = [f"{at}.{key}: only the rehearsal has it" for key in ours.keys() - theirs.keys()]
+        return missed + [
+            problem
+            for key in sorted(ours.keys() & theirs.keys())
+            for problem in lacking(ours[key], theirs[key], f"{at}.{key}")
+        ]
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return [
+            f"{at}[]: {entry} fits none of SGLang's"
+            for entry in ours
+            if all(lacking(entry, other) for other in theirs)
+        ]
+    return [] if ours == theirs else [f"{at}: {ours}, with SGLang {theirs}"]
+
+
+def chunk_kind(chunk: dict[str, Any]) -> str:
+    """What a chunk of a stream is for."""
+    if not chunk["choices"]:
+        return "usage"
+    choice = chunk["choices"][0]
+    if choice["finish_reason"] is not None:
+        return f"finish {choice['finish_reason']}"
+    return "role" if "role" in choice["delta"] else "content"
+
+
+def described(response: httpx.Response) -> dict[str, Any]:
+    """Everything that has to be alike, as one value."""
+    kind = response.headers.get("content-type", "")
+    found: dict[str, Any] = {
+        "status": response.status_code,
+        "content type": kind,
+        "allow": response.headers.get("allow"),
+    }
+    if kind.startswith("text/event-stream"):
+        found |= described_stream(response.content)
+    elif kind == "application/json":
+        document = without_differences(response.json())
+        found["json"] = shape(document)
+        found |= described_document(document)
+    else:
+        found["text"] = response.text
+    return found
+
+
+def described_document(document: Any) -> dict[str, Any]:
+    """Values that have to be equal: an error's type and code, SGLang's own words, why an answer ended."""
+    if not isinstance(document, dict):
+        return {}
+    if document.get("object") == "error":
+        semantic = document["type"] == "BadRequestError"
+        words = re.sub(r"\d+", "N", document["message"]) if semantic else ""
+        return {"error": (document["type"], document["code"], words)}
+    if document.get("object") == "chat.completion":
+        return {"finish": [choice["finish_reason"] for choice in document["choices"]]}
+    return {"detail": document["detail"]} if "detail" in document else {}
+
+
+def described_stream(content: bytes) -> dict[str, Any]:
+    assert content.endswith(b"\n\n")
+    events = content[:-2].split(b"\n\n")
+    assert all(event.startswith(b"data: ") and b"\n" not in event for event in events)
+    *chunks, done = [event.removeprefix(b"data: ") for event in events]
+    order: list[str] = []
+    shapes: dict[str, list[Any]] = {}
+    for text in chunks:
+        chunk = without_differences(json.loads(text))
+        kind = chunk_kind(chunk)
+        if not order or order[-1] != kind:
+            order.append(kind)
+        shapes.setdefault(kind, []).append(chunk)
+    return {
+        "order": [*order, done.decode()],
+        "chunks": {kind: shape(values) for kind, values in shapes.items()},
+    }
+
+
+async def ask(url: str, case: Case) -> httpx.Response:
+    async with client_for(url) as client:
+        return await client.request(
+            case.method, case.path, json=case.body, content=case.content, headers=case.headers
+        )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+async def test_the_rehearsal_answers_as_sglang_does(real: SglangServer, case: Case) -> None:
+    async with rehearsing() as url:
+        ours, theirs = [described(await ask(server, case)) for server in (url, real.url)]
+    if case.part:
+        assert lacking(ours.pop("json"), theirs.pop("json")) == []
+    assert ours == theirs
+
+
+async def test_a_health_check_takes_a_second(real: SglangServer) -> None:
+    async with rehearsing() as url:
+        for server in (url, real.url):
+            async with client_for(server) as client:
+                assert (await client.get("/health")).elapsed.total_seconds() >= 1.0
+
+
+async def test_every_metric_of_the_rehearsal_is_one_of_sglangs(real: SglangServer) -> None:
+    async with rehearsing() as url:
+        texts = []
+        for server in (url, real.url):
+            async with client_for(server) as client:
+                await client.post("/v1/chat/completions", json={"messages": HELLO, "max_tokens": 3})
+                answer = await client.get("/metrics")
+                assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+                texts.append(answer.text)
+    ours, theirs = [set(re.findall(r"^# TYPE (\S+ \S+)$", text, re.MULTILINE)) for text in texts]
+    assert (
+        ours - theirs == {"sglang:num_aborted_requests_total counter"} - theirs
+    )  # SGLang's comes with the first abort
+    assert {"sglang:num_running_reqs gauge", "sglang:num_queue_reqs gauge"} <= ours
+    names = [set(re.findall(r"^sglang:num_running_reqs\{(.*)\}", text, re.MULTILINE)) for text in texts]
+    labels = [set(re.findall(r'(\w+)="', next(iter(name)))) for name in names]
+    assert labels[0] == labels[1]
+
+
+LONG = {"messages": HELLO, "max_tokens": 3000, "ignore_eos": True}
+
+
+async def running(client: httpx.AsyncClient, count: int = 1) -> None:
+    while (await client.get("/v1/loads?include=core")).json()["loads"][0]["num_running_reqs"] < count:
+        await asyncio.sleep(0.02)
+
+
+async def aborted(url: str, *, stream: bool, everything: bool) -> dict[str, Any]:
+    """What a request that runs for long comes to when it is aborted, and what was refused meanwhile."""
+    body = {**LONG, "rid": "long", "stream": stream, "stream_options": USAGE if stream else None}
+    async with client_for(url) as client:
+        request = asyncio.create_task(client.post("/v1/chat/completions", json=body))
+        await running(client)
+        again = await client.post("/v1/chat/completions", json={**LONG, "rid": "long"})
+        flushed = await client.post("/flush_cache")
+        await client.post("/abort_request", json={"abort_all": True} if everything else {"rid": "long"})
+        return {
+            "answer": described(await request),
+            "same id": described(again),
+            "flushed": described(flushed),
+        }
+
+
+@pytest.mark.parametrize("everything", [False, True], ids=["by id", "all"])
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+async def test_an_abort_ends_a_request_in_order(real: SglangServer, stream: bool, everything: bool) -> None:
+    async with rehearsing() as url:
+        ours, theirs = [
+            await aborted(server, stream=stream, everything=everything) for server in (url, real.url)
+        ]
+    for found in (ours, theirs):
+        # Whether a token was written before the abort is a matter of moments.
+        found["answer"].get("chunks", {}).pop("content", None)
+        if "order" in found["answer"]:
+            found["answer"]["order"] = [kind for kind in found["answer"]["order"] if kind != "content"]
+    assert ours == theirs
+    assert "finish abort" in theirs["answer"].get("order", ["finish abort"])
+    assert theirs["answer"].get("finish", ["abort"]) == ["abort"]
+
+
+@contextlib.contextmanager
+def rehearsal_process() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A rehearsal as a process of its own; its address is known, the model not yet loaded."""
+    command = [sys.executable, "-m", "navigator.rehearsal", "--role", "generator", "--time-scale", "0.05"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{json.loads(process.stdout.readline())['port']}", process
+        finally:
+            process.kill()
+
+
+async def drained(url: str, process: subprocess.Popen[bytes], body: dict[str, Any]) -> dict[str, Any]:
+    """What SIGTERM comes to while a stream is under way."""
+    async with client_for(url) as client:
+        request = asyncio.create_task(client.post("/v1/chat/completions", json={**body, "stream": True}))
+        await running(client)
+        process.send_signal(signal.SIGTERM)
+        while (await client.get("/health")).status_code == 200:
+            await asyncio.sleep(0.01)
+        ready = (await client.get("/ready")).status_code
+        late = await client.post("/v1/chat/completions", json={"messages": HELLO, "max_tokens": 2})
+        unfinished = not request.done()
+        answer = await request
+    return {
+        "ready": ready,
+        "late": late.status_code,
+        "late came during the drain": unfinished,
+        "ends": described_stream(answer.content)["order"][-1],
+        "exit": await asyncio.to_thread(process.wait, 60),
+    }
+
+
+async def test_sigterm_drains_without_a_deadline_and_takes_new_requests(tmp_path: Path) -> None:
+    if reason := missing():
+        pytest.skip(reason)
+    with sglang_server(tmp_path) as server:
+        theirs = await drained(server.url, server.process, {**LONG, "max_tokens": 1000})
+    with rehearsal_process() as (url, process):
+        async with client_for(url) as client:
+            while (await client.get("/health")).status_code != 200:
+                await asyncio.sleep(0.05)
+        ours = await drained(url, process, documented(functions=120))
+    assert ours == theirs
+    assert (ours["late"], ours["ends"], ours["exit"]) == (200, "[DONE]", 0)
+
+
+def documented(functions: int) -> dict[str, Any]:
+    """A task whose answer takes the rehearsal some thousand tokens: docstrings for many functions."""
+    key = "0123456789ab"
+    source = "".join(f"def function_{n}(value):\n    print(value)\n\n\n" for n in range(functions))
+    user = (
+        f'[[begin file {key} {{"path": "a.py"}}]]\n{source}[[end file {key}]]\n'
+        f'[[begin task {key} {{"kind": "docs"}}]]\nDocstrings for all\n[[end task {key}]]'
+    )
+    system = f"key {key}\n<<<<<<< SEARCH"
+    return {"messages": [{"role": "system", "content": system}, {"role": "user", "content": user}]}
