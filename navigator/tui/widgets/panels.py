@@ -26,7 +26,6 @@ class WritingPanel(Vertical):
         dock: bottom;
         display: none;
         height: 6;
-        margin-bottom: 1;
         background: $surface;
         border-left: outer $accent;
         &.-open { display: block; }
@@ -114,7 +113,6 @@ class SearchBar(Input):
         dock: bottom;
         display: none;
         height: 1;
-        margin-bottom: 1;
         border: none;
         padding: 0 1;
         background: $surface;

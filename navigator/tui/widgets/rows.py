@@ -238,7 +238,9 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         self.post_message(self.Moved(self))
 
     def _reveal(self) -> bool:
-        """Scroll so that the cursor is on the screen; says whether it had to."""
+        """Scroll so that the cursor is on the screen; says whether it had to. Rows may be set before there is a screen."""
+        if not self.is_attached:
+            return False
         top = round(self.scroll_y)
         target = min(max(top, self._cursor - self._page + 1), self._cursor)
         if target == top:

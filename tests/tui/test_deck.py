@@ -1,0 +1,325 @@
+"""The deck by its keys."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from textual.message import Message
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from navigator.domain.states import DecisionKind, TaskState
+from navigator.store.database import open_reader
+from navigator.store.reader import Reader
+from navigator.tui.app import NavigatorApp
+from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal
+from navigator.tui.screens.add_projects import AddProjectsScreen
+from navigator.tui.screens.confirm import ConfirmDialog
+from navigator.tui.screens.deck import DeckScreen
+from navigator.tui.screens.help import HelpScreen
+from navigator.tui.screens.task import TaskScreen
+from navigator.tui.theme import THEMES
+from tests.tui.conftest import AppMaker
+from tests.tui.driving import loaded, until
+
+Deck = tuple[Pilot[Any], NavigatorApp, DeckScreen, list[Message]]
+
+
+@pytest.fixture
+def deck(make_app: AppMaker) -> Callable[..., Any]:
+    """The deck over the day's state, and every message that passes."""
+
+    @asynccontextmanager
+    async def opened(size: tuple[int, int] = (140, 50), **options: Any) -> AsyncIterator[Deck]:
+        app = make_app(**options)
+        heard: list[Message] = []
+        async with app.run_test(size=size, message_hook=heard.append) as pilot:
+            await loaded(pilot)
+            screen = app.screen
+            assert isinstance(screen, DeckScreen)
+            await until(pilot, lambda: bool(screen.pane("inbox").rows))
+            yield pilot, app, screen, heard
+
+    return opened
+
+
+def last(heard: list[Message], kind: type[Any]) -> Any:
+    found = [message for message in heard if isinstance(message, kind)]
+    assert found, f"no {kind.__name__}"
+    return found[-1]
+
+
+def keys_of(screen: DeckScreen, pane: str = "inbox") -> list[str]:
+    return [row.proposal or row.task for row in screen.pane(pane).rows]
+
+
+async def to_row(pilot: Pilot[Any], screen: DeckScreen, pane: str, key: str) -> None:
+    screen._focus(pane)
+    screen.pane(pane).move_to_key(key)
+    await pilot.pause()
+
+
+async def test_enter_opens_the_review_with_its_neighbours(deck: Any) -> None:
+    async with deck() as (pilot, _, screen, heard):
+        await pilot.press("j", "enter")
+        await pilot.pause()
+        asked = last(heard, OpenProposal)
+        assert asked.proposal == "P163"
+        assert asked.queue == tuple(key for key in keys_of(screen) if key.startswith("P"))
+
+
+async def test_enter_on_a_report_shows_it_and_puts_it_away(deck: Any, state: Any) -> None:
+    async with deck() as (pilot, app, _, _):
+        await pilot.press("G", "enter")
+        await until(pilot, lambda: isinstance(app.screen, TaskScreen) and app.screen._held is not None)
+        assert "Three of them do" in str(app.screen.query_one("#outcome").render())
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, DeckScreen))
+    assert Reader(open_reader(state.database)).task("T171").state is TaskState.DONE
+
+
+async def test_enter_on_a_project_narrows_the_inbox_to_it(deck: Any) -> None:
+    async with deck() as (pilot, _, screen, _):
+        await to_row(pilot, screen, "projects", "dune-loader")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert keys_of(screen) == ["P163", "P164"]
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len(keys_of(screen)) == 8
+
+
+async def test_tab_goes_round_the_panes(deck: Any) -> None:
+    async with deck() as (pilot, _, screen, _):
+        seen = []
+        for _ in range(4):
+            await pilot.press("tab")
+            seen.append(screen.focused_pane)
+        assert seen == ["work", "ended", "projects", "inbox"]
+        await pilot.press("shift+tab")
+        assert screen.focused_pane == "projects"
+
+
+async def test_a_narrow_terminal_shows_one_pane_at_a_time(deck: Any) -> None:
+    async with deck(size=(80, 24)) as (pilot, _, screen, _):
+        shown = [
+            name for name in ("projects", "inbox", "work", "ended") if screen.pane(name).region.height > 1
+        ]
+        assert shown == ["inbox"]
+        await pilot.press("tab", "tab", "tab")
+        await pilot.pause()
+        shown = [
+            name for name in ("projects", "inbox", "work", "ended") if screen.pane(name).region.height > 1
+        ]
+        assert shown == ["projects"]
+        assert screen.pane("projects").region.height == 21
+
+
+async def test_the_filter_narrows_while_it_is_typed(deck: Any) -> None:
+    async with deck() as (pilot, _, screen, _):
+        await pilot.press("slash", *"is:approve")
+        await pilot.pause()
+        assert keys_of(screen) == ["P163", "P164", "P166", "P167", "P168"]
+        await pilot.press("enter")
+        assert screen.focused_pane == "inbox" and not isinstance(screen.focused, Input)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len(keys_of(screen)) == 8
+
+
+async def test_s_sorts_the_focused_list_and_remembers(deck: Any) -> None:
+    async with deck() as (pilot, app, screen, _):
+        oldest = keys_of(screen)
+        await pilot.press("s")
+        await pilot.pause()
+        assert keys_of(screen) == list(reversed(oldest))
+        assert app.prefs.get("deck.inbox", "") == "newest"
+        await to_row(pilot, screen, "projects", "billing")
+        await pilot.press("s")
+        await pilot.pause()
+        assert screen.pane("projects").rows[0].name == "dune-loader"
+        assert screen.pane("projects").current.name == "billing"
+
+
+async def test_a_asks_about_exactly_what_is_under_the_cursor(
+    deck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("navigator.tui.modes.ask_batch", lambda app, request: None)
+    async with deck() as (pilot, app, _, heard):
+        await pilot.press("j", "a")
+        await pilot.pause()
+        asked = last(heard, DecideAll)
+        card = app.glance.card("P163")
+        assert (asked.kind, asked.proposals) == (DecisionKind.APPROVE, (("P163", card.tree),))
+
+
+async def test_a_batch_is_what_is_selected_or_what_was_reviewed_together(
+    deck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("navigator.tui.modes.ask_batch", lambda app, request: None)
+    async with deck() as (pilot, _, screen, heard):
+        await pilot.press("A")
+        await pilot.pause()
+        assert [name for name, _ in last(heard, DecideAll).proposals] == [f"P{n}" for n in range(162, 169)]
+        await pilot.press("j", "space", "space", "R")
+        await pilot.pause()
+        asked = last(heard, DecideAll)
+        assert asked.kind is DecisionKind.REJECT
+        assert [name for name, _ in asked.proposals] == ["P163", "P164"]
+        await pilot.press("escape")
+        assert not screen.pane("inbox").selection
+
+
+async def test_c_composes_for_the_row_or_the_selected_projects(deck: Any) -> None:
+    async with deck() as (pilot, app, screen, heard):
+        app.go = lambda mode, request=None: None
+        await pilot.press("c")
+        await pilot.pause()
+        assert last(heard, ComposeFor).projects == ("billing",)
+        await to_row(pilot, screen, "projects", "aurora-api")
+        await pilot.press("space", "space", "c")
+        await pilot.pause()
+        assert last(heard, ComposeFor).projects == ("aurora-api", "billing")
+
+
+async def test_m_marks_as_looked_at(deck: Any, state: Any) -> None:
+    async with deck() as (pilot, app, screen, _):
+        assert not screen.current_card.seen
+        await pilot.press("m")
+        await until(pilot, lambda: app.glance.card("P162").seen)
+        await pilot.press("m")
+        await until(pilot, lambda: not app.glance.card("P162").seen)
+    assert not Reader(open_reader(state.database)).proposal("P162").seen
+
+
+async def test_t_retries_what_failed(deck: Any) -> None:
+    async with deck() as (pilot, app, screen, _):
+        await to_row(pilot, screen, "ended", "T162")
+        await pilot.press("t")
+        await until(pilot, lambda: app.glance.card("T162").state is TaskState.QUEUED)
+
+
+async def test_x_cancels_after_asking(deck: Any) -> None:
+    async with deck() as (pilot, app, screen, _):
+        await to_row(pilot, screen, "work", "T179")
+        await pilot.press("X")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        await pilot.press("enter")
+        assert isinstance(app.screen, ConfirmDialog), "the key that was meant for the deck must not answer"
+        await until(pilot, lambda: app.screen.ready)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.glance.card("T179").state is TaskState.CANCELLED)
+
+
+async def test_u_asks_before_it_takes_a_landing_back(deck: Any) -> None:
+    async with deck() as (pilot, app, screen, _):
+        landed = next(card for card in app.glance.ended if card.state is TaskState.LANDED)
+        await to_row(pilot, screen, "ended", landed.task)
+        await pilot.press("u")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, DeckScreen))
+        assert app.glance.card(landed.task).state is TaskState.LANDED
+
+
+async def test_what_does_not_fit_is_said(deck: Any) -> None:
+    async with deck() as (pilot, app, screen, _):
+        for pane, row, key, said in (
+            ("work", "T179", "a", "does not wait for a decision"),
+            ("work", "T179", "t", "nothing to retry"),
+            ("ended", "T162", "u", ""),
+            ("inbox", "P163", "u", "has not landed"),
+        ):
+            await to_row(pilot, screen, pane, row)
+            before = len(app._notifications)
+            await pilot.press(key)
+            await pilot.pause()
+            notices = [notice.message for notice in app._notifications]
+            assert (said in notices[-1]) if said else len(notices) == before
+
+
+async def test_r_without_a_conductor_says_so(deck: Any) -> None:
+    async with deck() as (pilot, app, _, _):
+        await pilot.press("r")
+        await until(pilot, lambda: any("No conductor" in notice.message for notice in app._notifications))
+
+
+async def test_plus_finds_repositories_and_adds_them(deck: Any, tmp_path: Any) -> None:
+    from tests.workspace.git.world import make_repo
+
+    make_repo(tmp_path / "src" / "alpha")
+    make_repo(tmp_path / "src" / "deep" / "beta")
+    async with deck() as (pilot, app, _, _):
+        await pilot.press("+")
+        await until(pilot, lambda: isinstance(app.screen, AddProjectsScreen))
+        app.screen.query_one("#folder", Input).value = str(tmp_path / "src")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.screen.query_one("#found").rows) == 2)
+        await pilot.press("ctrl+a", "enter")
+        await until(pilot, lambda: isinstance(app.screen, DeckScreen))
+        await until(pilot, lambda: len(app.glance.projects) == 26)
+
+
+async def test_help_theme_and_back(deck: Any) -> None:
+    async with deck() as (pilot, app, screen, _):
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        lines = app.screen.query_one("#keys").rows
+        assert any(line.action and line.action.id == "deck.review_now" for line in lines)
+        await pilot.press("tab")
+        assert len(app.screen.query_one("#keys").rows) > len(lines)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is screen)
+        for theme in [*THEMES[1:], THEMES[0]]:
+            await pilot.press("ctrl+y")
+            assert app.theme == theme.name
+        assert app.prefs.get("theme", "") == THEMES[0].name
+
+
+async def test_the_palette_does_what_the_key_does(deck: Any) -> None:
+    async with deck() as (pilot, app, _, _):
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.press(*"add projects")
+        await until(
+            pilot,
+            lambda: bool(app.screen.query("OptionList") and app.screen.query_one("OptionList").option_count),
+        )
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, AddProjectsScreen))
+
+
+async def test_what_another_hand_does_appears(deck: Any, state: Any) -> None:
+    import asyncio
+
+    from navigator.tui.alone import act_alone
+
+    async with deck() as (pilot, app, screen, _):
+        task = {"project": "inkwell", "text": "Said by another hand"}
+        await asyncio.to_thread(act_alone, state, "task.add", {"tasks": [task]})
+        await until(
+            pilot, lambda: any(card.title == "Said by another hand" for card in screen.pane("work").rows)
+        )
+
+
+async def test_something_new_rings_when_nobody_looks(deck: Any) -> None:
+    async with deck() as (pilot, app, _, _):
+        written: list[str] = []
+        app._driver.write = written.append
+        grown = app.glance
+        from dataclasses import replace
+
+        app._new_glance(replace(grown, inbox=(*grown.inbox, grown.inbox[0])))
+        assert not any("\x1b]9;" in text for text in written)
+        app.app_focus = False
+        app._new_glance(replace(grown, inbox=(*grown.inbox, *grown.inbox)))
+        assert any("\x1b]9;Navigator: 16 wait for you\x07" in text for text in written)
+
+
+async def test_leaving_without_a_conductor_needs_no_question(deck: Any) -> None:
+    async with deck() as (pilot, app, _, _):
+        await pilot.press("q")
+        await until(pilot, lambda: app._exit)

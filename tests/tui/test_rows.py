@@ -1,0 +1,167 @@
+"""The list of any length."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+
+from navigator.tui.theme import DEFAULT_THEME, THEMES
+from navigator.tui.widgets.cells import Piece, fit
+from navigator.tui.widgets.rows import RowList
+
+
+class Lists(App[None]):
+    """One list of words."""
+
+    def __init__(self, count: int = 100) -> None:
+        super().__init__()
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = DEFAULT_THEME
+        self.drawn = 0
+        self.heard: list[str] = []
+        self.list = RowList[str](
+            str, self._draw, heading=lambda width: [("WORDS", "heading")], selectable=True
+        )
+        self.list.empty = ("nothing", "here")
+        self.list.set_rows([f"row {number}" for number in range(count)])
+
+    def compose(self) -> ComposeResult:
+        yield self.list
+
+    def _draw(self, row: str, width: int) -> list[Piece]:
+        self.drawn += 1
+        return [(fit(row, width), "")]
+
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        self.heard.append(f"at {event.rows.current}")
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        self.heard.append(f"chose {event.rows.current}")
+
+    def line(self, y: int) -> str:
+        return self.list.render_line(y).text.rstrip()
+
+
+async def pressed(pilot: Pilot[None], *keys: str) -> None:
+    await pilot.press(*keys)
+    await pilot.pause()
+
+
+async def test_keys_move_the_cursor_and_it_stays_in_sight() -> None:
+    app = Lists()
+    async with app.run_test(size=(40, 11)) as pilot:
+        for keys, cursor in (
+            (("j",), 1),
+            (("down",), 2),
+            (("k",), 1),
+            (("up",), 0),
+            (("k",), 0),
+            (("ctrl+d",), 5),
+            (("ctrl+u",), 0),
+            (("pagedown",), 10),
+            (("pageup",), 0),
+            (("G",), 99),
+            (("j",), 99),
+            (("g",), 0),
+            (("end",), 99),
+            (("home",), 0),
+        ):
+            await pressed(pilot, *keys)
+            assert app.list.cursor == cursor, keys
+            top = round(app.list.scroll_y)
+            assert top <= cursor < top + 10
+        assert app.line(0) == "WORDS"
+        assert app.line(1) == "▸ row 0"
+        assert app.heard[-1] == "at row 0"
+
+
+async def test_only_what_is_on_the_screen_is_drawn() -> None:
+    app = Lists(50_000)
+    async with app.run_test(size=(40, 11)) as pilot:
+        await pilot.pause()
+        app.drawn = 0
+        await pressed(pilot, "G")
+        assert app.line(10) == "▸ row 49999"
+        assert app.drawn < 100
+
+
+async def test_the_heading_stays() -> None:
+    app = Lists()
+    async with app.run_test(size=(40, 11)) as pilot:
+        await pressed(pilot, "G")
+        assert app.line(0) == "WORDS"
+
+
+async def test_the_cursor_follows_its_row() -> None:
+    app = Lists()
+    async with app.run_test(size=(40, 11)) as pilot:
+        await pressed(pilot, "j", "j", "j")
+        app.list.set_rows(["new", *(f"row {number}" for number in range(100))])
+        assert app.list.current == "row 3"
+        app.list.set_rows([f"row {number}" for number in range(100) if number != 3])
+        assert app.list.cursor == 4
+        app.list.set_rows(["only"])
+        assert app.list.current == "only"
+        app.list.set_rows([])
+        assert app.list.current is None
+        await pilot.pause()
+        assert app.line(1) == "  nothing"
+        await pressed(pilot, "j", "G", "space", "ctrl+a")
+        assert not app.list.selection
+
+
+async def test_selecting_goes_on_and_survives_other_rows() -> None:
+    app = Lists(5)
+    async with app.run_test(size=(40, 11)) as pilot:
+        await pressed(pilot, "space", "space")
+        assert app.list.selected_rows == ["row 0", "row 1"]
+        assert app.list.cursor == 2
+        app.list.set_rows(["row 1", "row 4"])
+        assert app.list.selected_rows == ["row 1"]
+        await pressed(pilot, "ctrl+a")
+        assert app.list.selected_rows == ["row 1", "row 4"]
+        await pressed(pilot, "ctrl+a")
+        assert app.list.selected_rows == []
+        await pressed(pilot, "space")
+        assert app.list.clear_selection()
+        assert not app.list.clear_selection()
+
+
+async def test_the_mouse_moves_selects_and_opens() -> None:
+    app = Lists()
+    async with app.run_test(size=(40, 11)) as pilot:
+        await pilot.click(RowList, offset=(5, 4))
+        assert app.list.current == "row 3"
+        await pilot.click(RowList, offset=(1, 2))
+        assert app.list.selected_rows == ["row 1"]
+        await pilot.click(RowList, offset=(5, 0))
+        assert app.list.current == "row 1"
+        await pilot.double_click(RowList, offset=(5, 6))
+        await pilot.pause()
+        assert "chose row 5" in app.heard
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000))
+def test_a_cursor_is_always_on_a_row(seed: int) -> None:
+    dice = random.Random(seed)
+    rows = RowList[str](str, lambda row, width: [(row, "")], selectable=True)
+    for _ in range(30):
+        rows.set_rows([f"row {number}" for number in dice.sample(range(40), dice.randrange(40))])
+        for _ in range(dice.randrange(4)):
+            dice.choice(
+                [
+                    rows.action_down,
+                    rows.action_up,
+                    rows.action_last,
+                    rows.action_select,
+                    rows.action_select_all,
+                ]
+            )()
+        assert (rows.current is None) == (not rows.rows)
+        assert rows.selection <= set(rows.rows)

@@ -1,0 +1,182 @@
+"""Pictures of the deck, the help, the first run and the small screens: two sizes, two themes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from textual.pilot import Pilot
+
+from navigator.config.paths import StatePaths
+from navigator.config.settings import Settings
+from navigator.tui.app import NavigatorApp
+from navigator.tui.glance import Live, SwapProgress, TaskProgress
+from navigator.tui.screens.quit import QuitDialog
+from navigator.tui.widgets import strip_text
+from tests.tui.conftest import AppMaker
+from tests.tui.driving import loaded, until
+
+CONFIG = Path("/home/dev/.config/navigator/config.toml")
+SIZES = [(80, 24), (200, 60)]
+THEMES = ["navigator-dark", "navigator-light"]
+Before = Callable[[Pilot[Any]], Awaitable[None]]
+Snap = Callable[..., bool]
+
+sized = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+themed = pytest.mark.parametrize("theme", THEMES)
+
+
+def settings(tmp_path: Path) -> Settings:
+    """Settings that say they came from a file, so that no first run comes up."""
+    return Settings(source=tmp_path / "config.toml")
+
+
+async def settled(pilot: Pilot[Any]) -> NavigatorApp:
+    app = await loaded(pilot)
+    await until(pilot, lambda: bool(app.glance.figured.rates or not app.glance.projects))
+    return app
+
+
+def working(app: NavigatorApp, swap: SwapProgress | None = None) -> None:
+    """As if a conductor had just told this."""
+    tasks = {"T177": TaskProgress("generator", "generate", 3_853, 600.0, 0.0)} if swap is None else {}
+    status = {"resident": "generator", "strategy": "systemd", "busy": {"T177": "generator"}}
+    live = Live(conductor="here", status=status, tasks=tasks, swap=swap)
+    type(app.link).live = property(lambda self: live)  # type: ignore[assignment,method-assign]
+    app._live_changed()
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing blinks, and the link's picture is put back after each test."""
+    from navigator.tui.conductor_link import ConductorLink
+
+    monkeypatch.setattr(ConductorLink, "live", ConductorLink.live)
+    for module in ("first_run", "help"):
+        monkeypatch.setattr(f"navigator.tui.screens.{module}.config_path", lambda: CONFIG)
+    monkeypatch.setattr("textual.widgets.Input.cursor_blink", False, raising=False)
+    clock = time.monotonic()
+    monkeypatch.setattr("navigator.tui.widgets.strip_text.time", SimpleNamespace(monotonic=lambda: clock))
+
+
+def shown(app: NavigatorApp, selector: str) -> str:
+    return "".join(str(cast("Any", widget).render()) for widget in app.screen.query(selector))
+
+
+@sized
+@themed
+def test_deck(
+    snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int], theme: str
+) -> None:
+    async def before(pilot: Pilot[Any]) -> None:
+        app = await settled(pilot)
+        app.theme = theme
+        working(app)
+        await pilot.press("j", "space")
+        await pilot.pause()
+
+    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
+
+
+@sized
+def test_deck_during_a_swap(
+    snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async def before(pilot: Pilot[Any]) -> None:
+        app = await settled(pilot)
+        now = strip_text.time.monotonic()
+        ended = (("drain", 0.4), ("stop", 2.1), ("start", 6.0))
+        working(app, SwapProgress("generator", "reviewer", now - 27, "load", now - 18.5, ended))
+        await pilot.pause()
+
+    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
+
+
+@pytest.mark.parametrize("pane", ["work", "ended", "projects"])
+def test_deck_panes_on_a_narrow_terminal(
+    snap_compare: Snap, make_app: AppMaker, tmp_path: Path, pane: str
+) -> None:
+    async def before(pilot: Pilot[Any]) -> None:
+        app = await settled(pilot)
+        working(app)
+        cast("Any", app.screen)._focus(pane)
+        await pilot.pause()
+
+    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(80, 24), run_before=before)
+
+
+@pytest.mark.parametrize("theme", ["navigator-ansi", "navigator-contrast"])
+def test_deck_in_the_other_themes(snap_compare: Snap, make_app: AppMaker, tmp_path: Path, theme: str) -> None:
+    async def before(pilot: Pilot[Any]) -> None:
+        app = await settled(pilot)
+        app.theme = theme
+        working(app)
+        await pilot.pause()
+
+    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(120, 34), run_before=before)
+
+
+@sized
+@themed
+def test_help(
+    snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int], theme: str
+) -> None:
+    async def before(pilot: Pilot[Any]) -> None:
+        app = await settled(pilot)
+        app.theme = theme
+        await pilot.press("question_mark")
+        await pilot.pause()
+
+    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
+
+
+@sized
+@themed
+def test_first_run(
+    snap_compare: Snap,
+    make_app: AppMaker,
+    empty_state: StatePaths,
+    monkeypatch: pytest.MonkeyPatch,
+    size: tuple[int, int],
+    theme: str,
+) -> None:
+    from navigator.tui.servers import FoundServer
+
+    async def found() -> tuple[FoundServer, ...]:
+        return (
+            FoundServer("SGLang", "http://127.0.0.1:30000", ("Qwen/Qwen3.5-35B-A3B-GPTQ-Int4",)),
+            FoundServer("Ollama", "http://127.0.0.1:11434", ()),
+        )
+
+    monkeypatch.setattr("navigator.tui.screens.first_run.find_servers", found)
+
+    async def before(pilot: Pilot[Any]) -> None:
+        app = await loaded(pilot)
+        app.theme = theme
+        await until(pilot, lambda: "found on this machine" in shown(app, "#servers"))
+
+    assert snap_compare(make_app(empty_state), terminal_size=size, run_before=before)
+
+
+@sized
+def test_a_report(snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int]) -> None:
+    async def before(pilot: Pilot[Any]) -> None:
+        app = await settled(pilot)
+        await pilot.press("G", "enter")
+        await until(pilot, lambda: getattr(app.screen, "_held", None) is not None)
+
+    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
+
+
+def test_leaving(snap_compare: Snap, make_app: AppMaker, tmp_path: Path) -> None:
+    async def before(pilot: Pilot[Any]) -> None:
+        app = await settled(pilot)
+        working(app)
+        app.push_screen(QuitDialog())
+        await until(pilot, lambda: isinstance(app.screen, QuitDialog))
+
+    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(80, 24), run_before=before)
