@@ -22,6 +22,8 @@ from navigator.serving.errors import BadAnswer, ServingError, Unreachable
 from navigator.serving.retry import parse_retry_after
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
     from navigator.config.settings import ServerSettings
@@ -46,6 +48,14 @@ def endpoints(base_url: str) -> tuple[str, str]:
     return base, f"{base}/v1"
 
 
+def _certificates(root: str) -> ssl.SSLContext | bool:
+    """What https servers are verified with. Reading the certificates takes a twentieth of a second, so a plain http address
+    gets none: nothing could be verified with them, and redirects are not followed."""
+    import ssl
+
+    return True if urlsplit(root).scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
 class Transport:
     """HTTP to one server. Belongs to one event loop; `aclose` it.
 
@@ -60,6 +70,7 @@ class Transport:
         self._key_variable = settings.api_key_env
         self.root, self.api = endpoints(settings.base_url)
         self._http = httpx.AsyncClient(
+            verify=_certificates(self.root),
             trust_env=False,
             follow_redirects=False,
             timeout=httpx.Timeout(None, connect=timeouts.connect, write=60.0),

@@ -20,7 +20,7 @@ import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import IO, ClassVar
 
@@ -157,10 +157,14 @@ def safe_path(outside: Iterable[Path] = ()) -> str:
     A repository must not be able to bring its own `git` or `gpg` along when the PATH holds one of its
     folders.
     """
+    return _safe_path(os.environ.get("PATH", os.defpath), tuple(outside))
+
+
+@lru_cache(maxsize=256)
+def _safe_path(path: str, outside: tuple[Path, ...]) -> str:
+    """Remembered, because resolving every entry of a PATH costs as much as starting a process."""
     barred = tuple(folder.resolve() for folder in outside)
-    entries = (
-        entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(entry).is_absolute()
-    )
+    entries = (entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())
     return os.pathsep.join(e for e in entries if not any(Path(e).resolve().is_relative_to(b) for b in barred))
 
 
@@ -170,8 +174,13 @@ def find_git(outside: Iterable[Path] = ()) -> Path:
     Raises:
         MissingPart: there is none, or it is older than `MIN_GIT`.
     """
+    return _find_git(os.environ.get("PATH", os.defpath), tuple(outside))
+
+
+@lru_cache(maxsize=256)
+def _find_git(path: str, outside: tuple[Path, ...]) -> Path:
     barred = tuple(folder.resolve() for folder in outside)
-    for entry in safe_path(barred).split(os.pathsep):
+    for entry in _safe_path(path, outside).split(os.pathsep):
         found = shutil.which("git", path=entry) if entry else None
         # The entry may be a link into the repository's own folder.
         if found is None or any(Path(found).resolve().is_relative_to(folder) for folder in barred):
