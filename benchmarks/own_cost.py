@@ -1,0 +1,430 @@
+"""What Navigator itself costs, beside the bare git calls and SQLite commits that it makes, replayed alone in the same run.
+
+    python benchmarks/own_cost.py [--tasks 300] [--projects 24] [--profile FILE]
+
+A whole session on sample repositories with the rehearsal at time scale 0: write, review, revise, then everything is approved and
+landed on branches. The conductor runs in a process of its own; the models' stand-ins in others, which are not counted. In the
+conductor every git process is recorded (words, environment, input, the index it starts from) with the processor time it took,
+and every statement that SQLite is given to write. Then the state folder is put back to where the session began, and the same git
+calls and the same transactions are made again, one after the other, by nothing but `subprocess` and `sqlite3`.
+
+All figures are processor time (user and system), since a machine that simulates two models has no time of its own to spare. Aim:
+at most 2 times the bare calls. A second session, without any recording, measures the conductor's memory. Aim: at most 150 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import cProfile
+import json
+import os
+import pickle
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from functools import wraps
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from navigator.cascade import conductor as conducting
+from navigator.cascade.commands.registry import perform
+from navigator.cascade.conductor import Conductor, RunOptions
+from navigator.cascade.live import Live
+from navigator.cascade.stages import land as landing
+from navigator.cascade.stages import material
+from navigator.cascade.stages import review as reviewing
+from navigator.cascade.stages import write as writing
+from navigator.cli.demo import _CONFIG, prepare
+from navigator.cli.session import own_world
+from navigator.config.paths import StatePaths
+from navigator.domain.states import ProposalState
+from navigator.store.database import open_writer
+from navigator.store.writer import Store
+from navigator.workspace import runner
+
+AIM_RATIO = 2.0
+AIM_MEMORY = 150e6
+
+_stage: ContextVar[str] = ContextVar("stage", default="conductor")
+
+
+class Recorder:
+    """Writes what happened to a file, so that the recording does not count as memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = (folder / "calls").open("wb")
+        self.sql = (folder / "sql").open("wb")
+        self.lock = threading.Lock()
+        self.cpu: dict[str, float] = defaultdict(float)
+        self.git: dict[str, float] = defaultdict(float)
+        self.calls: Counter[str] = Counter()
+        self.last = ""
+        self.commits = 0
+
+    def git_call(self, call: dict[str, Any]) -> None:
+        with self.lock:
+            pickle.dump(call, self.file)
+            self.git[call["stage"]] += call["cpu"]
+            self.calls[call["stage"]] += 1
+
+    def statement(self, text: str) -> None:
+        words = text.lstrip()[:6].upper()
+        if text == self.last:
+            return  # sqlite3 tells a statement once more for each trigger that it fires
+        self.last = text
+        if words.startswith(("INSERT", "UPDATE", "DELETE", "REPLAC", "BEGIN", "COMMIT", "ROLLBA")):
+            pickle.dump(text, self.sql)
+            self.commits += words == "COMMIT"
+
+
+def _recording(recorder: Recorder) -> None:
+    """Have the runner's git processes recorded, with the processor time that each took."""
+
+    class Recorded(subprocess.Popen[bytes]):
+        def __init__(self, command: list[str], *, env: dict[str, str], **options: Any) -> None:
+            # Dates are named, so that a commit made again is the same commit.
+            env = {"GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"} | env
+            index = Path(env.get("GIT_INDEX_FILE", "/nowhere"))
+            self.call = {
+                "order": time.monotonic_ns(),
+                "stage": _stage.get(),
+                "command": command,
+                "env": env,
+                "cwd": str(options.get("cwd") or "/"),
+                "index": index.read_bytes() if index.exists() else None,
+                "feed": None,
+                "files": {},
+            }
+            super().__init__(command, env=env, **options)
+
+        def _try_wait(self, wait_flags: int) -> tuple[int, int]:
+            try:
+                pid, status, used = os.wait4(self.pid, wait_flags)
+            except ChildProcessError:
+                return self.pid, 0
+            if pid:
+                self.call["cpu"] = used.ru_utime + used.ru_stime
+                self.call["status"] = os.waitstatus_to_exitcode(status)
+                recorder.git_call(self.call)
+            return pid, status
+
+    talk = runner._talk
+
+    def talked(process: Any, feed: bytes | None, *rest: Any) -> Any:
+        process.call["feed"] = feed
+        if "hash-object" in process.call["command"] and feed:
+            folder = Path(process.call["env"]["GIT_DIR"])
+            process.call["files"] = {
+                str(folder / n): (folder / n).read_bytes() for n in feed.decode().split()
+            }
+        return talk(process, feed, *rest)
+
+    runner._talk = talked
+    real = {name: getattr(subprocess, name) for name in ("DEVNULL", "PIPE", "TimeoutExpired", "run")}
+    runner.subprocess = SimpleNamespace(Popen=Recorded, **real)  # type: ignore[assignment]
+
+
+def _timed(
+    recorder: Recorder, name: str, function: Callable[..., Any], *, thread: bool
+) -> Callable[..., Any]:
+    """Count a function's processor time under a stage's name; what it calls of other stages counts there."""
+    nested: ContextVar[bool] = ContextVar("nested", default=False)
+
+    @wraps(function)
+    def timed(*args: Any, **named: Any) -> Any:
+        if nested.get():
+            return function(*args, **named)
+        token, inside = _stage.set(name), nested.set(True)
+        began = time.thread_time()
+        try:
+            return function(*args, **named)
+        finally:
+            spent = time.thread_time() - began
+            _stage.reset(token)
+            nested.reset(inside)
+            with recorder.lock:
+                recorder.cpu[name] += spent
+                recorder.cpu["(in threads)" if thread else "(in the loop)"] += spent
+
+    return timed
+
+
+def _instrument(recorder: Recorder) -> None:
+    for module, attribute, name, thread in (
+        (material, "_ground", "base", True),
+        (material, "_context", "context", True),
+        (material, "_render", "prompt", False),
+        (writing, "draft", "apply and check", True),
+        (landing, "_prepare", "landing: plan", True),
+        (landing, "execute_landing", "landing: act", True),
+        (Live, "snapshot", "snapshot", False),
+        (conducting, "next_actions", "scheduling", False),
+        (reviewing, "ground", "ground findings", False),
+    ):
+        if hasattr(module, attribute):
+            setattr(module, attribute, _timed(recorder, name, getattr(module, attribute), thread=thread))
+    transaction = Store.transaction
+
+    @contextlib.contextmanager
+    def counted(self: Store) -> Iterator[Any]:
+        began = time.thread_time()
+        with transaction(self) as tx:
+            yield tx
+        with recorder.lock:
+            recorder.cpu["store"] += time.thread_time() - began
+            recorder.cpu["(in the loop)"] += time.thread_time() - began
+
+    Store.transaction = counted  # type: ignore[method-assign]
+
+
+def _approve_all(paths: StatePaths) -> int:
+    """The developer's word on everything: approved, and landed on branches."""
+    with own_world(paths) as world:
+        found = world.reader.proposals(states=(ProposalState.OPEN,))
+        rows = [{"id": proposal.id, "tree": proposal.tree} for proposal in found]
+        confirm = sorted({f"{item.rule}:{item.path}" for p in found for item in p.policy})
+        done = asyncio.run(
+            perform(world, "decide", {"kind": "approve", "proposals": rows, "confirm": confirm})
+        )
+        return sum(row["landing"] == "landed" for row in done["decisions"])
+
+
+def session(folder: Path, *, record: bool, profile: str) -> None:
+    """One whole session, in a process of its own; prints one JSON document."""
+    paths = StatePaths(folder / "state")
+    recorder = Recorder(folder) if record else None
+    if recorder is not None:
+        _instrument(recorder)
+        _recording(recorder)
+    prof = cProfile.Profile() if profile else None
+    stages: dict[str, float] = {}
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    began = time.monotonic()
+    with own_world(paths, time_scale=0.0) as world:
+        if recorder is not None:
+            world.store._connection.set_trace_callback(recorder.statement)
+
+        async def work() -> dict[str, Any]:
+            return (await Conductor(world, RunOptions(until="idle")).run()).document()
+
+        if prof:
+            prof.enable()
+        document = asyncio.run(work())
+        if prof:
+            prof.disable()
+    stages["session"] = _cpu_since(before)
+    before_landing = resource.getrusage(resource.RUSAGE_SELF)
+    memory = _peak_memory()
+    with _trace_every_connection(recorder):
+        landed = _approve_all(paths)
+    stages["decisions and landing"] = _cpu_since(before_landing)
+    if prof:
+        prof.dump_stats(profile)
+    result: dict[str, Any] = {
+        "states": document["states"],
+        "landed": landed,
+        "wall": time.monotonic() - began,
+        "stages": stages,
+        "memory": memory,
+    }
+    if recorder is not None:
+        recorder.file.close()
+        recorder.sql.close()
+        result |= {
+            "cpu": dict(recorder.cpu),
+            "git": dict(recorder.git),
+            "calls": dict(recorder.calls),
+            "commits": recorder.commits,
+        }
+    print(json.dumps(result))
+
+
+@contextlib.contextmanager
+def _trace_every_connection(recorder: Recorder | None) -> Iterator[None]:
+    """Record what a further connection writes."""
+    if recorder is None:
+        yield
+        return
+    begin = Store.__init__
+
+    def traced(self: Store, connection: sqlite3.Connection, *rest: Any) -> None:
+        connection.set_trace_callback(recorder.statement)
+        begin(self, connection, *rest)
+
+    Store.__init__ = traced  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Store.__init__ = begin  # type: ignore[method-assign]
+
+
+def _cpu_since(before: resource.struct_rusage) -> float:
+    now = resource.getrusage(resource.RUSAGE_SELF)
+    return now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _peak_memory() -> int:
+    """The most memory this process ever held at once, in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _load(path: Path) -> Iterator[Any]:
+    with path.open("rb") as file, contextlib.suppress(EOFError):
+        while True:
+            yield pickle.load(file)
+
+
+def replay_git(folder: Path) -> tuple[float, float, int, int]:
+    """Make the recorded git calls again: (git's time, the calling process's, calls, those that ended otherwise)."""
+    calls = sorted(_load(folder / "calls"), key=lambda call: call["order"])
+    otherwise = 0
+    ours = theirs = 0.0
+    for call in calls:
+        index = Path(call["env"].get("GIT_INDEX_FILE", "/nowhere"))
+        if str(index) != "/nowhere":
+            index.parent.mkdir(parents=True, exist_ok=True)
+            index.unlink(missing_ok=True)
+            if call["index"] is not None:
+                index.write_bytes(call["index"])
+        for name, content in call["files"].items():
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_bytes(content)
+        before, children = time.process_time(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        feed = {"stdin": subprocess.DEVNULL} if call["feed"] is None else {"input": call["feed"]}
+        done = subprocess.run(
+            call["command"], env=call["env"], cwd=call["cwd"], capture_output=True, check=False, **feed
+        )
+        ours += time.process_time() - before
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        theirs += used.ru_utime + used.ru_stime - children.ru_utime - children.ru_stime
+        if done.returncode != call["status"]:
+            otherwise += 1
+            if otherwise <= 3:
+                print(
+                    f"  ended otherwise: {call['command'][-4:]}: {done.stderr.decode()[:200]}",
+                    file=sys.stderr,
+                )
+    return theirs, ours, len(calls), otherwise
+
+
+def replay_sql(folder: Path, database: Path) -> tuple[float, float]:
+    """Make the recorded transactions again: (processor time, wall time)."""
+    statements = list(_load(folder / "sql"))
+    connection = open_writer(database)
+    cpu, wall = time.process_time(), time.monotonic()
+    for text in statements:
+        connection.execute(text)
+    spent = time.process_time() - cpu, time.monotonic() - wall
+    connection.close()
+    return spent
+
+
+def _child(folder: Path, *words: str) -> dict[str, Any]:
+    env = os.environ | {
+        "NAVIGATOR_STATE": str(folder / "state"),
+        "NAVIGATOR_CONFIG": str(folder / "config.toml"),
+    }
+    done = subprocess.run(
+        [sys.executable, __file__, "--session", str(folder), *words],
+        env=env,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return dict(json.loads(done.stdout))
+
+
+def _put_back(folder: Path) -> None:
+    shutil.rmtree(folder / "state")
+    shutil.copytree(folder / "before", folder / "state", symlinks=True)
+
+
+def main() -> None:
+    """Prepare, run, replay, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", type=int, default=300)
+    parser.add_argument("--projects", type=int, default=24)
+    parser.add_argument("--profile", default="", help="write a profile of the conductor's own thread there")
+    parser.add_argument("--session", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--plain", action="store_true", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.session:
+        session(Path(chosen.session), record=not chosen.plain, profile=chosen.profile)
+        return
+    with tempfile.TemporaryDirectory(prefix="own-cost-") as name:
+        folder = Path(name)
+        (folder / "state").mkdir(mode=0o700)
+        (folder / "config.toml").write_text(_CONFIG)
+        os.environ["NAVIGATOR_STATE"] = str(folder / "state")
+        os.environ["NAVIGATOR_CONFIG"] = str(folder / "config.toml")
+        paths = StatePaths(folder / "state").ensure()
+        prepare(paths, projects=chosen.projects, tasks=chosen.tasks, seed=7)
+        with own_world(paths) as world:
+            for project in world.reader.projects():
+                world.private(project)
+        shutil.copytree(folder / "state", folder / "before", symlinks=True)
+        made = _child(folder, *(["--profile", chosen.profile] if chosen.profile else []))
+        _put_back(folder)
+        git_cpu, git_calling, calls, otherwise = replay_git(folder)
+        sql_cpu, sql_wall = replay_sql(folder, paths.database)
+        _put_back(folder)
+        plain = _child(folder, "--plain")
+    _print(made, plain, chosen.tasks, git_cpu, git_calling, calls, otherwise, sql_cpu, sql_wall)
+
+
+def _print(
+    made: dict[str, Any],
+    plain: dict[str, Any],
+    tasks: int,
+    git_cpu: float,
+    git_calling: float,
+    calls: int,
+    otherwise: int,
+    sql_cpu: float,
+    sql_wall: float,
+) -> None:
+    def row(name: str, seconds: float, note: str = "") -> None:
+        print(f"  {name:<34}{seconds:8.2f} s {seconds / tasks * 1000:8.2f} ms a task   {note}")
+
+    in_git = sum(made["git"].values())
+    own = plain["stages"]["session"] + plain["stages"]["decisions and landing"]
+    print(f"{tasks} tasks: {made['states']}, {made['landed']} landed, {made['wall']:.0f} s by the clock")
+    print("Processor time of the conductor, without git's:")
+    for name, seconds in plain["stages"].items():
+        row(name, seconds)
+    print("  of which (measured while recording, which costs some itself):")
+    for name, seconds in sorted(made["cpu"].items(), key=lambda pair: -pair[1]):
+        count = made["calls"].get(name, 0)
+        row(
+            f"  {name}",
+            seconds,
+            f"{count} git calls, {made['git'].get(name, 0.0):.2f} s in git" if count else "",
+        )
+    row("git, in the session", in_git, f"{calls} calls, {calls / tasks:.1f} a task")
+    print("Bare, alone:")
+    row("git", git_cpu, f"{otherwise} ended otherwise than in the session")
+    row("calling it", git_calling)
+    row("SQLite", sql_cpu, f"{made['commits']} commits, {sql_wall:.2f} s by the clock")
+    bare = git_cpu + git_calling + sql_cpu
+    # git's own time is the same work on both sides, so the quieter measurement stands for both.
+    ratio = (own + git_cpu) / bare
+    row("Navigator", own + git_cpu, f"{ratio:.2f} times the bare calls (aim: {AIM_RATIO:.0f})")
+    memory = plain["memory"]
+    print(f"Memory of the conductor at its peak: {memory / 1e6:.0f} MB (aim: {AIM_MEMORY / 1e6:.0f})")
+
+
+if __name__ == "__main__":
+    main()
