@@ -6,14 +6,14 @@
 # the wire, never quality.
 #
 #   NAVIGATOR_ENGINES    the cache folder, by default ${XDG_CACHE_HOME:-~/.cache}/navigator-engines
-#   PYTHON               the Python for the server's own environment, by default python3.11
+#   PYTHON               the Python for the server's own environment, by default python3.11, or python3 if it is one
 #   TORCH_WHEELS         a folder or page with the CPU build of PyTorch, where pip does not find it by itself
 set -euo pipefail
 umask 022
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${NAVIGATOR_ENGINES:-${XDG_CACHE_HOME:-$HOME/.cache}/navigator-engines}
-python=${PYTHON:-python3.11}
+python=${PYTHON:-$(command -v python3.11 || echo python3)}
 requirements=$here/sglang-requirements.txt
 tokenizer=$here/../tests/serving/data/tokenizer/tokenizer.json
 maker=$here/sglang_cpu/tiny_model.py

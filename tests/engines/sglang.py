@@ -65,6 +65,7 @@ def sglang_server(folder: Path) -> Iterator[SglangServer]:
     command = [
         *(str(home() / "bin" / "python"), str(SHIM / "serve.py"), "--model-path", str(home() / "tiny")),
         *("--device", "cpu", "--host", "127.0.0.1", "--port", str(port), "--skip-server-warmup"),
+        "--sleep-on-idle",  # or it keeps a core busy while it waits
         *("--max-total-tokens", "8192", "--max-running-requests", "8", "--log-level", "warning"),
         *("--enable-metrics", "--enable-cache-report", "--constrained-json-disable-any-whitespace"),
     ]

@@ -29,7 +29,7 @@ from navigator.rehearsal.http import HttpServer
 from navigator.rehearsal.timing import Pace
 from tests.engines.sglang import CONTEXT, SglangServer, missing, sglang_server
 
-pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
+pytestmark = [pytest.mark.engines, pytest.mark.slow, pytest.mark.xdist_group("engines")]
 
 DIFFERENCES = {
     "system_fingerprint": "says of every answer that it is a rehearsal's; SGLang sends none",
@@ -423,7 +423,7 @@ async def test_sigterm_drains_without_a_deadline_and_takes_new_requests(tmp_path
     if reason := missing():
         pytest.skip(reason)
     with sglang_server(tmp_path) as server:
-        theirs = await drained(server.url, server.process, {**LONG, "max_tokens": 1000})
+        theirs = await drained(server.url, server.process, {**LONG, "max_tokens": 600})
     with rehearsal_process() as (url, process):
         async with client_for(url) as client:
             while (await client.get("/health")).status_code != 200:
