@@ -150,6 +150,7 @@ class DataFeed:
         self._publish = publish
         self._fail = fail
         self._poke = asyncio.Event()
+        self._closed = False
         self._follower: Follower | None = None
         self._reader: Reader | None = None
         self._following = ThreadPoolExecutor(1, "navigator-follow")
@@ -161,7 +162,7 @@ class DataFeed:
 
         loop = asyncio.get_running_loop()
         told = ""
-        while True:
+        while not self._closed:
             self._poke.clear()
             try:
                 glance = await loop.run_in_executor(self._following, self._look)
@@ -193,6 +194,7 @@ class DataFeed:
 
     def close(self) -> None:
         """Let both threads end; what they do now is not waited for."""
+        self._closed = True
         self._following.shutdown(wait=False, cancel_futures=True)
         self._asking.shutdown(wait=False, cancel_futures=True)
 

@@ -81,7 +81,12 @@ Q0 = "    return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)"
 
 
 def make_finding(
-    message: str, *, quote: str = "", line: int | None = None, severity: Severity = Severity.MAJOR, **more: object
+    message: str,
+    *,
+    quote: str = "",
+    line: int | None = None,
+    severity: Severity = Severity.MAJOR,
+    **more: object,
 ) -> Finding:
     values: dict[str, object] = {
         "kind": FindingKind.WRONG,
@@ -135,7 +140,9 @@ class Reviewing:
         readme = self._tree({"README.md": "# Billing\n\nTotals of invoices, rounded half-even.\n"})
         self._waiting(make, "Say in the README how totals are rounded", readme, ("README.md",), 1, 1)
         clock.ago(hours=1)
-        made = self._tree({"Makefile": "test:\n\tpytest -q\n", "pyproject.toml": PYPROJECT + "license = 'MIT'\n"})
+        made = self._tree(
+            {"Makefile": "test:\n\tpytest -q\n", "pyproject.toml": PYPROJECT + "license = 'MIT'\n"}
+        )
         self._waiting(
             make,
             "Quieter tests",
@@ -154,7 +161,12 @@ class Reviewing:
         task = make.task(project, "Round half-even in totals\n\nAs the auditors ask. Keep net() right.")
         make.to(task, TaskState.GENERATING, TaskState.CHECKING)
         first = make.propose(
-            task, 3, 2, paths=("billing/totals.py",), tree=self._tree({"billing/totals.py": ROUND_1}), base=self.base
+            task,
+            3,
+            2,
+            paths=("billing/totals.py",),
+            tree=self._tree({"billing/totals.py": ROUND_1}),
+            base=self.base,
         )
         make.to(task, TaskState.AWAITING_REVIEW, TaskState.REVIEWING)
         make.tx.set_batch([first.id], "2026-11-20-a")
@@ -203,7 +215,15 @@ class Reviewing:
         **more: object,
     ) -> None:
         make.waiting(
-            self.project, title, Verdict.APPROVE, added=added, removed=removed, paths=paths, tree=tree, base=self.base, **more
+            self.project,
+            title,
+            Verdict.APPROVE,
+            added=added,
+            removed=removed,
+            paths=paths,
+            tree=tree,
+            base=self.base,
+            **more,
         )
         make.clock.moment += timedelta(seconds=1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from textual import work
@@ -27,8 +27,10 @@ from navigator.tui.screens.pick import PickDialog
 from navigator.tui.widgets.cells import Piece, clip, cropped, fit
 from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.writing import Editor
+from navigator.tui.work import begin
 
 _LABEL = 12
+_KEY = 9
 
 
 class ComposeScreen(NavScreen):
@@ -43,6 +45,7 @@ class ComposeScreen(NavScreen):
         super().__init__()
         self._sheet = Sheet()
         self._grounds: dict[str, Ground] = {}
+        self._looking: set[str] = set()
         self._restored = False
         self._wanted: ComposeFor | None = None
 
@@ -147,24 +150,23 @@ class ComposeScreen(NavScreen):
         names = "all projects" if count > 1 and count == total else shortened(sheet.projects, 5)
         words = names or "no project yet"
         return [
-            self._fact("for", words, "projects", width, count and f"{count} of {total}" if count > 1 else ""),
-            self._fact("kind", sheet.kind.value, "kind", width, "next"),
-            self._fact("complexity", sheet.complexity.value, "complexity", width, "next"),
+            self._fact("for", words, "projects", width, f"{count} of {total}" if count > 1 else ""),
+            self._fact("kind", sheet.kind.value, "kind", width),
+            self._fact("complexity", sheet.complexity.value, "complexity", width),
             self._fact(
-                "priority", f"{sheet.priority:+d}" if sheet.priority else "normal", "more_urgent", width, "up"
+                "priority", f"{sheet.priority:+d}" if sheet.priority else "normal", "more_urgent", width
             ),
-            self._fact("files", shortened(sheet.files, 4) or "whatever fits", "files", width),
+            self._fact("files", shortened(sheet.files, 4) or "whatever the context finds", "files", width),
         ]
 
-    def _fact(self, label: str, value: str, action: str, width: int, more: object = "") -> list[Piece]:
-        key = self.nav.keymap.shown(f"compose.{action}")
-        room = max(12, min(width - _LABEL - 12, 84))
+    def _fact(self, label: str, value: str, action: str, width: int, more: str = "") -> list[Piece]:
+        """`for  ctrl+o  billing`: what, the key that changes it, and what it is now."""
         return cropped(
             [
                 (fit(label, _LABEL), "muted"),
-                (fit(value, room), "strong" if label == "for" else ""),
-                (fit(key, 8), "accent"),
-                (f" {more}" if more and width >= 90 else "", "muted"),
+                (fit(self.nav.keymap.shown(f"compose.{action}"), _KEY), "accent"),
+                (value, "strong" if label == "for" else ""),
+                (f"  {more}" if more else "", "muted"),
             ],
             width,
         )
@@ -187,21 +189,28 @@ class ComposeScreen(NavScreen):
 
     def _look(self) -> None:
         """Look at the chosen projects that were not looked at yet."""
-        missing = [name for name in self._sheet.projects if name not in self._grounds]
+        missing = [n for n in self._sheet.projects if n not in self._grounds and n not in self._looking]
         known = {row.name: row.project for row in self.nav.glance.projects}
         projects = [known[name] for name in missing if name in known]
         if projects:
-            self.run_worker(self._look_at(projects), group="look", exclusive=True)
+            self._looking.update(project.name for project in projects)
+            begin(self, partial(self._look_at, projects), group="look")
 
     async def _look_at(self, projects: list[Project]) -> None:
         for project in projects:
-            self._grounds[project.name] = await asyncio.to_thread(look_at, project)
+            try:
+                self._grounds[project.name] = await asyncio.to_thread(look_at, project)
+            finally:
+                self._looking.discard(project.name)
             self._redraw()
+
+    async def _flush(self) -> None:
+        await self.drafts.flush()
 
     def on_screen_suspend(self) -> None:
         """Left: keep what is typed at once, and look anew when coming back."""
         self._grounds.clear()
-        self.run_worker(self.drafts.flush(), group="flush")
+        begin(self, self._flush, group="flush")
 
     # Actions
 

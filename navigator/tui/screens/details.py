@@ -89,10 +89,8 @@ def sections(dossier: Dossier, shown: Proposal, overlaps: Sequence[str]) -> Iter
         if review is not None:
             yield _review(review)
     if overlaps:
-        yield (
-            "overlaps",
-            f"{', '.join(overlaps)} touch the same paths. Whichever lands second may become stale.",
-        )
+        touch = "touch" if len(overlaps) > 1 else "touches"
+        yield "overlaps", f"{', '.join(overlaps)} {touch} the same paths; what lands second may become stale."
     yield (
         "made of",
         f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}\n"

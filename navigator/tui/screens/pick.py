@@ -39,7 +39,7 @@ class PickInput(Input):
 
     def action_mark_all(self) -> None:
         """To the dialog."""
-        self._dialog.rows.action_select_all()
+        self._dialog.mark_all()
 
     def action_down(self) -> None:
         """Down."""
@@ -162,6 +162,15 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
             return
         self._marked ^= {name}
         self.rows.action_down()
+        self.rows.refresh()
+        self.query_one(PieceLines).refresh()
+
+    def mark_all(self) -> None:
+        """Mark every row that is shown, or none where all are."""
+        if not self._many:
+            return
+        shown = set(self.rows.rows)
+        self._marked = self._marked - shown if shown <= self._marked else self._marked | shown
         self.rows.refresh()
         self.query_one(PieceLines).refresh()
 

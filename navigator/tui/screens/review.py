@@ -14,6 +14,7 @@ from textual.widgets import Static
 from navigator.domain.diff import FileDiff
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Proposal
+from navigator.domain.states import Severity
 from navigator.domain.text import safe_text
 from navigator.tui.bindings import bindings_of
 from navigator.tui.diff.messages import ContextRequested
@@ -33,6 +34,7 @@ from navigator.tui.screens.review_tools import Tools
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.panels import SearchBar, WritingPanel
+from navigator.tui.work import begin
 
 
 class ReviewDiff(DiffView, inherit_bindings=False):
@@ -65,6 +67,8 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
         self._drawn: tuple[str, str] | None = None
         self._seq = -1
         self._reaching_end = False
+        self._loading = 0
+        self._stale = False
 
     @cached_property
     def trees(self) -> Trees:
@@ -129,10 +133,20 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
     def open(self, proposal: str) -> None:
         """Show another proposal, from its top."""
         self.shown_id, self.between, self._drawn = proposal, False, None
-        self.run_worker(self.reload(), group="load", exclusive=True)
+        begin(self, self.reload, group="load", exclusive=True)
 
     async def reload(self) -> None:
         """Read the task again and show what is new; the place in the diff stays where the diff is the same."""
+        self._loading += 1
+        try:
+            await self._load()
+        finally:
+            self._loading -= 1
+        if self._stale and not self._loading:
+            self._stale = False
+            self.call_later(self.show_glance, self.nav.glance)
+
+    async def _load(self) -> None:
         wanted = self.shown_id
         self._seq = self.nav.glance.seq
         try:
@@ -170,6 +184,12 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
         self._drawn = pair
         self._say("" if files else self._nothing(dossier, shown))
         self.diff.show(files, notes, comments)
+        for note in notes:
+            # What is taste, and stands under no line, takes one row until it is asked for.
+            if note.finding.severity is Severity.NIT or (
+                note.finding.severity is Severity.MINOR and not note.finding.anchored
+            ):
+                self.diff.set_expanded(note.key, False)
         self._reaching_end = False
         self.call_after_refresh(self._mind_the_end)
 
@@ -226,8 +246,12 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
 
     def show_glance(self, glance: Glance) -> None:
         """Something happened: perhaps here."""
-        if self.dossier is not None and glance.seq != self._seq:
-            self.run_worker(self.reload(), group="load", exclusive=True)
+        if self.dossier is None or glance.seq == self._seq:
+            return
+        if self._loading:
+            self._stale = True  # what is being read now may be older; it is not thrown away for that
+            return
+        begin(self, self.reload, group="load", exclusive=True)
 
     def back(self) -> bool:
         """Esc closes what is open, then the full screen, then leaves."""
@@ -253,7 +277,7 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
         self._reaching_end = False
         if shown is None or shown.id != proposal or shown.seen or not self.is_current:
             return
-        self.run_worker(self._mark([proposal], True), group="seen")
+        begin(self, partial(self._mark, [proposal], True), group="seen")
 
     async def _mark(self, ids: list[str], seen: bool) -> None:
         if await self.nav.ask("seen", {"ids": ids, "seen": seen}) is not None:
@@ -297,7 +321,7 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
             return
         self.shown_id = dossier.versions[there].id
         self.between = self.between and there > 0
-        self.run_worker(self.reload(), group="load", exclusive=True)
+        begin(self, self.reload, group="load", exclusive=True)
 
     def action_between_rounds(self) -> None:
         """What changed since the round before, or the whole change."""
@@ -307,7 +331,7 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
             self.nav.toast("There is no round before this one.")
             return
         self.between = not self.between
-        self.run_worker(self.reload(), group="load", exclusive=True)
+        begin(self, self.reload, group="load", exclusive=True)
 
     def action_full(self) -> None:
         """The diff alone, or everything."""
@@ -329,9 +353,9 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
             self._reaching_end = (
                 shown.seen
             )  # taken back by hand: the end on the screen does not mark it again
-            self.run_worker(self._mark([shown.id], not shown.seen), group="seen")
+            begin(self, partial(self._mark, [shown.id], not shown.seen), group="seen")
 
     def on_diff_view_context_requested(self, event: ContextRequested) -> None:
         """Unchanged lines are wanted."""
         event.stop()
-        self.run_worker(self._more_context(event), group="context")
+        begin(self, partial(self._more_context, event), group="context")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from navigator.domain.errors import NavigatorError
@@ -9,6 +10,7 @@ from navigator.domain.states import ProposalState
 from navigator.tui.diff.model import find_file, find_line
 from navigator.tui.review.dossier import Remark, comment_key
 from navigator.tui.widgets.panels import WritingPanel
+from navigator.tui.work import begin
 
 if TYPE_CHECKING:
     from navigator.tui.screens.review import ReviewScreen
@@ -86,7 +88,7 @@ class Remarks:
         screen = self._page
         screen.remove_class("-writing")
         screen.diff.focus()
-        screen.run_worker(self._end(event), group="comment")
+        begin(screen, partial(self._end, event), group="comment")
 
     async def _end(self, event: WritingPanel.Done) -> None:
         """What is kept becomes a comment and its draft goes; what is put aside stays as a draft."""

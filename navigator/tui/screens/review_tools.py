@@ -60,6 +60,7 @@ class Tools:
 
     def action_search(self) -> None:
         """Search in the diff."""
+        self._screen.add_class("-search")
         self._screen.query_one(SearchBar).open()
 
     def on_search_bar_step(self, event: SearchBar.Step) -> None:
@@ -67,6 +68,7 @@ class Tools:
         event.stop()
         screen = self._screen
         if not event.by:
+            screen.remove_class("-search")
             screen.diff.focus()
             return
         if not find_in(screen, event.query, event.by):

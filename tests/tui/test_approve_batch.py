@@ -1,0 +1,178 @@
+"""Batch decisions: exactly what was on the screen, what is left out and why, and what became of each."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.config.paths import StatePaths
+from navigator.domain.states import DecisionKind, ProposalState, TaskState
+from navigator.tui.alone import act_alone
+from navigator.tui.messages import DecideAll
+from navigator.tui.screens.base import Dialog
+from navigator.tui.screens.batch import BatchDialog
+from navigator.tui.screens.review import ReviewScreen
+from tests.tui.reviewing import Reviewing
+from tests.tui.test_review import Driver, opened
+
+
+@pytest.fixture
+def reviewing(tmp_path: Path) -> Reviewing:
+    return Reviewing(StatePaths(tmp_path / "s").ensure(), tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Dialog, "GRACE", 0.001)
+    monkeypatch.setattr(ReviewScreen, "SEEN_AFTER", 3600.0)
+
+
+async def asked(at: Driver, key: str = "A") -> BatchDialog:
+    await at.press(key)
+    dialog: BatchDialog = await at.dialog(BatchDialog)
+    await at.until(lambda: dialog._stage == "asking", "the dialog's list")
+    return dialog
+
+
+def reasons(dialog: BatchDialog) -> dict[str, str]:
+    return {candidate.id: candidate.left_out for candidate in dialog.left_out}
+
+
+async def done(at: Driver, dialog: BatchDialog) -> None:
+    await at.until(lambda: dialog._stage == "done", "the summary")
+
+
+def words(dialog: BatchDialog) -> str:
+    made = [*dialog._question(100), *dialog._notes(100), *dialog._answer(100)]
+    return "\n".join("".join(text for text, _ in line) for line in made)
+
+
+async def test_it_lists_what_it_leaves_out_and_why(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        dialog = await asked(at)
+        assert dialog.taken == []
+        assert reasons(dialog) == {
+            "P2": "REVISE",
+            "P3": "not looked at",
+            "P4": "to be confirmed by itself: makefile Makefile",
+            "P5": "not looked at",
+        }
+        assert "Nothing to approve" in words(dialog)
+        await at.press("enter")
+        assert dialog._stage == "asking", "enter on nothing does nothing"
+        await at.press("escape")
+        await at.until(lambda: at.app.screen is at.screen)
+        assert all(at.proposal(f"P{n}").decision is None for n in (2, 3, 4, 5))
+
+
+async def test_m_marks_seen_y_includes_and_all_land_in_one_go(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        dialog = await asked(at)
+        await at.press("m")
+        await at.until(lambda: at.proposal("P3").seen, "the mark")
+        assert [candidate.id for candidate in dialog.taken] == ["P3"]
+        await at.press("y")
+        assert [candidate.id for candidate in dialog.taken] == ["P3", "P5"]
+        assert "Approve 2 proposals?" in words(dialog)
+        rows = {row.key: row for row in dialog._rows()}
+        assert rows["=billing"].end == "→ navigator/2026-11-20-a"
+        await at.press("enter")
+        await done(at, dialog)
+        assert "2 landed" in words(dialog)
+        assert {at.proposal(name).state for name in ("P3", "P5")} == {ProposalState.LANDED}
+        assert not at.proposal("P5").seen, "included is not looked at"
+        assert at.proposal("P4").decision is None
+        await at.press("enter")
+        await at.until(lambda: at.app.screen is at.screen)
+
+
+async def test_y_takes_no_other_reason_away(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        dialog = await asked(at)
+        dialog.query_one("#rows").move_to_key("P2")  # type: ignore[attr-defined]
+        await at.press("y", "m")
+        assert dialog.taken == []
+
+
+async def test_selected_ones_only(reviewing: Reviewing) -> None:
+    async with opened(reviewing, "P3") as at:
+        await at.press("m")
+        await at.until(lambda: at.proposal("P3").seen)
+        await at.press("space")
+        dialog = await asked(at)
+        assert [candidate.id for candidate in dialog.taken] == ["P3"]
+        assert dialog.left_out == []
+
+
+async def test_what_changed_since_it_was_on_the_screen_is_left_out(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3", "P5"]})
+        await asyncio.to_thread(
+            act_alone, reviewing.paths, "decide", {"kind": "reject", "proposals": [{"id": "P5"}]}
+        )
+        at.screen.post_message(
+            DecideAll(DecisionKind.APPROVE, [("P3", "f" * 40), ("P5", at.proposal("P5").tree)])
+        )
+        dialog: Any = await at.dialog(BatchDialog)
+        await at.until(lambda: dialog._stage == "asking")
+        assert reasons(dialog) == {"P3": "changed since it was on the screen", "P5": "no longer waits"}
+
+
+async def test_a_refused_landing_is_said_and_takes_no_other_with_it(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3", "P5"]})
+        readme = reviewing.repository / "README.md"
+        readme.write_text("Another text altogether.\n")
+        from tests.cascade.support import git
+
+        git(reviewing.repository, "commit", "--quiet", "-am", "Meanwhile")
+        await at.until(lambda: bool(at.app.glance.inbox))
+        dialog = await asked(at)
+        await at.press("enter")
+        await done(at, dialog)
+        outcomes = dialog._outcomes
+        assert outcomes["P5"][1] and outcomes["P5"][0].startswith("landed ")
+        assert not outcomes["P3"][1] and "README.md" in outcomes["P3"][0]
+        assert "1 landed, 1 not" in words(dialog)
+        assert at.read().task(at.proposal("P3").task_id).state is TaskState.STALE
+
+
+async def test_hooks_are_named(reviewing: Reviewing) -> None:
+    hook = reviewing.repository / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    async with opened(reviewing) as at:
+        await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3"]})
+        dialog = await asked(at)
+        assert "Hooks exist in billing (pre-commit): they will not run." in words(dialog)
+
+
+async def test_rejecting_a_batch(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        dialog = await asked(at, "R")
+        assert reasons(dialog) == dict.fromkeys(("P2", "P3", "P4", "P5"), "not looked at")
+        await at.press("y", "y", "y")
+        assert len(dialog.taken) == 3
+        await at.press("enter")
+        await done(at, dialog)
+        assert sorted(dialog._outcomes) == ["P2", "P3", "P4"]
+        assert at.proposal("P5").decision is None
+
+
+async def test_accept_keys_are_dead_at_first(reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Dialog, "GRACE", 3600.0)
+    async with opened(reviewing) as at:
+        await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3"]})
+        await at.press("A")
+        await at.until(lambda: isinstance(at.app.screen, BatchDialog) and at.app.screen._stage == "asking")
+        await at.press("enter", "y", "m")
+        dialog = at.app.screen
+        assert isinstance(dialog, BatchDialog)
+        assert dialog._stage == "asking"
+        assert [candidate.id for candidate in dialog.taken] == ["P3"]
+        assert at.proposal("P3").decision is None
+        await at.press("escape")

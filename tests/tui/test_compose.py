@@ -1,0 +1,234 @@
+"""Compose, driven by keys: one task for many projects, files by fuzzy search, and nothing typed is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.config.paths import StatePaths, config_path
+from navigator.config.settings import Settings
+from navigator.domain.states import Complexity, TaskKind
+from navigator.store.database import open_reader, open_writer
+from navigator.store.reader import Reader
+from navigator.store.writer import Store
+from navigator.tui.app import NavigatorApp
+from navigator.tui.messages import ComposeFor
+from navigator.tui.screens.compose import ComposeScreen
+from navigator.tui.screens.pick import PickDialog
+from tests.cascade.support import make_repository
+from tests.tui.driving import loaded, until
+from tests.tui.reviewing import editor_script
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> StatePaths:
+    made = StatePaths(tmp_path / "s").ensure()
+    connection = open_writer(made.database)
+    with Store(connection).transaction() as tx:
+        for name, files in {
+            "atlas": {"atlas/maps.py": b"", "README.md": b"", ".env": b"SECRET=1\n"},
+            "billing": {"billing/totals.py": b"", "README.md": b"", "tests/test_totals.py": b""},
+            "quill": {"quill.py": b""},
+        }.items():
+            folder = make_repository(tmp_path / name, files)
+            tx.add_project(name=name, path=str(folder), root_commit="1" * 40)
+    connection.close()
+    return made
+
+
+class Driver:
+    """The app with Compose in front."""
+
+    def __init__(self, pilot: Any, app: NavigatorApp) -> None:
+        self.pilot, self.app = pilot, app
+
+    @property
+    def screen(self) -> ComposeScreen:
+        screen = self.app.screen_stack[0]
+        assert isinstance(screen, ComposeScreen)
+        return screen
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        await self.press(*("space" if character == " " else character for character in text))
+
+    async def until(self, true: Any, what: str = "it") -> None:
+        await until(self.pilot, true, what=what)
+
+    async def picking(self) -> PickDialog:
+        await self.until(lambda: isinstance(self.app.screen, PickDialog) and self.app.screen.is_mounted)
+        dialog = self.app.screen
+        assert isinstance(dialog, PickDialog)
+        return dialog
+
+    async def back(self) -> None:
+        await self.until(lambda: len(self.app.screen_stack) == 1)
+
+    def told(self, words: str) -> bool:
+        return any(words in note.message for note in self.app._notifications)
+
+    def read(self) -> Reader:
+        return Reader(open_reader(self.app.paths.database))
+
+    @property
+    def words(self) -> str:
+        lines = [*self.screen._facts(120), *self.screen._warnings(120)]
+        return "\n".join("".join(text for text, _ in line) for line in lines)
+
+
+@asynccontextmanager
+async def composing(paths: StatePaths, *projects: str, text: str = "") -> AsyncIterator[Driver]:
+    app = NavigatorApp(Settings(), paths, autostart=False)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await loaded(pilot)
+        app.go("compose", ComposeFor(projects, text))
+        await until(pilot, lambda: app.current_mode == "compose", what="the compose screen")
+        at = Driver(pilot, app)
+        await at.until(lambda: at.screen._restored and at.screen._wanted is None, "the draft")
+        yield at
+
+
+async def test_a_task_is_queued_as_it_was_written(paths: StatePaths) -> None:
+    async with composing(paths, "billing") as at:
+        await at.type("Round half even")
+        await at.press("enter", "enter")
+        await at.type("As asked")
+        await at.press("ctrl+k", "ctrl+l", "ctrl+up", "ctrl+up", "ctrl+down")
+        await at.press("ctrl+s")
+        await at.until(lambda: bool(at.read().tasks()), "the task")
+        (task,) = at.read().tasks()
+        assert task.text == "Round half even\n\nAs asked"
+        assert (task.project, task.kind, task.complexity, task.priority) == (
+            "billing",
+            TaskKind.FIX,
+            Complexity.COMPLEX,
+            1,
+        )
+        await at.until(lambda: at.app.current_mode == "deck", "back on the deck")
+        assert at.read().drafts() == {}
+
+
+async def test_one_task_for_several_projects_with_the_files_each_has(paths: StatePaths) -> None:
+    async with composing(paths) as at:
+        await at.type("Say it better")
+        await at.press("ctrl+o")
+        dialog = await at.picking()
+        await at.press("tab", "tab")
+        assert dialog._marked == {"atlas", "billing"}
+        await at.press("enter")
+        await at.back()
+        assert "atlas, billing  2 of 3" in at.words
+        await at.press("ctrl+f")
+        dialog = await at.picking()
+        assert ".env" not in dialog._names, "a secret is shown to no model"
+        await at.type("readme")
+        await at.until(lambda: list(dialog.rows.rows) == ["README.md"])
+        await at.press("tab")
+        dialog.query_one("PickInput").value = ""  # type: ignore[attr-defined]
+        await at.type("ttls")
+        await at.until(lambda: dialog.rows.current == "billing/totals.py", "the fuzzy match")
+        await at.press("tab", "enter")
+        await at.back()
+        await at.press("ctrl+s")
+        await at.until(lambda: len(at.read().tasks()) == 2)
+        assert {task.project: task.files for task in at.read().tasks()} == {
+            "atlas": ("README.md",),
+            "billing": ("README.md", "billing/totals.py"),
+        }
+
+
+async def test_all_projects_and_no_project(paths: StatePaths) -> None:
+    async with composing(paths) as at:
+        await at.press("ctrl+s")
+        assert at.told("Say what is to be done first")
+        await at.type("x")
+        await at.press("ctrl+s")
+        dialog = await at.picking()
+        await at.press("escape")
+        await at.back()
+        assert at.read().tasks() == [], "without a project nothing is queued"
+        await at.press("ctrl+o")
+        dialog = await at.picking()
+        await at.press("ctrl+a")
+        assert dialog._marked == {"atlas", "billing", "quill"}
+        await at.press("enter")
+        await at.back()
+        assert "all projects" in at.words
+
+
+async def test_nothing_typed_is_lost(paths: StatePaths) -> None:
+    async with composing(paths, "quill") as at:
+        await at.type("half a tho")
+        await at.press("ctrl+k")
+        await at.until(lambda: bool(at.read().drafts("compose:")), "the draft, a moment after the last key")
+        await at.type("ught")
+    held = json.loads(Reader(open_reader(paths.database)).drafts("compose:")["compose:task"])
+    assert (held["text"], held["projects"], held["kind"]) == ("half a thought", ["quill"], "fix")
+    async with composing(paths, "billing", text="And another") as at:
+        assert at.screen.editor.text == "half a thought\n\nAnd another"
+        assert at.screen.sheet.projects == ("billing",)
+        assert at.screen.sheet.kind is TaskKind.FIX
+        await at.press("ctrl+x")
+        assert at.screen.editor.text == ""
+        await at.press("ctrl+z")
+        assert at.screen.editor.text == "half a thought\n\nAnd another"
+
+
+async def test_uncommitted_work_is_said(paths: StatePaths, tmp_path: Path) -> None:
+    (tmp_path / "billing" / "README.md").write_text("changed\n")
+    (tmp_path / "billing" / "new.py").write_text("")
+    async with composing(paths, "billing") as at:
+        await at.until(lambda: "2 uncommitted changes in billing will not be seen" in at.words, "the warning")
+        assert "README.md, new.py" in at.words
+
+
+async def test_a_repository_that_is_gone_is_said(paths: StatePaths, tmp_path: Path) -> None:
+    (tmp_path / "quill").rename(tmp_path / "moved")
+    async with composing(paths, "quill") as at:
+        await at.until(lambda: "quill: " in at.words, "the warning")
+
+
+async def test_templates_are_built_in_and_the_developers_own(paths: StatePaths) -> None:
+    folder = config_path().parent / "templates"
+    folder.mkdir(parents=True)
+    (folder / "release notes.md").write_text("kind: docs\ncomplexity: simple\n\nWrite the notes for \n")
+    (folder / "broken.md").write_text("kind: nonsense\n\nx\n")
+    async with composing(paths, "quill") as at:
+        await at.type("1.2")
+        await at.press("ctrl+t")
+        dialog = await at.picking()
+        assert "fix a bug" in dialog._names
+        assert at.told("broken.md")
+        await at.type("release")
+        await at.until(lambda: dialog.rows.current == "release notes")
+        await at.press("enter")
+        await at.until(lambda: at.screen.editor.text == "Write the notes for \n\n1.2", "the template")
+        assert (at.screen.sheet.kind, at.screen.sheet.complexity) == (TaskKind.DOCS, Complexity.SIMPLE)
+
+
+async def test_the_text_can_be_written_in_an_editor(
+    paths: StatePaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with composing(paths, "quill") as at:
+        await at.type("begun")
+        await at.press("ctrl+g")
+        assert at.told("No editor is set")
+        monkeypatch.setenv("VISUAL", str(editor_script(tmp_path, 'echo " and ended" >> "$file"')))
+        monkeypatch.setattr(at.app, "suspend", nullcontext)
+        await at.press("ctrl+g")
+        await at.until(lambda: at.screen.editor.text == "begun and ended", "what was saved")
+
+
+async def test_keys_of_the_app_are_letters_here(paths: StatePaths) -> None:
+    async with composing(paths, "quill") as at:
+        await at.type("qCDF?")
+        assert at.screen.editor.text == "qCDF?"
+        assert at.app.is_running and len(at.app.screen_stack) == 1

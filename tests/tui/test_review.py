@@ -1,0 +1,493 @@
+"""Review, driven by keys over real trees, decided without a conductor through the same functions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from navigator.config.paths import StatePaths
+from navigator.config.settings import Settings
+from navigator.domain.models import Proposal
+from navigator.domain.states import DecisionKind, LandingState, ProposalState, TaskState
+from navigator.store.database import open_reader
+from navigator.store.reader import Reader
+from navigator.tui.app import NavigatorApp
+from navigator.tui.keymap import Keymap
+from navigator.tui.messages import OpenProposal
+from navigator.tui.screens.base import Dialog
+from navigator.tui.screens.confirm import ConfirmDialog
+from navigator.tui.screens.details import DetailsDialog
+from navigator.tui.screens.note import NoteDialog
+from navigator.tui.screens.review import ReviewScreen
+from navigator.tui.widgets.panels import SearchBar, WritingPanel
+from navigator.tui.widgets.writing import WritingArea
+from tests.cascade.support import git
+from tests.tui.driving import loaded, until
+from tests.tui.reviewing import Reviewing, editor_script
+
+
+@pytest.fixture
+def reviewing(tmp_path: Path) -> Reviewing:
+    return Reviewing(StatePaths(tmp_path / "s").ensure(), tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dialogs answer at once here; the moment of grace has a test of its own."""
+    monkeypatch.setattr(Dialog, "GRACE", 0.001)
+    monkeypatch.setattr(ReviewScreen, "SEEN_AFTER", 3600.0)
+
+
+class Driver:
+    """The app with Review in front."""
+
+    def __init__(self, pilot: Pilot[Any], app: NavigatorApp, reviewing: Reviewing) -> None:
+        self.pilot, self.app, self.world = pilot, app, reviewing
+
+    @property
+    def screen(self) -> ReviewScreen:
+        screen = self.app.screen_stack[0]
+        assert isinstance(screen, ReviewScreen)
+        return screen
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        await self.press(*("space" if character == " " else character for character in text))
+
+    async def until(self, true: Callable[[], bool], what: str = "it") -> None:
+        await until(self.pilot, true, what=what)
+
+    async def show(self, proposal: str) -> None:
+        self.screen.open(proposal)
+        await self.drawn(proposal)
+
+    async def drawn(self, proposal: str) -> None:
+        await self.until(
+            lambda: (
+                self.screen.shown is not None
+                and self.screen.shown.id == proposal
+                and self.screen._drawn is not None
+                and self.screen._drawn[1] == self.screen.shown.tree
+            ),
+            f"{proposal} on the screen",
+        )
+
+    async def dialog(self, kind: type[Any]) -> Any:
+        await self.until(lambda: isinstance(self.app.screen, kind), kind.__name__)
+        dialog = self.app.screen
+        if isinstance(dialog, Dialog):
+            await self.until(lambda: dialog.ready, "the end of the moment of grace")
+        return dialog
+
+    def told(self, words: str) -> bool:
+        return any(words in note.message for note in self.app._notifications)
+
+    def read(self) -> Reader:
+        return Reader(open_reader(self.world.paths.database))
+
+    def proposal(self, identifier: str) -> Proposal:
+        return self.read().proposal(identifier)
+
+
+@asynccontextmanager
+async def opened(
+    reviewing: Reviewing, proposal: str = "", size: tuple[int, int] = (100, 30), **options: Any
+) -> AsyncIterator[Driver]:
+    app = NavigatorApp(Settings(), reviewing.paths, autostart=False, **options)
+    async with app.run_test(size=size) as pilot:
+        await loaded(pilot)
+        first = proposal or reviewing.second
+        app.go("review", OpenProposal(first, [card.proposal for card in app.glance.inbox]))
+        await until(pilot, lambda: app.current_mode == "review", what="the review screen")
+        driver = Driver(pilot, app, reviewing)
+        await driver.drawn(first)
+        yield driver
+
+
+def plain(driver: Driver) -> str:
+    """What stands in the head and the warnings."""
+    screen = driver.screen
+    lines = [*screen._head(160), *screen._warnings(160)]
+    return "\n".join("".join(text for text, _ in line) for line in lines)
+
+
+# What is shown
+
+
+async def test_the_head_says_what_there_is_to_know(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        words = plain(at)
+        for expected in (
+            "P2 billing · Round half-even in totals",
+            "↺ REVISE (1 round used)",
+            "✓ tests 214 passed",
+            "r0 ─ [r1]",
+            "Qwen3.5-35B-A3B",
+            "generate@7f3c",
+            "review@a91e",
+            "1 of 4",
+            "overlaps P4",
+        ):
+            assert expected in words
+        await at.show("P4")
+        words = plain(at)
+        assert "⚠ to confirm: Makefile" in words
+        assert "⚠ to confirm: pyproject.toml" in words
+
+
+async def test_findings_stand_beside_the_lines_they_quote(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        view = at.screen.diff
+        assert view.move_to_finding("freviewer0")
+        assert (view.location.path, view.location.line) == ("billing/totals.py", 29)
+        assert not view.expanded["freviewer1"], "a nit takes one row until it is asked for"
+
+
+async def test_rounds_are_tabs_and_what_changed_between_them_is_shown(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        assert at.screen.diff.files[0].added == 4
+        await at.press("equals_sign")
+        await at.until(lambda: at.screen.diff.files[0].added == 2, "the diff between the rounds")
+        assert "since r0" in plain(at)
+        await at.press("comma")
+        await at.drawn(reviewing.first)
+        assert "[r0] ─ r1" in plain(at)
+        assert not at.screen.between, "before the first round there is none"
+        await at.press("full_stop")
+        await at.drawn(reviewing.second)
+        await at.press("full_stop")
+        assert at.told("last round")
+
+
+async def test_n_and_p_walk_the_inbox(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        await at.press("p")
+        assert at.told("no other proposal")
+        await at.press("n")
+        await at.drawn("P3")
+        await at.press("n")
+        await at.drawn("P4")
+        await at.press("p")
+        await at.drawn("P3")
+
+
+async def test_hidden_lines_come_from_the_tree(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        view = at.screen.diff
+        before = len(view.files[0].hunks[1].lines)
+        await at.press("right_square_bracket", "right_square_bracket")
+        view.action_expand_context()
+        await at.until(lambda: len(view.files[0].hunks[1].lines) > before, "more lines")
+        lines = [line.text for line in view.files[0].hunks[1].lines]
+        assert "def first(lines):" in lines
+
+
+async def test_search_goes_round(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        await at.press("slash")
+        await at.type("quantize")
+        await at.press("enter")
+        assert at.screen.diff.location.line == 24
+        await at.press("enter")
+        assert at.screen.diff.location.line == 29
+        await at.press("enter")
+        assert at.screen.diff.location.line == 24
+        await at.press("up")
+        assert at.screen.diff.location.line == 29
+        at.screen.query_one(SearchBar).value = "nowhere"
+        await at.press("enter")
+        assert at.told("Nothing in the diff")
+        await at.press("escape")
+        assert at.screen.diff.has_focus
+
+
+async def test_details_and_full_screen(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        await at.press("i")
+        dialog = await at.dialog(DetailsDialog)
+        said = dict(dialog._sections)
+        assert said["check tests"] == "passed in 12.4 s\n214 passed"
+        await at.press("i")
+        await at.press("f")
+        assert not at.screen.query_one("#head").display
+        await at.press("escape")
+        assert at.screen.query_one("#head").display
+        assert at.app.current_mode == "review"
+        await at.press("escape")
+        await at.until(lambda: at.app.current_mode == "deck", "the deck")
+
+
+async def test_a_repository_that_is_gone_is_said(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        reviewing.repository.rename(reviewing.repository.with_name("elsewhere"))
+        at.screen.__dict__.pop("trees")
+        at.screen.open("P3")
+        await at.until(lambda: at.screen.has_class("-message"), "words in the place of the diff")
+
+
+# Seen
+
+
+async def test_seen_is_what_was_scrolled_to_its_end_or_marked(
+    reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ReviewScreen, "SEEN_AFTER", 0.01)
+    async with opened(reviewing, size=(80, 24)) as at:
+        await at.pilot.pause()
+        assert not at.proposal("P2").seen, "its end was not on the screen yet"
+        await at.press("G")
+        await at.until(lambda: at.proposal("P2").seen, "seen")
+        await at.until(lambda: "not seen" not in plain(at))
+        await at.press("m")
+        await at.until(lambda: not at.proposal("P2").seen, "taken back by hand")
+        await at.press("m")
+        await at.until(lambda: at.proposal("P2").seen, "marked by hand")
+
+
+# Comments
+
+
+async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Reviewing) -> None:
+    async with opened(reviewing, reviewing.first) as at:
+        view = at.screen.diff
+        assert view.move_to("billing/totals.py", "new", 24)
+        await at.press("c")
+        assert at.screen.query_one(WritingPanel).is_open
+        await at.type("and what of empty")
+        await at.press("ctrl+s")
+        await at.until(lambda: bool(at.read().comments()), "the comment in the store")
+        held = at.read().comments()[0]
+        assert (held["path"], held["side"], held["line"]) == ("billing/totals.py", "new", 24)
+        assert held["quote"] == "    return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)"
+        assert at.read().drafts() == {}
+        await at.until(lambda: "c1" in view.expanded)
+        assert view.move_to_finding("c1")
+        await at.press("c")
+        await at.type(" lists")
+        await at.press("ctrl+s")
+        await at.until(lambda: [c["text"] for c in at.read().comments()] == ["and what of empty lists"])
+
+        # The line changed in the next round, so the comment stands on its file; one on a line that is still there follows it.
+        assert view.move_to("billing/totals.py", "new", 23)
+        await at.press("c")
+        await at.type("slow")
+        await at.press("ctrl+s")
+        await at.until(lambda: len(at.read().comments()) == 2)
+        await at.show(reviewing.second)
+        places = {c.text: c.line for c in at.screen.diff._comments}
+        assert places == {"and what of empty lists": None, "slow": 23}
+
+        await at.show(reviewing.first)
+        assert at.screen.diff.move_to_finding("c3")
+        await at.press("c", "ctrl+u", "ctrl+s")
+        await at.until(lambda: len(at.read().comments()) == 1, "an emptied comment is taken back")
+
+
+async def test_what_is_typed_is_never_lost(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        at.screen.diff.move_to("billing/totals.py", "new", 29)
+        await at.press("c")
+        await at.type("half a thou")
+        await at.press("escape")
+        await at.until(lambda: list(at.read().drafts().values()) == ["half a thou"], "the draft")
+        await at.until(lambda: any(c.author == "you, not finished" for c in at.screen.diff._comments))
+        at.screen.diff.move_to("billing/totals.py", "new", 29)
+        await at.press("c")
+        assert at.screen.query_one(WritingArea).text == "half a thou"
+        await at.type("ght")
+    # The terminal is closed in the middle of the word.
+    reader = Reader(open_reader(reviewing.paths.database))
+    assert list(reader.drafts().values()) == ["half a thought"]
+    async with opened(reviewing) as at:
+        at.screen.diff.move_to("billing/totals.py", "new", 29)
+        await at.press("c")
+        assert at.screen.query_one(WritingArea).text == "half a thought"
+
+
+# Deciding
+
+
+async def test_approve_lands_what_was_on_the_screen(reviewing: Reviewing) -> None:
+    async with opened(reviewing, "P3") as at:
+        await at.press("a")
+        dialog = await at.dialog(ConfirmDialog)
+        assert any("navigator/2026-11-20-a" in line for line in dialog._lines)
+        assert reviewing.branch() == ""
+        await at.press("enter")
+        await at.until(lambda: at.proposal("P3").state is ProposalState.LANDED, "the landing")
+        assert git(reviewing.repository, "show", "navigator/2026-11-20-a:README.md").endswith("half-even.")
+        assert at.told("P3 landed")
+        await at.drawn("P4")
+
+
+async def test_undo_takes_back_what_was_decided_last(reviewing: Reviewing) -> None:
+    async with opened(reviewing, "P3") as at:
+        await at.press("a")
+        await at.dialog(ConfirmDialog)
+        await at.press("enter")
+        await at.drawn("P4")
+        await at.press("u")
+        dialog = await at.dialog(ConfirmDialog)
+        assert "P3" in dialog._question
+        await at.press("enter")
+        await at.until(lambda: reviewing.branch() == "", "the branch gone again")
+        await at.drawn("P3")
+        await at.until(lambda: "landing undone" in plain(at), "the landing's end in the head")
+        landing = at.proposal("P3").landing
+        assert landing is not None and landing.state is LandingState.UNDONE
+
+
+async def test_policy_items_are_confirmed_one_by_one(reviewing: Reviewing) -> None:
+    async with opened(reviewing, "P4") as at:
+        await at.press("a")
+        first = await at.dialog(ConfirmDialog)
+        assert "1 of 2" in first._question and "Makefile" in first._question
+        await at.press("escape")
+        await at.until(lambda: at.app.screen is at.screen)
+        assert at.proposal("P4").decision is None
+        await at.press("a")
+        first = await at.dialog(ConfirmDialog)
+        await at.press("enter")
+        await at.until(lambda: at.app.screen is not first)
+        second = await at.dialog(ConfirmDialog)
+        assert "2 of 2" in second._question and "pyproject.toml" in second._question
+        await at.press("enter")
+        await at.until(lambda: at.app.screen is not second)
+        last = await at.dialog(ConfirmDialog)
+        assert last._question.startswith("Approve P4")
+        await at.press("enter")
+        await at.until(lambda: at.proposal("P4").decision is not None)
+        decision = at.proposal("P4").decision
+        assert decision is not None
+        assert decision.confirmed == ("makefile:Makefile", "packaging:pyproject.toml")
+
+
+async def test_reject_with_a_reason(reviewing: Reviewing) -> None:
+    async with opened(reviewing, "P5") as at:
+        await at.press("r")
+        await at.dialog(NoteDialog)
+        await at.type("not now")
+        await at.press("ctrl+s")
+        await at.until(lambda: at.proposal("P5").decision is not None)
+        decision = at.proposal("P5").decision
+        assert decision is not None and (decision.kind, decision.note) == (DecisionKind.REJECT, "not now")
+        await at.until(lambda: at.read().drafts() == {}, "the draft gone")
+
+
+async def test_send_back_takes_the_comments_along_and_needs_words(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        await at.press("b")
+        await at.dialog(NoteDialog)
+        await at.press("ctrl+s")
+        assert isinstance(at.app.screen, NoteDialog), "nothing to say is no reason to send back"
+        await at.type("mind")
+        await at.press("escape")
+        await at.until(lambda: at.app.screen is at.screen)
+        at.screen.diff.move_to("billing/totals.py", "new", 29)
+        await at.press("c")
+        await at.type("use Decimal")
+        await at.press("ctrl+s")
+        await at.until(lambda: at.screen.dossier is not None and bool(at.screen.dossier.unsent))
+        await at.press("b")
+        dialog = await at.dialog(NoteDialog)
+        assert any("billing/totals.py:29  use Decimal" in line for line in dialog._lines)
+        assert dialog.query_one(WritingArea).text == "mind", "the draft of the note came back"
+        await at.press("ctrl+s")
+        await at.until(lambda: at.read().task(reviewing.task).state is TaskState.QUEUED)
+        task = at.read().task(reviewing.task)
+        assert task.attempt == 1
+        assert task.note.startswith("mind\nbilling/totals.py:29: ")
+        assert "use Decimal" in task.note
+        assert all(comment["sent"] for comment in at.read().comments())
+
+
+async def test_an_earlier_round_is_not_decided_on(reviewing: Reviewing) -> None:
+    async with opened(reviewing, reviewing.first) as at:
+        for key in ("a", "r", "b"):
+            await at.press(key)
+            assert at.app.screen is at.screen
+        assert at.told(f"a decision is about {reviewing.second}")
+
+
+async def test_a_key_meant_for_the_diff_does_not_answer_a_dialog(
+    reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Dialog, "GRACE", 3600.0)
+    async with opened(reviewing, "P3") as at:
+        await at.press("a")
+        await at.until(lambda: isinstance(at.app.screen, ConfirmDialog))
+        await at.press("enter", "enter")
+        assert isinstance(at.app.screen, ConfirmDialog)
+        assert at.proposal("P3").decision is None
+        await at.press("escape")
+        await at.until(lambda: at.app.screen is at.screen)
+
+
+async def test_what_another_navigator_decided_is_shown(reviewing: Reviewing) -> None:
+    from navigator.tui.alone import act_alone
+
+    async with opened(reviewing, "P5") as at:
+        args = {"kind": "reject", "proposals": [{"id": "P5"}], "note": "by the other one"}
+        await asyncio.to_thread(act_alone, reviewing.paths, "decide", args)
+        await at.until(lambda: "rejected: by the other one" in plain(at), "the other's decision")
+        await at.press("a")
+        assert at.told("P5 is decided already")
+
+
+# Beyond the screen
+
+
+async def test_y_copies_what_is_under_the_cursor(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        view = at.screen.diff
+        view.move_to("billing/totals.py")
+        await at.press("y")
+        assert at.app.clipboard == "billing/totals.py"
+        view.move_to("billing/totals.py", "new", 3)
+        await at.press("y")
+        assert at.app.clipboard.startswith("--- billing/totals.py\n@@ -1,6 +1,6 @@\n")
+        assert "+from decimal import ROUND_HALF_EVEN, Decimal\n" in at.app.clipboard
+        view.move_to_finding("freviewer0")
+        await at.press("y")
+        assert "Decimal cannot be divided by a float" in at.app.clipboard
+
+
+async def test_e_opens_a_copy_to_read_at_the_line(
+    reviewing: Reviewing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(reviewing) as at:
+        view = at.screen.diff
+        view.move_to("billing/totals.py", "new", 29)
+        await at.press("e")
+        assert at.told("No editor is set")
+        script = editor_script(
+            tmp_path,
+            f'cp "$file" {tmp_path}/seen; ls -l "$file" > {tmp_path}/mode; echo "$@" > {tmp_path}/words',
+        )
+        monkeypatch.setenv("EDITOR", str(script.rename(tmp_path / "vim")))
+        monkeypatch.setattr(at.app, "suspend", nullcontext)
+        await at.press("e")
+        await at.until(lambda: (tmp_path / "words").exists(), "the editor")
+        assert "quantize(CENT)" in (tmp_path / "seen").read_text()
+        assert (tmp_path / "words").read_text().startswith("+29 ")
+        assert (tmp_path / "mode").read_text().startswith("-r--------")
+
+
+async def test_keys_can_be_moved(reviewing: Reviewing) -> None:
+    keymap = Keymap({"review.full": ("ctrl+o",), "diff.next_hunk": ("ctrl+n",)})
+    async with opened(reviewing, keymap=keymap) as at:
+        await at.press("f")
+        assert not at.screen.has_class("-full")
+        await at.press("ctrl+o")
+        assert at.screen.has_class("-full")
+        await at.press("ctrl+n")
+        assert at.screen.diff.location.hunk == "H1"
