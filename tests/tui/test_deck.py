@@ -297,7 +297,7 @@ async def test_what_another_hand_does_appears(deck: Any, state: Any) -> None:
 
     from navigator.tui.alone import act_alone
 
-    async with deck() as (pilot, app, screen, _):
+    async with deck() as (pilot, _app, screen, _):
         task = {"project": "inkwell", "text": "Said by another hand"}
         await asyncio.to_thread(act_alone, state, "task.add", {"tasks": [task]})
         await until(
@@ -306,7 +306,7 @@ async def test_what_another_hand_does_appears(deck: Any, state: Any) -> None:
 
 
 async def test_something_new_rings_when_nobody_looks(deck: Any) -> None:
-    async with deck() as (pilot, app, _, _):
+    async with deck() as (_pilot, app, _, _):
         written: list[str] = []
         app._driver.write = written.append
         grown = app.glance
