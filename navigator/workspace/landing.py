@@ -27,6 +27,7 @@ from navigator.workspace.plan import RefMoved as RefMoved
 from navigator.workspace.plan import StaleBase as StaleBase
 from navigator.workspace.policy import check_paths, check_policy
 from navigator.workspace.private import PathRefused, PrivateRepo
+from navigator.workspace.ref_locks import clear_plan_locks
 from navigator.workspace.runner import Git, GitError, Person, person_environment
 from navigator.workspace.snapshot import not_committed_yet
 
@@ -276,6 +277,11 @@ def move_ref(plan: LandingPlan, git: Git) -> None:
             env=person_environment(person, person),
         )
     except GitError as error:
+        if error.status < 0:
+            # Ended by a signal: it may have moved the reference already, and it may have left its lock.
+            clear_plan_locks(plan)
+            if read_ref(git, plan.ref) == plan.commit:
+                return
         raise RefMoved(
             f"{plan.branch} could not be moved: {error.stderr.splitlines()[0] if error.stderr else error.message}",
             hint="Somebody moved or locked it. Approve again.",

@@ -8,6 +8,8 @@ prunes, rebases away or deletes cannot take a proposal's ground from under it.
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import re
 import shutil
 import tempfile
@@ -26,6 +28,7 @@ from navigator.workspace.diffs import ABSENT, Comparison, RawChange, parse_compa
 from navigator.workspace.edits.source_protocol import FileChange
 from navigator.workspace.facts import AbsentBlobs, RepoFacts, read_facts
 from navigator.workspace.private_layout import create, replace_file
+from navigator.workspace.ref_locks import clear_private_locks
 from navigator.workspace.runner import Git, GitError
 
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -73,6 +76,7 @@ class PrivateRepo:
         self.git_dir = git_dir
         self.facts = facts
         self.git = Git(git_dir, outside=facts.outside)
+        self._trees: Bounded[str, str] = Bounded(64)
         self._entries: Bounded[str, dict[str, TreeEntry]] = Bounded(8)
         self._compared: Bounded[tuple[str, str, int], Comparison] = Bounded(_CACHED_LINES, _lines_of)
         self._blobs: Bounded[str, bytes] = Bounded(_BLOB_CACHE_BYTES, len)
@@ -102,6 +106,8 @@ class PrivateRepo:
             )
         if not (git_dir / "HEAD").exists():
             create(git_dir, known)
+        else:
+            clear_private_locks(git_dir)
         alternates = git_dir / "objects" / "info" / "alternates"
         if not alternates.exists() or alternates.read_text("utf-8", "surrogateescape") != f"{objects}\n":
             # The repository may have moved since.
@@ -155,7 +161,10 @@ class PrivateRepo:
 
     def tree_of(self, treeish: str) -> str:
         """The tree of a commit, or the tree itself."""
-        return self.git.run("rev-parse", "--verify", f"{_oid(treeish)}^{{tree}}").text
+        known = self._trees.get(_oid(treeish))
+        if known is not None:
+            return known
+        return self._trees.put(treeish, self.git.run("rev-parse", "--verify", f"{treeish}^{{tree}}").text)
 
     def tree_entries(self, treeish: str) -> dict[str, TreeEntry]:
         """Every file of a tree by path. The dictionary is shared: do not change it."""
@@ -258,6 +267,14 @@ class PrivateRepo:
             done = git.run("update-index", "-z", "--index-info", input=b"".join(lines), check=False)
             # A path that git does not accept is only named on standard error ("Ignoring path …"): the exit
             # status is 0, and the tree would silently lack the file.
+            if done.status < 0 or os.strerror(errno.ENOSPC) in done.stderr:
+                # Killed, or out of room: that says nothing about the paths.
+                raise GitError(
+                    f"A tree could not be written in {self.git_dir}: {done.stderr or 'git was killed'}.",
+                    hint="Free some space, and try again.",
+                    status=done.status,
+                    stderr=done.stderr,
+                )
             if done.status != 0 or done.stderr:
                 raise PathRefused(
                     f"git does not accept a path of this change: {done.stderr.partition(chr(10))[0]}",

@@ -4,24 +4,36 @@ Moments, the COUNT-th of which is the last thing the process does:
     soon DELAY          an event of any kind was committed, and DELAY milliseconds went by
     event KIND[=WORD]   an event of the store was committed; WORD must stand among its data's values
     swap PHASE.STATE    a phase of a swap began or ended
-    before NAME         a function of `navigator.cascade.stages.land` is about to be called
+    before NAME         a function of `navigator.cascade.stages.land`, or one named `module:function`, is about to be called
     after NAME          it has returned, and nothing was done with what it returned
+    git WORD CALL N     the COUNT-th `git WORD` is killed at its N-th system call CALL (one word: "update-ref rename 1"),
+                        and everything with it
+    only-git WORD CALL N    the same, but this process lives and finds its git dead
+    never               nothing: somebody else does the killing
+    whole DELAY         as `soon`, and every git that runs at that moment dies too
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from navigator.cascade.server import SocketServer
 from navigator.cascade.stages import land
 from navigator.cli.main import main
 from navigator.store.writer import Store, Transaction
+from navigator.workspace import runner
+
+GIT_DIED = "git was killed"
+"""Said on standard error when a git was killed and this process was not."""
 
 
 def countdown(count: int) -> Callable[[], None]:
@@ -36,7 +48,13 @@ def countdown(count: int) -> Callable[[], None]:
     return tick
 
 
-def later(count: int, delay: float) -> tuple[Callable[[], None], threading.Event]:
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def later(
+    count: int, delay: float, end: Callable[[], None] = die
+) -> tuple[Callable[[], None], threading.Event]:
     """As `countdown`, but death comes `delay` seconds after, from another thread. The event says that it is on its way."""
     coming = threading.Event()
     left = count
@@ -46,7 +64,7 @@ def later(count: int, delay: float) -> tuple[Callable[[], None], threading.Event
         left -= 1
         if left == 0:
             coming.set()
-            threading.Timer(delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
+            threading.Timer(delay, end).start()
 
     return tick, coming
 
@@ -89,7 +107,9 @@ def at_phase(what: str, tick: Callable[[], None]) -> None:
 
 
 def at_call(moment: str, name: str, tick: Callable[[], None]) -> None:
-    function = getattr(land, name)
+    module, _, word = name.rpartition(":")
+    place = importlib.import_module(module) if module else land
+    function = getattr(place, word)
 
     def watched(*args: Any, **options: Any) -> Any:
         if moment == "before":
@@ -99,16 +119,57 @@ def at_call(moment: str, name: str, tick: Callable[[], None]) -> None:
             tick()
         return result
 
-    setattr(land, name, watched)
+    setattr(place, word, watched)
+
+
+def in_git(what: str, count: int, *, together: bool) -> None:
+    """Have the `count`-th git of a subcommand killed by strace as it enters a system call for the N-th time."""
+    word, call, number = what.split()
+    trace = ["-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={number}"]
+    begin, talk = subprocess.Popen, runner._talk
+    seen = 0
+
+    def started(command: Any, *args: Any, **options: Any) -> Any:
+        nonlocal seen
+        if isinstance(command, list) and word in command and Path(command[0]).name == "git":
+            seen += 1
+            if seen == count:
+                command = ["/usr/bin/strace", "-f", "-qq", "-o", os.devnull, *trace, *command]
+        return begin(command, *args, **options)
+
+    def talked(process: Any, *args: Any) -> Any:
+        result = talk(process, *args)
+        if process.returncode == -signal.SIGKILL:
+            if together:
+                os.kill(os.getpid(), signal.SIGKILL)
+            print(GIT_DIED, file=sys.stderr, flush=True)
+        return result
+
+    runner.subprocess.Popen = started  # type: ignore[misc, assignment]
+    runner._talk = talked
+
+
+def die_with_every_git() -> None:
+    """SIGKILL for this process and each git below it, as a power cut or the kernel's memory killer would have it."""
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):
+            for child in (task / "children").read_text().split():
+                with suppress(OSError):
+                    if Path(f"/proc/{child}/comm").read_text().strip() == "git":
+                        os.kill(int(child), signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 if __name__ == "__main__":
     moment, what, count, *words = sys.argv[1:]
     coming = threading.Event()
-    if moment == "soon":
-        tick, coming = later(int(count), int(what) / 1000)
+    if moment in ("soon", "whole"):
+        end = die_with_every_git if moment == "whole" else die
+        tick, coming = later(int(count), int(what) / 1000, end)
         at_event("", tick)
-    else:
+    elif moment in ("git", "only-git"):
+        in_git(what, int(count), together=moment == "git")
+    elif moment != "never":
         arm(moment, what, countdown(int(count)))
     sys.argv = ["navigator", *words]
     try:

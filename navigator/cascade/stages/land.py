@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import asdict
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ from navigator.domain.states import DecisionKind, LandingState, TaskState
 from navigator.workspace.facts import read_facts
 from navigator.workspace.landing import execute_landing, inspect_landing, prepare_landing
 from navigator.workspace.plan import LandingPlan, LandingRefused, StaleBase
+from navigator.workspace.ref_locks import clear_plan_locks
 from navigator.workspace.undo import prepare_undo, undo_result
 
 log = logging.getLogger(__name__)
@@ -246,7 +248,7 @@ async def recover_landings(world: World, project_id: int | None = None) -> int:
             continue
         task = world.reader.task(proposal.task_id)
         try:
-            seen = await _to_the_end(partial(_finish, plan))
+            seen = await _to_the_end(partial(_finish, plan, row["opened"]))
         except (NavigatorError, OSError) as error:
             log.warning("what was cut off for %s cannot be looked at: %s", proposal.id, error)
             continue
@@ -263,8 +265,14 @@ async def recover_landings(world: World, project_id: int | None = None) -> int:
     return closed
 
 
-def _finish(plan: LandingPlan) -> str:
-    """How far a journaled plan got; one that began to write files is carried to its end first."""
+def _finish(plan: LandingPlan, opened: str) -> str:
+    """How far a journaled plan got; one that began to write files is carried to its end first.
+
+    Locks that a git of the plan left when it was killed go before anything is looked at: with them, nobody's git could
+    move the branch again.
+    """
+    for path in clear_plan_locks(plan, since=datetime.fromisoformat(opened).timestamp()):
+        log.warning("%s: took away %s, which a killed git had left", plan.proposal, path)
     seen = inspect_landing(plan)
     if seen != "partial":
         return seen
