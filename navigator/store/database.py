@@ -6,6 +6,7 @@ only the holder of the state folder's lock opens the writer, readers are opened 
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Sequence
@@ -14,15 +15,18 @@ from urllib.parse import quote
 
 from navigator.store.backups import back_up, backup_due, newest_backup
 from navigator.store.errors import (
+    DiskFull,
     NoDatabase,
     SchemaOutdated,
     SchemaTooNew,
     SqliteTooOld,
     StoreError,
     corrupt,
+    disk_full,
     translated,
 )
 from navigator.store.schema import APPLICATION_ID, MIGRATIONS, Migration, triggers
+from navigator.store.space import is_low
 
 BUSY_SECONDS = 5.0
 _JOURNAL_LIMIT = 64 * 1024 * 1024
@@ -60,6 +64,9 @@ def open_writer(path: Path, *, migrations: Sequence[Migration] = MIGRATIONS) -> 
     except sqlite3.Error as error:
         connection.close()
         raise translated(error, path) from error
+    except OSError as error:
+        connection.close()
+        raise _unwritable(path, error) from error
     except BaseException:
         connection.close()
         raise
@@ -81,21 +88,19 @@ def open_reader(path: Path, *, version: int = len(MIGRATIONS)) -> sqlite3.Connec
             f"There is no database at {path} yet.", hint="`navigator project add PATH` begins one."
         )
     try:
-        connection = sqlite3.connect(
-            f"file:{quote(str(path))}?mode=ro",
-            uri=True,
-            timeout=BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,
-        )
+        connection, present = _read_only(path, "mode=ro")
     except sqlite3.Error as error:
-        raise translated(error, path) from error
+        # Reading a database with a log takes a small file beside it. On a full disk that cannot be made; but where no log
+        # is left, nobody writes either, and the database can be read as it lies there.
+        said = translated(error, path)
+        log = path.with_name(f"{path.name}-wal")
+        if not isinstance(said, DiskFull) or (log.exists() and log.stat().st_size):
+            raise said from error
+        try:
+            connection, present = _read_only(path, "mode=ro&immutable=1")
+        except sqlite3.Error as again:
+            raise translated(again, path) from again
     try:
-        connection.execute("PRAGMA query_only = ON")
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
-        connection.execute("PRAGMA mmap_size = 0")
-        connection.execute("PRAGMA trusted_schema = OFF")
-        present = schema_version(connection)
         if present > version:
             raise _too_new(path, present, version)
         if present < version:
@@ -111,6 +116,26 @@ def open_reader(path: Path, *, version: int = len(MIGRATIONS)) -> sqlite3.Connec
         raise
     connection.row_factory = sqlite3.Row
     return connection
+
+
+def _read_only(path: Path, how: str) -> tuple[sqlite3.Connection, int]:
+    """A connection that cannot write, and the version of the schema it found."""
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?{how}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("PRAGMA mmap_size = 0")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        return connection, schema_version(connection)
+    except BaseException:
+        connection.close()
+        raise
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
@@ -142,9 +167,13 @@ def _make_private(path: Path) -> None:
             if name.exists():
                 name.chmod(0o600)
     except OSError as error:
-        raise StoreError(
-            f"{path} cannot be opened: {error.strerror}.", hint="Check who owns the state folder."
-        ) from error
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> StoreError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return disk_full(path)
+    return StoreError(f"{path} cannot be opened: {error.strerror}.", hint="Check who owns the state folder.")
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
@@ -186,7 +215,8 @@ def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Mi
     if present > len(migrations):
         raise _too_new(path, present, len(migrations))
     folder = path.parent / "backups"
-    if present and (present < len(migrations) or backup_due(folder)):
+    daily = backup_due(folder) and not is_low(path.parent)
+    if present and (present < len(migrations) or daily):
         back_up(connection, folder, label=f"v{present}")
     if present == len(migrations):
         return

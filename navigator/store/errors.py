@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 
 from navigator.domain.errors import Conflict, IllegalTransition, MissingPart, NavigatorError
+
+_ROOM_BYTES = 64 * 1024
+"""What SQLite needs for the index of a write-ahead log, and a page or two."""
 
 
 class StoreError(NavigatorError):
@@ -72,6 +76,9 @@ def translated(error: sqlite3.Error, database: Path) -> NavigatorError:
             f"The database refused: {error}.", hint="Look at its present state and try again."
         )
     primary = code & 0xFF
+    if primary in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and _no_room(database.parent):
+        # What SQLite says when it cannot even make the small files beside the database.
+        primary = sqlite3.SQLITE_FULL
     if primary == sqlite3.SQLITE_CONSTRAINT:
         return Conflict(
             f"The database refused: {error}.", hint="Something else changed it first; look again."
@@ -82,15 +89,27 @@ def translated(error: sqlite3.Error, database: Path) -> NavigatorError:
             hint="Wait until it is done, or stop it.",
         )
     if primary == sqlite3.SQLITE_FULL:
-        return DiskFull(
-            f"The disk that holds {database} is full; nothing of the last step was stored.",
-            hint="Free some space (`navigator gc` drops old things) and try again.",
-        )
+        return disk_full(database)
     if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return corrupt(database, str(error), newest_backup(database.parent / "backups"))
     if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return StoreError(f"{database} cannot be opened: {error}.", hint="Check who owns the state folder.")
     return StoreError(f"{database}: {error}.", hint="`navigator doctor` looks the database over.")
+
+
+def disk_full(database: Path) -> DiskFull:
+    """The error for a write that found no room."""
+    return DiskFull(
+        f"The disk that holds {database} is full; nothing of the last step was stored.",
+        hint="Free some space (`navigator gc` drops old things) and try again.",
+    )
+
+
+def _no_room(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _ROOM_BYTES
+    except OSError:
+        return False
 
 
 def corrupt(database: Path, detail: str, backup: Path | None) -> DatabaseCorrupt:

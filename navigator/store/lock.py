@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,9 +57,10 @@ class StateLock:
             if not _take(descriptor, self._path, blocking=blocking):
                 os.close(descriptor)
                 return False
-            note = json.dumps(_own_note(command)).encode()
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, note, 0)
+            # On a full disk the lock is held without saying by whom.
+            with suppress(OSError):
+                os.pwrite(descriptor, json.dumps(_own_note(command)).encode(), 0)
         except BaseException:
             os.close(descriptor)
             raise

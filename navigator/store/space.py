@@ -1,0 +1,34 @@
+"""Room on the disk that holds the state folder: checked before work begins, so that what was begun can be written down."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from navigator.store.errors import DiskFull
+
+RESERVE_BYTES = 64 * 1024 * 1024
+"""Below this much free space nothing new begins: enough for the log of a session and the objects of its proposals."""
+
+
+def free_bytes(folder: Path) -> int:
+    """What this user may still write on the disk that holds `folder`; 0 where it cannot be told."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return 0
+
+
+def is_low(folder: Path) -> bool:
+    """Whether the reserve is touched: reading goes on, nothing new begins."""
+    return free_bytes(folder) < RESERVE_BYTES
+
+
+def require_space(folder: Path) -> None:
+    """Raise `DiskFull` where the reserve is touched."""
+    free = free_bytes(folder)
+    if free < RESERVE_BYTES:
+        raise DiskFull(
+            f"The disk that holds {folder} is full: {free // 1_048_576} MB are free, {RESERVE_BYTES // 1_048_576} are kept back.",
+            hint="Free some space; reading goes on meanwhile, and a running conductor goes on by itself.",
+        )
