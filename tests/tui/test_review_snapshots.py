@@ -1,0 +1,132 @@
+"""Pictures of Review, its dialogs and Compose: two sizes, two themes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from navigator.config.paths import StatePaths
+from navigator.config.settings import Settings
+from navigator.tui.app import NavigatorApp
+from navigator.tui.messages import ComposeFor, OpenProposal
+from navigator.tui.screens.base import Dialog
+from navigator.tui.screens.batch import BatchDialog
+from navigator.tui.screens.compose import ComposeScreen
+from navigator.tui.screens.pick import PickDialog
+from navigator.tui.screens.review import ReviewScreen
+from tests.tui.driving import loaded, until
+from tests.tui.reviewing import Reviewing
+
+SIZES = [(80, 24), (200, 60)]
+THEMES = ["navigator-dark", "navigator-light"]
+Script = Callable[[Pilot[Any]], Awaitable[None]]
+
+
+@pytest.fixture
+def reviewing(tmp_path: Path) -> Reviewing:
+    return Reviewing(StatePaths(tmp_path / "s").ensure(), tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Dialog, "GRACE", 0.001)
+    monkeypatch.setattr(ReviewScreen, "SEEN_AFTER", 3600.0)
+    monkeypatch.setattr(NavigatorApp, "toast", lambda *words, **more: None)
+
+
+async def to_review(pilot: Pilot[Any], proposal: str = "P2") -> ReviewScreen:
+    app = await loaded(pilot)
+    app.go("review", OpenProposal(proposal, [card.proposal for card in app.glance.inbox]))
+    await until(pilot, lambda: isinstance(app.screen, ReviewScreen) and app.screen._drawn is not None)
+    screen = app.screen
+    assert isinstance(screen, ReviewScreen)
+    return screen
+
+
+async def painted(pilot: Pilot[Any]) -> None:
+    """Syntax colours come from a worker."""
+    await pilot.pause()
+    endless = ("follow", "conductor", "decide", "pick")
+    ending = [worker for worker in pilot.app.workers if worker.group not in endless]
+    if ending:  # no workers at all would mean every worker
+        await pilot.app.workers.wait_for_complete(ending)
+    await pilot.pause()
+
+
+async def review(pilot: Pilot[Any]) -> None:
+    screen = await to_review(pilot)
+    screen.diff.move_to("billing/totals.py", "new", 29)
+    await painted(pilot)
+
+
+async def review_split(pilot: Pilot[Any]) -> None:
+    await review(pilot)
+    await pilot.press("backslash")
+    await painted(pilot)
+
+
+async def comment(pilot: Pilot[Any]) -> None:
+    await review(pilot)
+    await pilot.press("c", *"also", "space", *"net")
+    await painted(pilot)
+
+
+async def policy(pilot: Pilot[Any]) -> None:
+    await to_review(pilot, "P4")
+    await pilot.press("a")
+    await until(pilot, lambda: isinstance(pilot.app.screen, Dialog) and pilot.app.screen.ready)
+    await painted(pilot)
+
+
+async def batch(pilot: Pilot[Any]) -> None:
+    await to_review(pilot)
+    await pilot.press("A")
+    app = pilot.app
+    await until(
+        pilot,
+        lambda: isinstance(app.screen, BatchDialog) and app.screen.ready and app.screen._stage == "asking",
+    )
+    await pilot.press("y")
+    await painted(pilot)
+
+
+async def compose(pilot: Pilot[Any]) -> None:
+    app = await loaded(pilot)
+    app.go("compose", ComposeFor(["billing"]))
+    await until(pilot, lambda: isinstance(app.screen, ComposeScreen) and bool(app.screen._grounds))
+    await pilot.press(*"Round", "space", *"half", "ctrl+k")
+    await painted(pilot)
+
+
+async def files(pilot: Pilot[Any]) -> None:
+    await compose(pilot)
+    await pilot.press("ctrl+f")
+    await until(
+        pilot, lambda: isinstance(pilot.app.screen, PickDialog) and len(pilot.app.screen.rows.rows) == 5
+    )
+    await pilot.press("tab")
+    await painted(pilot)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("script", [review, batch, compose], ids=lambda script: script.__name__)
+def test_screens(
+    snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script, theme: str, size: tuple[int, int]
+) -> None:
+    assert snap_compare(made(reviewing, theme), terminal_size=size, run_before=script)
+
+
+@pytest.mark.parametrize("script", [review_split, comment, policy, files], ids=lambda script: script.__name__)
+def test_states(snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script) -> None:
+    assert snap_compare(made(reviewing, THEMES[0]), terminal_size=(100, 30), run_before=script)
+
+
+def made(reviewing: Reviewing, theme: str) -> NavigatorApp:
+    app = NavigatorApp(Settings(), reviewing.paths, autostart=False)
+    app.theme = theme
+    return app
