@@ -159,7 +159,7 @@ def server_lines(view: FleetView, width: int) -> list[Line]:
             end.append((f"{look.load.running} running  {look.load.waiting} waiting", ""))
             if look.load.token_usage is not None:
                 end.append((f"  memory {100 * look.load.token_usage:.0f}%", "muted"))
-        if look.seconds is not None and width >= 100:
+        if look.seconds is not None and width >= 130:
             end.append((f"  health {_brief(look.seconds)}", "muted"))
         if length(left) + length(end) + 2 > width:
             lines += [cropped(left, width), *([justified([], end, width)] if end else [])]
@@ -254,7 +254,7 @@ def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
 def log_lines(lines: Sequence[str], width: int) -> list[Line]:
     """The log: date and place left out, warnings and errors marked by their word and colour."""
     if not lines:
-        return [[("LOG", "title")], [], [("The log is empty.", "muted")]]
+        return [[("LOG", "title")], [], [("Empty: nothing went wrong so far.", "muted")]]
     made: list[Line] = [[("LOG", "title"), ("   the conductor's, its end", "muted")], []]
     for line in lines:
         words = line.split(" ", 4)

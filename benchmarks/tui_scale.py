@@ -1,0 +1,108 @@
+"""What size costs: 1,000 projects and 10,000 proposals against 24 and 30; memory with a 50,000-line diff open.
+
+    python benchmarks/tui_scale.py
+
+Key to paint: one key in the deck's inbox, from its arrival until the whole screen was made into the terminal's bytes,
+headless at 160×50. Memory: resident size of a process with 24 projects and a diff of 50,000 lines on the screen.
+Aims: at most 1.5 times; at most 150 MB.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SIZE = (160, 50)
+KEYS = ("j", "j", "j", "ctrl+d", "j", "k", "j", "G", "k", "g", "j", "j", "ctrl+d", "ctrl+u", "k", "j")
+ROUNDS = 4
+LIMIT_MB = 150
+
+
+async def key_to_paint(folder: Path, *, projects: int, proposals: int) -> tuple[float, float]:
+    """Seconds until the store's first picture, and the median seconds of a key."""
+    from navigator.config.paths import StatePaths
+    from navigator.config.settings import Settings
+    from navigator.tui.app import NavigatorApp
+    from tests.tui import world
+
+    paths = StatePaths(folder / f"{projects}").ensure()
+    world.many(paths, projects=projects, proposals=proposals)
+    app = NavigatorApp(Settings(), paths, autostart=False)
+    async with app.run_test(size=SIZE) as pilot:
+        began = time.perf_counter()
+        while not app.glance.loaded or len(app.glance.inbox) != proposals:
+            await pilot.pause(0.01)
+        loaded = time.perf_counter() - began
+        for _ in range(20):  # until the first counting of rates is over
+            await pilot.pause(0.1)
+        taken: list[float] = []
+        for _ in range(ROUNDS):
+            for key in KEYS:
+                began = time.perf_counter()
+                await pilot.press(key)
+                app.screen._compositor.render_update(full=True).render_segments(app.console)
+                taken.append(time.perf_counter() - began)
+    return loaded, statistics.median(taken)
+
+
+async def hold_diff(folder: Path) -> None:
+    """Open a diff of 50,000 lines over a deck of 24 projects and print this process's resident size in MB."""
+    from benchmarks.diff_view import sample
+    from navigator.config.paths import StatePaths
+    from navigator.config.settings import Settings
+    from navigator.tui.app import NavigatorApp
+    from navigator.tui.diff.view import DiffView
+    from tests.tui import world
+
+    paths = StatePaths(folder / "s").ensure()
+    world.fill(paths)
+    app = NavigatorApp(Settings(), paths, autostart=False)
+    async with app.run_test(size=SIZE) as pilot:
+        while not app.glance.loaded:
+            await pilot.pause(0.01)
+        view = DiffView(sample(50_000))
+        await app.screen.mount(view)
+        view.focus()
+        for key in ("G", "g", "ctrl+d", "pagedown"):
+            await pilot.press(key)
+            await pilot.pause(0.3)
+        resident = next(
+            line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS")
+        )
+        print(int(resident.split()[1]) / 1024)
+
+
+def memory() -> float:
+    """The same in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--hold"], check=True, capture_output=True, text=True, env=os.environ
+    )
+    return float(done.stdout.split()[-1])
+
+
+def main() -> None:
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ |= {"NAVIGATOR_CONFIG": f"{folder}/none.toml", "NAVIGATOR_STATE": f"{folder}/state"}
+        if "--hold" in sys.argv:
+            asyncio.run(hold_diff(Path(folder)))
+            return
+        small_load, small = asyncio.run(key_to_paint(Path(folder), projects=24, proposals=30))
+        big_load, big = asyncio.run(key_to_paint(Path(folder), projects=1000, proposals=10_000))
+    print("                                 24 / 30   1,000 / 10,000   ratio")
+    print(
+        f"key to paint, median ms        {1000 * small:9.1f} {1000 * big:16.1f}   {big / small:4.2f}×   aim ≤ 1.5×"
+    )
+    print(f"first picture of the store, ms {1000 * small_load:9.0f} {1000 * big_load:16.0f}")
+    held = memory()
+    print(f"memory, 24 projects and a diff of 50,000 lines: {held:.0f} MB   aim ≤ {LIMIT_MB} MB")
+
+
+if __name__ == "__main__":
+    main()

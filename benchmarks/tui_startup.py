@@ -1,0 +1,103 @@
+"""Time to the first paint: Navigator's deck over a filled store against a bare Textual app of five widgets.
+
+    python benchmarks/tui_startup.py [ROUNDS]
+
+Each start is a process of its own on a pseudo-terminal, turn by turn; the time runs from the start of the process until
+the terminal has been given a word of the screen. Medians and their ratio. Aim: at most 1.3 times.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import statistics
+import struct
+import sys
+import tempfile
+import termios
+import time
+from contextlib import suppress
+from fcntl import ioctl
+from pathlib import Path
+
+ROUNDS = 9
+BARE = """
+from textual.app import App
+from textual.widgets import DataTable, Footer, Header, OptionList, Static
+class Bare(App):
+    def compose(self):
+        yield Header()
+        yield OptionList("one", "two")
+        yield DataTable()
+        yield Static("BAREPAINTED")
+        yield Footer()
+Bare().run()
+"""
+OURS = """
+from navigator.config.paths import StatePaths, state_dir
+from navigator.config.settings import load_settings
+from navigator.tui.app import NavigatorApp
+NavigatorApp(load_settings(), StatePaths(state_dir()), autostart=False).run()
+"""
+
+
+def first_paint(program: str, word: bytes) -> float:
+    """Seconds from the start of a process until `word` reaches its terminal."""
+    began = time.perf_counter()
+    child, master = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", program])
+    ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    seen = b""
+    try:
+        while word not in seen:
+            if not select.select([master], [], [], 30)[0]:
+                raise SystemExit(f"nothing was painted: {seen[-500:]!r}")
+            seen = (seen + os.read(master, 65536))[-200_000:]
+        return time.perf_counter() - began
+    finally:
+        os.kill(child, signal.SIGKILL)
+        with suppress(OSError):
+            os.close(master)
+        os.waitpid(child, 0)
+
+
+def fill(folder: Path) -> None:
+    """24 projects and a day's proposals."""
+    from navigator.config.paths import StatePaths
+    from tests.tui import world
+
+    os.environ |= {
+        "NAVIGATOR_STATE": str(folder / "s"),
+        "NAVIGATOR_CONFIG": str(folder / "none.toml"),
+        "COLORTERM": "truecolor",
+        "TERM": "xterm-256color",
+    }
+    world.fill(StatePaths(folder / "s").ensure())
+
+
+def main() -> None:
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+    with tempfile.TemporaryDirectory() as folder:
+        fill(Path(folder))
+        # The first of each warms the caches of the file system and is not counted.
+        pairs = [
+            (
+                first_paint(BARE, b"BAREPAINTED"),
+                first_paint(OURS, b"PROJECTS"),
+                first_paint(OURS, b"aurora-api"),
+            )
+            for _ in range(rounds + 1)
+        ][1:]
+    bare, painted, filled = (statistics.median(times) for times in zip(*pairs, strict=True))
+    print(f"first paint, median of {rounds}, ms")
+    print(f"  bare Textual app, five widgets   {1000 * bare:7.0f}")
+    print(f"  Navigator, the deck              {1000 * painted:7.0f}   {painted / bare:5.2f}×   aim ≤ 1.3×")
+    print(f"  Navigator, the store's rows      {1000 * filled:7.0f}   {filled / bare:5.2f}×")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""From the first run to the second day, by keys alone, in a real terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.e2e.conftest import navigator
+from tests.e2e.tmux import Terminal
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+
+
+def waiting(shown: str) -> int:
+    """How many wait for the developer, as the deck says."""
+    found = re.search(r"WAITING FOR ME\s+(\d+)", shown)
+    return int(found[1]) if found else -1
+
+
+def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> None:
+    # First run: what it is, what is on this machine, and the rehearsal one key away.
+    terminal.run()
+    terminal.wait("A fast model writes, a strong one reviews, you decide.", "sample projects")
+    terminal.keys("d")
+    terminal.wait("PROJECTS 24", "WAITING FOR ME")
+    terminal.until(lambda shown: waiting(shown) >= 30, "thirty proposals")
+    terminal.wait("for review r1")
+    terminal.keys("r")
+    terminal.wait("batch 0/30", "IN WORK  0")
+
+    # A task of one's own.
+    terminal.keys("C")
+    terminal.wait("no project yet")
+    terminal.type("Say what the exit codes mean")
+    terminal.keys("C-o")
+    terminal.wait("aurora-api", "billing")
+    terminal.type("billing")
+    terminal.press_until("Enter", "Say what the exit codes mean")
+    terminal.keys("C-s")
+    terminal.wait("T37")
+
+    # What the reviewer objected to, with the finding beside its line.
+    terminal.keys("D")
+    terminal.wait("PROJECTS 24")
+    terminal.keys("/")
+    terminal.wait("project:name")
+    terminal.type("is:revise")
+    terminal.until(lambda shown: "APPROVE r" not in shown and "REVISE r" in shown, "only REVISE")
+    terminal.keys("Enter", "Enter")
+    terminal.wait("happens when:", "REHEARSAL")
+
+    # A comment on a line, kept as a draft, then sent back with a note.
+    terminal.keys("Tab", "c")
+    terminal.wait("ctrl+s keep")
+    terminal.type("Pin a table instead.")
+    terminal.wait("Pin a table instead.")
+    terminal.keys("C-s")
+    terminal.wait("Pin a table instead.", gone="ctrl+s keep")
+    terminal.keys("b")
+    terminal.wait("Send P", "Pin a table instead.")
+    terminal.type("Once more, please.")
+    terminal.press_until("C-s", "sent back")
+
+    # A batch: three looked at, one dialog, three landings.
+    terminal.keys("D")
+    terminal.wait("PROJECTS 24")
+    terminal.keys("Escape")
+    terminal.until(lambda shown: waiting(shown) >= 25 and "of 3" not in shown, "everything")
+    terminal.keys("/")
+    terminal.wait("project:name")
+    terminal.type("is:approve")
+    terminal.until(lambda shown: "REVISE r" not in shown and "of 3" in shown, "only APPROVE")
+    terminal.keys("Enter", "G", "k", "k", "k", "k", "k", "k", "k", "k")
+    terminal.keys("Space", "Space", "Space")
+    terminal.wait("3 selected")
+    terminal.keys("m")
+    terminal.wait("looked at")
+    terminal.keys("A")
+    asked = terminal.wait("Approve ", "navigator/20")
+    number = re.search(r"Approve (\d) proposals?", asked)
+    assert number is not None
+    terminal.press_until("Enter", f"{number[1]} landed")
+    terminal.press_until("Enter", "PROJECTS 24")
+    terminal.keys("Escape")
+    terminal.wait("ENDED TODAY", "landed")
+
+    # Undo one of them.
+    terminal.keys("Tab", "Tab", "u")
+    terminal.wait("Take the landing of")
+    terminal.press_until("Enter", "is taken back")
+
+    # Figures: a rehearsal's are called that.
+    terminal.keys("S")
+    terminal.wait("no real review yet: not measured", "says nothing about a real model")
+    terminal.keys("Tab")
+    terminal.wait("not measured yet")
+    terminal.keys("F")
+    terminal.wait("SERVERS", "SWAPS OF THE REHEARSAL", "generator → reviewer")
+
+    # Leave the conductor working; it works.
+    terminal.keys("q")
+    terminal.wait("Leave Navigator?")
+    terminal.press_until("Enter", "ended with 0")
+    place["NAVIGATOR_CONFIG"] = f"{place['NAVIGATOR_STATE']}/demo.toml"
+    status = json.loads(navigator(place, "status", "--json"))
+    assert status
+
+    # The second day: the same state, and the conductor stopped on the way out.
+    terminal.type(f"export NAVIGATOR_CONFIG={place['NAVIGATOR_CONFIG']}")
+    terminal.keys("Enter")
+    terminal.run()
+    terminal.wait("PROJECTS 24", "ENDED TODAY", "landed", "rehearsal")
+    terminal.keys("q")
+    terminal.wait("Leave Navigator?")
+    terminal.press_until("s", "ended with 0")
+    landed = json.loads(navigator(place, "proposals", "--json"))
+    assert landed

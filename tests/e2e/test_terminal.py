@@ -1,0 +1,229 @@
+"""The bytes of a real terminal: nothing planted arrives raw, and the terminal is given back as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import termios
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from navigator.config.paths import StatePaths
+from navigator.domain.models import Finding
+from navigator.domain.states import Criterion, FindingKind, Severity, TaskKind, Verdict
+from navigator.store.database import open_writer
+from navigator.store.writer import Store
+from navigator.workspace.private import PrivateRepo
+from tests.e2e.conftest import end_conductor, navigator
+from tests.e2e.ptys import Pty
+from tests.tui import world
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+
+PLANTED = (
+    "\x1b]52;c;cGxhbnRlZA==\x07\x1b]0;planted\x07\x1b[31mplanted\x1b[8mhidden\x9b31mc1\x9d0;x\x9c"
+    "\u202eright\u2066isolate\u2069\u200bzero\u200d\ufeff\u2028line\U000e0041tag\x08\x7f"
+)
+"""What no terminal may ever be handed: OSC 52 and 0, SGR, C1, bidi, zero-width, tags, backspace."""
+
+WRAPPED = "planted"
+_LETTERS = str.maketrans("", "", "\x00/\n")
+FORBIDDEN = re.compile(
+    "[\u0080-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u00ad\u061c\U000e0000-\U000e0fff]"
+)
+_SEQUENCES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|P[^\x1b]*\x1b\\|[()][A-Z0-9]|[78=>cDEHM])"
+)
+"""Escape sequences as terminals read them: CSI, OSC, DCS, character sets, single characters."""
+
+
+@pytest.fixture
+def ours() -> Iterator[Callable[..., Pty]]:
+    """Starts the screens on a terminal; whatever still runs at the end is ended."""
+    started: list[Pty] = []
+
+    def start(environment: dict[str, str], *words: str) -> Pty:
+        one = Pty(["-m", "navigator", *words], environment)
+        started.append(one)
+        return one
+
+    yield start
+    for one in started:
+        one.close()
+
+
+def hostile_state(place: dict[str, str], folder: Path) -> None:
+    """A repository, a proposal, findings and a task that hold what is planted, in every text a model or a file can give."""
+    name = f"{PLANTED.translate(_LETTERS)}.py"
+    repository = folder / "evil"
+    repository.mkdir()
+    (repository / name).write_text(f"value = 1  # {PLANTED}\n")
+    for words in (
+        ["init", "-q", "-b", "main"],
+        ["add", "-A"],
+        ["-c", "user.name=d", "-c", "user.email=d@localhost", "commit", "-q", "-m", "one"],
+    ):
+        subprocess.run(["git", *words], cwd=repository, check=True, capture_output=True)
+    place["NAVIGATOR_CONFIG"] = str(folder / "config.toml")
+    navigator(place, "project", "add", str(repository))
+    paths = StatePaths(Path(place["NAVIGATOR_STATE"])).ensure()
+    plant(paths, name)
+    paths.log.write_text(f"2026-11-20 14:03:11,204 ERROR navigator.cascade {PLANTED}\n{PLANTED}\n")
+
+
+def plant(paths: StatePaths, name: str) -> None:
+    from navigator.store.reader import Reader
+    from navigator.workspace.edits import FileChange
+
+    connection = open_writer(paths.database)
+    project = Reader(connection).projects()[0]
+    private = PrivateRepo.open(paths.private, project)
+    base = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=project.path, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    private.pin_base(base)
+    tree = private.write_tree(base, {name: FileChange(f"value = 2  # {PLANTED}\nmore = 3\n".encode())})
+    private.keep("P1", tree, base)
+    with world.store_clock() as clock, Store(connection).transaction() as tx:
+        clock.ago(hours=1)
+        make = world.Maker(tx, clock)
+        finding = Finding(
+            kind=FindingKind.WRONG,
+            hunk="H1",
+            path=name,
+            line=1,
+            quote=f"value = 2  # {PLANTED}",
+            severity=Severity.MAJOR,
+            criterion=Criterion.CORRECTNESS,
+            trigger=f"trigger {PLANTED}",
+            message=f"message {PLANTED}",
+            anchored=True,
+        )
+        make.waiting(
+            project,
+            f"Title {PLANTED}",
+            Verdict.REVISE,
+            [finding],
+            paths=(name,),
+            tree=tree,
+            base=base,
+            title=f"Title {PLANTED}",
+        )
+        make.task(project, f"Queued {PLANTED}", TaskKind.FIX)
+    connection.close()
+
+
+class Hostile(BaseHTTPRequestHandler):
+    """A model server whose every word is planted."""
+
+    def do_GET(self) -> None:
+        body = json.dumps({"object": "list", "data": [{"id": PLANTED, "owned_by": PLANTED}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def hostile_server() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hostile)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+def planted_in(output: bytes) -> list[str]:
+    """What of the planted reached the terminal raw."""
+    text = output.decode("utf-8")
+    found = [f"U+{ord(character):04X}" for character in FORBIDDEN.findall(text)]
+    found += [
+        sequence for sequence in _SEQUENCES.findall(text) if WRAPPED in sequence or ";cGxhbnRlZA" in sequence
+    ]
+    rest = _SEQUENCES.sub("", text)
+    found += [
+        f"U+{ord(character):04X} outside a sequence" for character in set(rest) & set("\x1b\x07\x7f\x00\x08")
+    ]
+    return found
+
+
+def test_nothing_planted_reaches_the_terminal(
+    ours: Callable[..., Pty], place: dict[str, str], tmp_path: Path, hostile_server: str
+) -> None:
+    hostile_state(place, tmp_path)
+    Path(place["NAVIGATOR_CONFIG"]).write_text(
+        f'[generator]\nbase_url = "{hostile_server}"\n[reviewer]\nbase_url = "{hostile_server}"\n'
+    )
+    screens = ours(place)
+    screens.wait_for("Title")
+    screens.read(1)
+    screens.send("\r")
+    screens.wait_for("trigger")
+    screens.read(1)
+    for keys in ("i", "\x1b", "\\", "w", "\\", "z", "y", "b", "\x1b", "?", "\x1b", "S", "\t", "F"):
+        screens.send(keys)
+        screens.read(0.7)
+    screens.wait_for("another model")
+    screens.send("l")
+    screens.read(0.7)
+    screens.send("D\t\r")
+    screens.read(0.7)
+    assert planted_in(screens.output) == []
+    # The scan sees what it is meant to see: the visible stand-ins are there.
+    assert "<U+202E>" in screens.output.decode() and "␛" in screens.output.decode()
+
+
+def test_the_scan_finds_what_is_planted() -> None:
+    assert len(planted_in(PLANTED.encode())) > 8
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_gives_the_terminal_back(
+    ours: Callable[..., Pty], place: dict[str, str], number: signal.Signals
+) -> None:
+    screens = ours(place)
+    screens.wait_for("welcome")
+    during = termios.tcgetattr(screens.master)
+    assert during[3] & (termios.ECHO | termios.ICANON) == 0
+    os.kill(screens.pid, number)
+    status = screens.ended()
+    assert os.waitstatus_to_exitcode(status) == 128 + number
+    after = termios.tcgetattr(screens.master)
+    assert after[3] & (termios.ECHO | termios.ICANON) == termios.ECHO | termios.ICANON
+    for switched_off in (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l", b"\x1b[?2004l"):
+        switched_on = switched_off[:-1] + (b"l" if switched_off.endswith(b"h") else b"h")
+        assert screens.output.rfind(switched_off) > screens.output.rfind(switched_on)
+
+
+def test_the_terminal_closed_in_mid_work_and_the_work_goes_on(
+    ours: Callable[..., Pty], place: dict[str, str]
+) -> None:
+    place["NAVIGATOR_TIME_SCALE"] = "0.05"
+    screens = ours(place, "demo", "--projects", "3", "--tasks", "6")
+    screens.wait_for("writing")
+    screens.hang_up()
+    _, status = os.waitpid(screens.pid, 0)
+    screens.status = status
+    place["NAVIGATOR_CONFIG"] = f"{place['NAVIGATOR_STATE']}/demo.toml"
+    before = json.loads(navigator(place, "status", "--json"))
+    assert before["conductor"], before
+    events = [sys.executable, "-m", "navigator", "proposals", "--json"]
+    for _ in range(600):
+        done = subprocess.run(events, env=os.environ | place, check=True, capture_output=True, text=True)
+        if json.loads(done.stdout):
+            break
+    else:
+        raise AssertionError("no proposal came after the terminal was closed")
+    end_conductor(Path(place["NAVIGATOR_STATE"]))
