@@ -20,8 +20,6 @@ from textual.screen import Screen
 from navigator.config.paths import StatePaths, config_path, state_dir
 from navigator.config.settings import Settings, load_settings
 from navigator.domain.errors import NavigatorError
-from navigator.domain.snapshot import BatchRules
-from navigator.domain.states import Role
 from navigator.domain.text import safe_text
 from navigator.tui import modes, terminal
 from navigator.tui.bindings import bindings_of
@@ -35,7 +33,7 @@ from navigator.tui.palette import ActionProvider
 from navigator.tui.prefs import Prefs
 from navigator.tui.screens.base import NavScreen
 from navigator.tui.theme import DEFAULT_THEME, THEMES
-from navigator.tui.widgets.strip_text import StripFacts
+from navigator.tui.widgets.strip_text import strip_facts
 
 _TICK = 0.25
 """Seconds between looks at what moves (tokens, a swap's bar) while something moves."""
@@ -273,20 +271,6 @@ class NavigatorApp(App[None], inherit_bindings=False):
             self.exit()
         elif not isinstance(self.screen, QuitDialog):
             self.push_screen(QuitDialog())
-
-
-def strip_facts(settings: Settings) -> StripFacts:
-    """What the strip needs of the settings."""
-    batch = settings.batch
-    return StripFacts(
-        models={role.value: settings.server(role).model for role in Role},
-        rules=BatchRules(
-            batch.target, batch.max_wait_minutes * 60, batch.quiet_minutes * 60, batch.revisions
-        ),
-        streams=settings.generator.max_inflight,
-        strategy=settings.swap.strategy or "",
-        unsandboxed=settings.checks.unsandboxed,
-    )
 
 
 def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:

@@ -16,7 +16,7 @@ from navigator.tui.servers import PORTS, FoundServer, find_servers
 
 _WHAT = """\
 A fast model writes, a strong one reviews, you decide.
-One fits on the GPU at a time: write everything, swap once, review everything.
+Only one fits on the GPU: write everything, swap once, review everything.
 Queue tasks across repositories; nothing reaches a branch without your word."""
 
 
@@ -41,8 +41,8 @@ class FirstRunScreen(NavScreen):
             yield Static(self._ways(), id="ways")
             yield Static(
                 Content(
-                    f"Settings would stand in {safe_line(str(config_path()))}; without them the defaults hold.\n"
-                    "Real models need a swap strategy there: `navigator doctor` says what is missing."
+                    f"Settings would stand in {safe_line(str(config_path()))}; without them, defaults hold.\n"
+                    "Real models need a swap strategy there: `navigator doctor` names what lacks."
                 ),
                 id="settings",
             )

@@ -57,6 +57,8 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         & > .rows--cursor { background: $block-cursor-background; }
         &:ansi > .rows--muted { text-style: dim; }
         &:ansi > .rows--faint { text-style: dim; }
+        &:ansi > .rows--cursor { background: ansi_default; text-style: reverse; }
+        &:ansi { scrollbar-color: ansi_bright_black; }
     }
     """
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from navigator.config.settings import Settings
 from navigator.domain.snapshot import BatchRules
+from navigator.domain.states import Role
 from navigator.domain.text import safe_line
 from navigator.tui.clock import seconds_since
 from navigator.tui.glance import Glance, Live, short_model
@@ -29,6 +31,20 @@ class StripFacts:
     def name(self, role: str) -> str:
         """A role's model in a few characters."""
         return short_model(self.models.get(role, "")) or role
+
+
+def strip_facts(settings: Settings) -> StripFacts:
+    """What the strip needs of the settings."""
+    batch = settings.batch
+    return StripFacts(
+        models={role.value: settings.server(role).model for role in Role},
+        rules=BatchRules(
+            batch.target, batch.max_wait_minutes * 60, batch.quiet_minutes * 60, batch.revisions
+        ),
+        streams=settings.generator.max_inflight,
+        strategy=settings.swap.strategy or "",
+        unsandboxed=settings.checks.unsandboxed,
+    )
 
 
 def strip_lines(
