@@ -49,7 +49,9 @@ def test_every_group_has_a_title_and_a_place() -> None:
 
 @pytest.mark.parametrize("group", CARRIERS)
 def test_every_action_has_its_method(group: str) -> None:
-    missing = [action.id for action in in_group(group) if not hasattr(CARRIERS[group], f"action_{action.name}")]
+    missing = [
+        action.id for action in in_group(group) if not hasattr(CARRIERS[group], f"action_{action.name}")
+    ]
     assert missing == []
 
 

@@ -39,14 +39,24 @@ def test_cropped_says_that_something_was_cut() -> None:
     assert cropped([("abc", ""), ("defgh", "")], 5) == [("abc", ""), ("d…", "")]
 
 
-@pytest.mark.parametrize(("share", "shown"), [(0, "▱▱▱▱"), (0.5, "▰▰▱▱"), (1, "▰▰▰▰"), (7, "▰▰▰▰"), (-1, "▱▱▱▱")])
+@pytest.mark.parametrize(
+    ("share", "shown"), [(0, "▱▱▱▱"), (0.5, "▰▰▱▱"), (1, "▰▰▰▰"), (7, "▰▰▰▰"), (-1, "▱▱▱▱")]
+)
 def test_bars(share: float, shown: str) -> None:
     assert bar(share, 4) == shown
 
 
 @pytest.mark.parametrize(
     ("seconds", "shown"),
-    [(0.42, "0.4 s"), (4.2, "4 s"), (59, "59 s"), (180, "3 min"), (7800, "2 h 10 min"), (7200, "2 h"), (360_000, "4 d")],
+    [
+        (0.42, "0.4 s"),
+        (4.2, "4 s"),
+        (59, "59 s"),
+        (180, "3 min"),
+        (7800, "2 h 10 min"),
+        (7200, "2 h"),
+        (360_000, "4 d"),
+    ],
 )
 def test_durations(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown

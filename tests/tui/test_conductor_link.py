@@ -101,7 +101,9 @@ async def test_events_pass_and_progress_is_counted(empty_state: StatePaths) -> N
     async with kept(empty_state) as line:
         await line.until(lambda: desk.server.listeners)
         for chars in (100, 400, 900):
-            desk.server.publish_live({"task": "T1", "role": "generator", "purpose": "generate", "chars": chars})
+            desk.server.publish_live(
+                {"task": "T1", "role": "generator", "purpose": "generate", "chars": chars}
+            )
             await asyncio.sleep(0.15)
         await line.until(lambda: line.link.live.tasks and line.link.live.tasks["T1"].chars == 900)
         assert line.link.live.streams == 1
@@ -138,7 +140,9 @@ async def test_a_swap_is_followed_phase_by_phase(empty_state: StatePaths) -> Non
 
 async def test_without_a_conductor_things_are_done_here(state: StatePaths) -> None:
     line = Line(state)
-    answer = await line.link.request("task.add", {"tasks": [{"project": "billing", "text": "Say it in euros"}]})
+    answer = await line.link.request(
+        "task.add", {"tasks": [{"project": "billing", "text": "Say it in euros"}]}
+    )
     assert answer["tasks"][0]["state"] == "queued"
     with pytest.raises(NavigatorError, match="There is no project"):
         await line.link.request("task.add", {"tasks": [{"project": "nowhere", "text": "x"}]})

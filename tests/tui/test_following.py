@@ -120,7 +120,9 @@ def advance(make: world.Maker, task: Task, dice: random.Random) -> None:
                 tx.new_attempt(task.id, note="again, please")
         case TaskState.APPROVED:
             found = tx.read.proposals({ProposalState.DECIDED}, task_id=task.id)
-            tx.set_landing(found[-1].id, Landing(state=LandingState.LANDED, ref="refs/heads/x", commit="c" * 40))
+            tx.set_landing(
+                found[-1].id, Landing(state=LandingState.LANDED, ref="refs/heads/x", commit="c" * 40)
+            )
             make.to(task, TaskState.LANDED)
         case TaskState.REJECTED | TaskState.FAILED | TaskState.CANCELLED:
             tx.new_attempt(task.id)
@@ -134,7 +136,9 @@ def test_nothing_new_no_picture(state: StatePaths) -> None:
     assert follower.look() is None
 
 
-def test_yesterdays_ends_leave_the_picture_at_midnight(state: StatePaths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_yesterdays_ends_leave_the_picture_at_midnight(
+    state: StatePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
     follower = Follower(open_reader(state.database))
     assert looked(follower).ended
     monkeypatch.setattr("navigator.tui.clock.midnight", lambda: "2026-11-21T00:00:00.000Z")
@@ -152,7 +156,9 @@ def test_a_card_is_found_by_either_name(state: StatePaths) -> None:
 
 def test_three_on_one_path_overlap_each_other(state: StatePaths) -> None:
     card = next(card for card in looked(Follower(open_reader(state.database))).inbox if card.proposal)
-    three = [replace(card, proposal=name, task=f"T{name[1:]}", paths=("a", "b")) for name in ("P9", "P10", "P2")]
+    three = [
+        replace(card, proposal=name, task=f"T{name[1:]}", paths=("a", "b")) for name in ("P9", "P10", "P2")
+    ]
     assert overlaps_of(three)["P2"] == ("P9", "P10")
     elsewhere = replace(three[0], project_id=card.project_id + 1)
     assert "P9" not in overlaps_of([elsewhere, *three[1:]])

@@ -74,7 +74,9 @@ def test_without_a_conductor_no_review_is_in_sight(state: StatePaths) -> None:
     assert meter_of(glance, Live(), BatchRules(), streams=8).eta is None
 
 
-def test_figures_are_published_until_something_is_measured(empty_state: StatePaths, state: StatePaths) -> None:
+def test_figures_are_published_until_something_is_measured(
+    empty_state: StatePaths, state: StatePaths
+) -> None:
     from navigator.tui.data import open_reading
 
     assert measured_figures(Reader(open_reading(empty_state))) is PUBLISHED
@@ -111,4 +113,6 @@ def test_unsandboxed_tests_are_said_everywhere(state: StatePaths) -> None:
     facts = replace(FACTS, unsandboxed=True)
     meter = meter_of(glance, Live(), facts.rules, streams=8)
     for width in (78, 198):
-        assert "unsandboxed" in "".join(text for text, _ in strip_lines(glance, Live(), facts, meter, width)[0])
+        assert "unsandboxed" in "".join(
+            text for text, _ in strip_lines(glance, Live(), facts, meter, width)[0]
+        )
