@@ -6,6 +6,7 @@ import logging
 
 from navigator.cascade.stages.land import recover_landings
 from navigator.cascade.world import World
+from navigator.domain.models import Task
 from navigator.domain.states import TaskState
 
 log = logging.getLogger(__name__)
@@ -24,11 +25,18 @@ async def recover(world: World) -> int:
     """
     moved = 0
     for task in world.reader.tasks(states={TaskState.GENERATING, TaskState.REVIEWING}):
-        back = _BACK.get(task.state) or (TaskState.QUEUED if task.round == 0 else TaskState.REVISING)
-        with world.store.transaction() as tx:
-            tx.set_task_state(task.id, back, reason="taken back after an interruption")
+        take_back(world, task)
         moved += 1
     moved += await recover_landings(world)
     if moved:
         log.info("recovery: %d tasks taken back", moved)
     return moved
+
+
+def take_back(world: World, task: Task) -> None:
+    """Put a task that no stage holds any more where one can take it up again; others stay as they are."""
+    if task.state not in (TaskState.GENERATING, TaskState.REVIEWING):
+        return
+    back = _BACK.get(task.state) or (TaskState.QUEUED if task.round == 0 else TaskState.REVISING)
+    with world.store.transaction() as tx:
+        tx.set_task_state(task.id, back, reason="taken back after an interruption")

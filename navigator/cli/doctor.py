@@ -21,6 +21,7 @@ from navigator.config.paths import StatePaths, config_path
 from navigator.config.settings import Settings, load_settings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.states import Role
+from navigator.store.space import is_low
 
 _WAL_FIXED = (3, 51, 3)
 _PROBE_SECONDS = 5.0
@@ -98,6 +99,13 @@ def _sqlite() -> Item:
 def _state(paths: StatePaths) -> Item:
     free = shutil.disk_usage(paths.root).free // (1024 * 1024)
     mode = oct(paths.root.stat().st_mode & 0o777)
+    if is_low(paths.root):
+        return Item(
+            "state folder",
+            "missing",
+            f"{paths.root} ({mode}), {free} MB free: the disk is full",
+            "Nothing new begins until there is room; what is stored can be read.",
+        )
     if free < _SPARE_MB:
         return Item(
             "state folder", "warn", f"{paths.root} ({mode}), {free} MB free", "Free some space there."

@@ -75,6 +75,10 @@ class Progress:
         if event.kind == "swap_added":
             to, outcome = event.data.get("to"), event.data.get("outcome")
             return f"{event.at[11:19]} swap to {to}: {outcome} in {event.data.get('seconds', 0.0):.1f} s"
+        if event.kind == "disk_low":
+            return f"{event.at[11:19]} the disk is full ({event.data.get('free_mb')} MB free): nothing new begins"
+        if event.kind == "disk_free":
+            return f"{event.at[11:19]} there is room on the disk again"
         if event.kind == "resident":
             self._doing = f"{event.data.get('role') or 'nothing'} resident"
         return ""

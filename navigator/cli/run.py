@@ -100,6 +100,11 @@ class _PrivateLog(logging.handlers.RotatingFileHandler):
             TextIOWrapper, os.fdopen(descriptor, self.mode, encoding=self.encoding, errors=self.errors)
         )
 
+    def handleError(self, record: logging.LogRecord) -> None:
+        """A line that cannot be written is left out: a full disk must not fill the terminal with tracebacks."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handleError(record)
+
 
 def log_to(paths: StatePaths) -> None:
     """Send Navigator's log to a rotating file in the state folder, 0600; nothing of it to the terminal."""

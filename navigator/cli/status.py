@@ -11,6 +11,7 @@ from navigator.cascade.client import request
 from navigator.cascade.wire import NoConductor
 from navigator.cli import output
 from navigator.cli.session import reading, state_paths
+from navigator.store.space import is_low
 
 
 @click.command()
@@ -33,6 +34,7 @@ def status(as_json: bool) -> None:
         "resident": (conductor or {}).get("resident") or counts["resident"] or None,
         "resident_age_seconds": 0.0 if conductor else age,
         "conductor": conductor,
+        "disk_full": is_low(paths.root),
     }
     if as_json:
         output.print_json(document)
@@ -59,6 +61,8 @@ def _show(document: dict[str, Any]) -> None:
         f"{tasks['failed']} failed; {document['unreviewed']} unreviewed"
     )
     conductor = document["conductor"]
+    if document["disk_full"]:
+        output.say("The disk is full: nothing new begins until there is room. `navigator doctor` says where.")
     if conductor is None:
         held = document["resident"] or "nothing known"
         age = document["resident_age_seconds"]

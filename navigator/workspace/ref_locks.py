@@ -7,7 +7,6 @@ is taken away only for a plan that the journal says was begun and not ended, and
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -97,7 +96,7 @@ def _is_open(path: Path) -> bool:
     wanted = str(path.resolve())
     for descriptors in Path("/proc").glob("[0-9]*/fd"):
         try:
-            if any(os.readlink(entry.path) == wanted for entry in os.scandir(descriptors)):
+            if any(str(entry.readlink()) == wanted for entry in descriptors.iterdir()):
                 return True
         except OSError:
             continue  # it ended meanwhile, or is another user's

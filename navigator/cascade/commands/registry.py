@@ -9,6 +9,7 @@ from typing import Any
 from navigator.cascade.wire import Result
 from navigator.cascade.world import World
 from navigator.domain.errors import UsageError
+from navigator.store.space import require_space
 
 # operation -> (module of this package, function `async (world, **args) -> Result`). Imported when asked for, since each
 # module brings its own imports: adding a task pays for no git.
@@ -29,6 +30,10 @@ _OPERATIONS = {
 }
 
 
+_SMALL = frozenset({"project.remove", "task.cancel", "take-back", "seen", "draft.save", "comment.remove"})
+"""Operations that end or keep something in a few bytes: done on a full disk too, as long as SQLite finds room."""
+
+
 def known() -> tuple[str, ...]:
     """Every operation's name."""
     return tuple(_OPERATIONS)
@@ -39,10 +44,13 @@ async def perform(world: World, op: str, args: dict[str, Any]) -> Result:
 
     Raises:
         UsageError: no such operation, or arguments that do not fit it.
+        DiskFull: there is too little room to begin anything.
         NavigatorError: what the operation itself refuses.
     """
     if op not in _OPERATIONS:
         raise UsageError(f"There is no operation {op!r}.", hint="The two sides may be of different versions.")
+    if op not in _SMALL:
+        require_space(world.paths.root)
     module, name = _OPERATIONS[op]
     function = getattr(importlib.import_module(f"navigator.cascade.commands.{module}"), name)
     try:

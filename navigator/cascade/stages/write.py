@@ -21,6 +21,8 @@ from navigator.domain.models import Proposal, Task
 from navigator.domain.states import EditCode, Role, TaskKind, TaskState
 from navigator.domain.text import safe_line
 from navigator.serving.errors import CutByLength, Refused, ServingError
+from navigator.store.errors import StoreError
+from navigator.store.space import require_space
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +45,7 @@ async def write(world: World, task_id: str) -> None:
 
     Raises:
         ServingError: the server did not answer; the task is back where it was, for the conductor to try later.
+        StoreError: what happened could not be written down; the task stands where it was last seen.
     """
     task = world.reader.task(task_id)
     resumed = task.state is TaskState.CHECKING
@@ -50,7 +53,12 @@ async def write(world: World, task_id: str) -> None:
         _move(world, task, TaskState.GENERATING)
     try:
         material = await gather(world, task)
+    except StoreError:
+        raise
     except NavigatorError as error:
+        require_space(
+            world.paths.root
+        )  # a git that found no room says so in many ways: none is the task's fault
         _give_up(world, task, f"{error}")
         return
     if task.kind in REPORT_KINDS:
