@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from navigator.domain.errors import NavigatorError
+from navigator.workspace.bounded import Bounded
 from navigator.workspace.runner import Git, GitError
 
 WORKTREE = "worktree"
 """The base that is no branch: the checkout as it stands, see `snapshot`."""
+
+_SHA1_DIGITS = 40
+_roots: Bounded[tuple[str, str], str] = Bounded(256)
 
 _OPERATIONS = (
     ("rebase-merge", "rebase"),
@@ -254,6 +258,45 @@ def checked_out_branches(common_dir: Path, git: Git) -> frozenset[str]:
     return frozenset(names)
 
 
+def _open(path: Path | str) -> _Places:
+    """Find the parts of the repository at `path`, and see that it may be worked on."""
+    where = Path(path).expanduser().resolve()
+    places = _places(where)
+    if places.work_tree not in (None, where):
+        raise NotARepository(
+            f"{where} is not the top folder of a checkout.", hint=f"Give {places.work_tree} instead."
+        )
+    _require_owner(places)
+    return places
+
+
+def _head(places: _Places, git: Git, where: Path) -> tuple[str, str]:
+    """The reference that HEAD is on ("" when detached) and its commit."""
+    branch_ref, head = places.branch_ref, places.head
+    if len(head) != _SHA1_DIGITS or (places.common_dir / "reftable").is_dir():
+        # GitPython reads neither 64-digit ids nor reftable.
+        head = _commit(git, "HEAD")
+        branch_ref = git.run("symbolic-ref", "--quiet", "HEAD", check=False).text
+    if not head:
+        raise NoCommit(f"{where} has no commit yet.", hint="Make a first commit there, then try again.")
+    return branch_ref, head
+
+
+def read_base(path: Path | str, base: str = "") -> str:
+    """The commit that new work starts from, as `resolve_base` says, without reading all facts.
+
+    Where the base is the branch HEAD is on, no process is started.
+
+    Raises:
+        NotARepository, NoCommit, UnsafeOwner: with what to do about it.
+    """
+    where = Path(path).expanduser().resolve()
+    places = _open(where)
+    if base in {"", WORKTREE}:
+        return _head(places, places.git(), where)[1]
+    return _named_base(places.git(), where, base)[1]
+
+
 def read_facts(path: Path | str) -> RepoFacts:
     """Read what the repository at `path` is. Runs nothing of it and writes nothing into it.
 
@@ -264,12 +307,7 @@ def read_facts(path: Path | str) -> RepoFacts:
         NotARepository, NoCommit, UnsafeOwner: with what to do about it.
     """
     where = Path(path).expanduser().resolve()
-    places = _places(where)
-    if places.work_tree not in (None, where):
-        raise NotARepository(
-            f"{where} is not the top folder of a checkout.", hint=f"Give {places.work_tree} instead."
-        )
-    _require_owner(places)
+    places = _open(where)
     git = places.git()
     try:
         found = git.run("rev-parse", "--show-object-format").text
@@ -278,16 +316,10 @@ def read_facts(path: Path | str) -> RepoFacts:
             f"git does not accept {where}: {error.stderr.splitlines()[0] if error.stderr else error.message}",
             hint="`git status` there says more.",
         ) from error
-    branch_ref, head = places.branch_ref, places.head
-    if found != "sha1" or not head or (places.common_dir / "reftable").is_dir():
-        # GitPython reads neither 64-digit ids nor reftable.
-        head = _commit(git, "HEAD")
-        branch_ref = git.run("symbolic-ref", "--quiet", "HEAD", check=False).text
-    if not head:
-        raise NoCommit(f"{where} has no commit yet.", hint="Make a first commit there, then try again.")
+    branch_ref, head = _head(places, git, where)
     shallow = (places.common_dir / "shallow").exists()
     settings = _settings(git)
-    root = "" if shallow else git.run("rev-list", "--first-parent", "--max-parents=0", head).text
+    root = "" if shallow else _root_commit(git, head)
     listed = git.run("for-each-ref", "--format=%(refname)", "refs/heads/").stdout
     return RepoFacts(
         path=where,
@@ -309,6 +341,15 @@ def read_facts(path: Path | str) -> RepoFacts:
         branches=tuple(os.fsdecode(line).removeprefix("refs/heads/") for line in listed.splitlines()),
         checked_out=checked_out_branches(places.common_dir, git),
     )
+
+
+def _root_commit(git: Git, head: str) -> str:
+    """The first commit of the first-parent line; remembered, since a commit's history does not change."""
+    key = (str(git.git_dir), head)
+    known = _roots.get(key)
+    if known is not None:
+        return known
+    return _roots.put(key, git.run("rev-list", "--first-parent", "--max-parents=0", head).text)
 
 
 def _settings(git: Git) -> dict[str, str]:
@@ -334,14 +375,17 @@ def resolve_base(facts: RepoFacts, base: str = "") -> tuple[str, str]:
     """
     if base in {"", WORKTREE}:
         return (f"refs/heads/{facts.branch}" if facts.branch else "HEAD"), facts.head_commit
-    git = facts.git()
+    return _named_base(facts.git(), facts.path, base)
+
+
+def _named_base(git: Git, path: Path, base: str) -> tuple[str, str]:
     full = (base,) if base.startswith("refs/") else ()
     for name in (*full, f"refs/heads/{base}", f"refs/remotes/{base}", f"refs/tags/{base}"):
         commit = _commit(git, name)
         if commit:
             return name, commit
     raise NoCommit(
-        f"{facts.path} has no branch {base!r}.", hint="Set the project's base to one that `git branch` lists."
+        f"{path} has no branch {base!r}.", hint="Set the project's base to one that `git branch` lists."
     )
 
 

@@ -16,7 +16,7 @@ from navigator.domain.models import Finding, Project, Task
 from navigator.domain.states import Role, Severity
 from navigator.workspace.context import Context, build_context
 from navigator.workspace.edits import marker_length
-from navigator.workspace.facts import WORKTREE, read_facts, resolve_base
+from navigator.workspace.facts import WORKTREE, read_base, read_facts
 from navigator.workspace.private import PrivateRepo
 from navigator.workspace.snapshot import take_snapshot
 from navigator.workspace.source import TreeSource
@@ -70,10 +70,9 @@ def _ground(world: World, project: Project, task: Task) -> tuple[str, PrivateRep
 
 def _new_base(project: Project, private: PrivateRepo) -> str:
     """The commit that an attempt begins on: the base branch's, or a snapshot of the checkout."""
-    facts = read_facts(project.path)
     if project.base == WORKTREE:
-        return take_snapshot(private, facts).commit
-    return resolve_base(facts, project.base)[1]
+        return take_snapshot(private, read_facts(project.path)).commit
+    return read_base(project.path, project.base)
 
 
 def _context(

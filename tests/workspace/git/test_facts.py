@@ -12,6 +12,7 @@ from navigator.workspace.facts import (
     NoCommit,
     NotARepository,
     UnsafeOwner,
+    read_base,
     read_facts,
     resolve_base,
     uncommitted_paths,
@@ -128,3 +129,44 @@ def test_names_that_stand_already_may_be_edited() -> None:
 def test_importing_the_room_does_not_import_gitpython() -> None:
     code = "import sys, navigator.workspace.landing, navigator.workspace.undo; sys.exit('git' in sys.modules)"
     assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
+
+
+@pytest.mark.parametrize("kind", ["plain", "detached", "sha256", "linked", "bare", "packed"])
+def test_the_base_alone_is_the_base_of_all_facts(kind: str, repo: Path, tmp_path: Path) -> None:
+    git(repo, "branch", "release")
+    commit(repo, {"x": b"x\n"})
+    if kind == "detached":
+        git(repo, "checkout", "-q", "--detach")
+    elif kind == "sha256":
+        repo = make_repo(tmp_path / "wide", None, "--object-format=sha256")
+        git(repo, "branch", "release")
+    elif kind == "linked":
+        git(repo, "worktree", "add", "-q", str(tmp_path / "linked"), "-b", "side", "release")
+        repo = tmp_path / "linked"
+    elif kind == "bare":
+        git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
+        repo = tmp_path / "bare.git"
+    elif kind == "packed":
+        git(repo, "pack-refs", "--all")
+    facts = read_facts(repo)
+    for base in ("", "release", "worktree"):
+        assert read_base(repo, base) == resolve_base(facts, base)[1]
+    with pytest.raises(NoCommit, match="nothing"):
+        read_base(repo, "nothing")
+
+
+def test_the_base_alone_starts_no_process(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = world.facts.head_commit
+    monkeypatch.setattr("navigator.workspace.runner.subprocess.Popen", None)
+    assert read_base(world.repo) == head
+
+
+def test_the_base_alone_is_refused_where_facts_are(repo: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NotARepository):
+        read_base(tmp_path / "empty")
+    with pytest.raises(NotARepository):
+        read_base(repo / "src")
+    git(tmp_path / "empty", "init", "-q")
+    with pytest.raises(NoCommit):
+        read_base(tmp_path / "empty")
