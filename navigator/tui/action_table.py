@@ -26,6 +26,8 @@ TITLES = {
     "batch": "Deciding on a batch",
     "pick": "Choosing from a list",
     "writing": "Writing a note or a comment",
+    "searching": "Searching in a diff",
+    "reading": "Reading the details",
 }
 
 ROWS: dict[str, tuple[Row, ...]] = {
@@ -254,6 +256,16 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ("page_down", "pagedown", "page down", "A page down.", ""),
         ("page_up", "pageup", "page up", "A page up.", ""),
         ("cancel", "escape", "leave", "Leave the choice as it was.", "F"),
+    ),
+    "searching": (
+        ("next", "enter down", "next", "To the next place.", "F"),
+        ("previous", "up", "before", "To the place before.", "F"),
+        ("close", "escape", "close", "Back to the diff.", "F"),
+    ),
+    "reading": (
+        ("close", "escape enter i q", "close", "Back.", "F"),
+        ("down", "j", "down", "A line down.", ""),
+        ("up", "k", "up", "A line up.", ""),
     ),
     "writing": (
         ("keep", "ctrl+s ctrl+enter", "done", "Keep what is written, or send it.", "F"),

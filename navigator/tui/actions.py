@@ -80,6 +80,8 @@ SCOPES: dict[str, tuple[str, ...]] = {
     "batch": ("batch", "dialog", "list"),
     "pick": ("pick",),
     "writing": ("writing",),
+    "searching": ("searching",),
+    "reading": ("reading",),
 }
 """Which groups answer on which screen, the nearest first. A key means one thing within a scope."""
 

@@ -16,6 +16,7 @@ from navigator.domain.states import (
     ProposalState,
     TaskState,
 )
+from navigator.domain.text import safe_line
 from navigator.tui.glance import short_model
 from navigator.tui.review.dossier import Dossier
 from navigator.tui.screens.deck_rows import VERDICTS
@@ -56,7 +57,7 @@ def title_line(dossier: Dossier, shown: Proposal, width: int) -> list[Piece]:
         (shown.id, "accent"),
         (f" {clip(shown.project, 24)}", "muted"),
         (" · ", "faint"),
-        (shown.title, "strong"),
+        (safe_line(shown.title), "strong"),
     ]
     return justified(head, end, width)
 
@@ -186,7 +187,7 @@ def warning_lines(
         for note in notes:
             joined += [("   ", ""), note] if joined else [note]
         lines.append(joined)
-    return [cropped(line, width) for line in lines]
+    return [cropped([(safe_line(text), style) for text, style in line], width) for line in lines]
 
 
 def _disagrees(review: Review) -> bool:

@@ -14,6 +14,7 @@ from textual.containers import Vertical
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Proposal
 from navigator.domain.states import DecisionKind, ProposalState, TaskState
+from navigator.domain.text import safe_line
 from navigator.store.reader import Reader
 from navigator.tui.bindings import bindings_of
 from navigator.tui.messages import DecideAll
@@ -323,10 +324,14 @@ def _draw(row: Row, width: int) -> list[Piece]:
         ]
     figures = f"+{candidate.added} −{candidate.removed}"
     if candidate.left_out:
-        about = [*head, (fit(candidate.project, 16), "muted"), (f" {candidate.title}", "muted")]
-        return justified(about, [(candidate.left_out, "warn")], width)
+        about = [
+            *head,
+            (fit(candidate.project, 16 if width >= 84 else 10), "muted"),
+            (f" {safe_line(candidate.title)}", "muted"),
+        ]
+        return justified(about, [(clip(candidate.left_out, max(16, width * 2 // 5)), "warn")], width)
     marked: list[Piece] = [("not looked at  ", "warn")] if not candidate.seen else []
-    about = [*head, (fit(candidate.tree[:7], 9), "faint"), (candidate.title, "")]
+    about = [*head, (fit(candidate.tree[:7], 9), "faint"), (safe_line(candidate.title), "")]
     return justified(about, [*marked, (figures, "muted")], width)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -15,7 +15,7 @@ from textual.widgets import Static
 from navigator.domain.models import Proposal, Review
 from navigator.domain.states import PolicyAction
 from navigator.domain.text import safe_text
-from navigator.tui.keys import key_name
+from navigator.tui.bindings import bindings_of
 from navigator.tui.review.dossier import Dossier
 
 Section = tuple[str, str]
@@ -36,11 +36,7 @@ class DetailsDialog(ModalScreen[None]):
     DetailsDialog .body { margin-bottom: 1; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(",".join(key_name(key) for key in ("escape", "enter", "i", "q")), "close", show=False),
-        Binding("j", "scroll(1)", show=False),
-        Binding("k", "scroll(-1)", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("reading")
 
     def __init__(self, dossier: Dossier, shown: Proposal, overlaps: Sequence[str]) -> None:
         super().__init__()
@@ -61,9 +57,13 @@ class DetailsDialog(ModalScreen[None]):
         """Back."""
         self.dismiss()
 
-    def action_scroll(self, by: int) -> None:
-        """A line."""
-        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
+    def action_down(self) -> None:
+        """A line down."""
+        self.query_one(VerticalScroll).scroll_relative(y=1, animate=False)
+
+    def action_up(self) -> None:
+        """A line up."""
+        self.query_one(VerticalScroll).scroll_relative(y=-1, animate=False)
 
 
 def sections(dossier: Dossier, shown: Proposal, overlaps: Sequence[str]) -> Iterator[Section]:

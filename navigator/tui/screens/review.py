@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
@@ -215,7 +216,7 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
     def _say(self, words: str) -> None:
         """Words in the place of the diff; none: the diff."""
         self.set_class(bool(words), "-message")
-        self.query_one("#message", Static).update(safe_text(words).replace("[", "\\["))
+        self.query_one("#message", Static).update(Content(safe_text(words)))
 
     # The head
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
 from navigator.domain.text import safe_line
+from navigator.tui.bindings import bindings_of
 from navigator.tui.widgets.writing import WritingArea
 
 if TYPE_CHECKING:
@@ -121,11 +122,7 @@ class SearchBar(Input):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "step(1)", show=False),
-        Binding("up", "step(-1)", show=False),
-        Binding("escape", "close", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("searching")
 
     class Step(Message):
         """To the next place (1) or the one before (-1)."""
@@ -140,13 +137,15 @@ class SearchBar(Input):
         self.add_class("-open")
         self.focus()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter."""
-        event.stop()
-        self.action_step(1)
+    def action_next(self) -> None:
+        """To the next place."""
+        self._step(1)
 
-    def action_step(self, by: int) -> None:
-        """To another place."""
+    def action_previous(self) -> None:
+        """To the place before."""
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
         if self.value:
             self.post_message(self.Step(self.value, by))
 

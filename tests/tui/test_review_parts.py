@@ -1,0 +1,178 @@
+"""What stands behind Review and Compose, without a screen: carrying comments, drafts, editors, fuzzy search, sheets."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.domain.errors import Conflict, MissingPart, NavigatorError
+from navigator.domain.states import Complexity, TaskKind
+from navigator.tui import drafts
+from navigator.tui.composing.fuzzy import best, score
+from navigator.tui.composing.sheet import Sheet
+from navigator.tui.drafts import DraftKeeper
+from navigator.tui.external import borrowed, editor_command, editor_words, run_editor
+from navigator.tui.review.carry import found_again
+from navigator.tui.review.words import landing_words
+
+LINES = ["def a():", "    return 1", "", "def b():", "    return 1", "\treturn 1"]
+
+
+def test_a_quote_is_found_nearest_to_where_it_stood() -> None:
+    assert found_again(LINES, "    return 1", 1) == 2
+    assert found_again(LINES, "    return 1", 6) == 5
+    assert found_again(LINES, "  return 1", 6) == 6, "blanks may differ where nothing is exact"
+    assert found_again(LINES, "return 2", 2) is None
+    assert found_again(LINES, "   ", 3) is None
+
+
+@given(st.lists(st.text(max_size=4), max_size=12), st.text(max_size=4), st.integers(1, 20))
+def test_what_is_found_again_says_what_was_quoted(lines: list[str], quote: str, line: int) -> None:
+    found = found_again(lines, quote, line)
+    if found is None:
+        assert not quote.strip() or all(text.strip() != quote.strip() for text in lines)
+    else:
+        assert lines[found - 1].strip() == quote.strip()
+
+
+@given(st.text("ab/_", min_size=1, max_size=4), st.lists(st.text("abAB/_.", max_size=8), max_size=8))
+def test_fuzzy_search_finds_exactly_what_holds_the_letters(word: str, names: list[str]) -> None:
+    def holds(name: str) -> bool:
+        rest = iter(name.lower())
+        return all(letter in rest for letter in word)
+
+    assert set(best(word, names)) == {name for name in names if holds(name)}
+
+
+def test_better_places_come_first() -> None:
+    names = [
+        "docs/total.md",
+        "billing/subtotals.py",
+        "billing/totals.py",
+        "tests/test_totals.py",
+        "tools/a/l.py",
+    ]
+    assert best("totals", names)[0] == "billing/totals.py"
+    assert best("bill tot", names) == ["billing/totals.py", "billing/subtotals.py"]
+    assert score("Totals", "billing/totals.py") is None, "a capital letter means itself"
+    assert best("", names) == names
+
+
+@given(
+    st.builds(
+        Sheet,
+        text=st.text(max_size=40),
+        projects=st.lists(st.text(min_size=1, max_size=5), max_size=3).map(tuple),
+        kind=st.sampled_from(TaskKind),
+        complexity=st.sampled_from(Complexity),
+        priority=st.integers(-9, 9),
+        files=st.lists(st.text(min_size=1, max_size=5), max_size=3).map(tuple),
+    )
+)
+def test_a_sheet_comes_back_from_its_draft(sheet: Sheet) -> None:
+    held = sheet.draft()
+    assert Sheet.from_draft(held) == (sheet if held else Sheet())
+    assert held or not sheet.text.strip()
+
+
+def test_a_draft_that_is_no_sheet_is_a_text() -> None:
+    assert Sheet.from_draft("plain words") == Sheet(text="plain words")
+    assert Sheet.from_draft('{"text": 1}') == Sheet(text='{"text": 1}')
+
+
+async def test_drafts_are_written_once_typing_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafts, "PAUSE", 0.01)
+    written: list[dict[str, Any]] = []
+
+    async def request(op: str, args: dict[str, Any]) -> None:
+        written.append(args)
+
+    keeper = DraftKeeper(request, lambda told: None)
+    keeper.seed("k", "ab")
+    keeper.keep("k", "ab")
+    for text in ("abc", "abcd"):
+        keeper.keep("k", text)
+    while not written:
+        await asyncio.sleep(0.005)
+    assert written == [{"key": "k", "text": "abcd"}]
+    keeper.keep("k", "")
+    await keeper.close()
+    assert written[-1] == {"key": "k", "text": ""}
+
+
+async def test_a_draft_that_cannot_be_written_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafts, "PAUSE", 0.0)
+    monkeypatch.setattr(drafts, "_AGAIN", 0.01)
+    answers = [Conflict("Another works on this state."), None]
+    told: list[str] = []
+    kept: list[str] = []
+
+    async def request(op: str, args: dict[str, Any]) -> None:
+        problem = answers.pop(0)
+        if problem is not None:
+            raise problem
+        kept.append(args["text"])
+
+    keeper = DraftKeeper(request, told.append)
+    keeper.keep("k", "words")
+    while not kept:
+        await asyncio.sleep(0.005)
+    assert kept == ["words"]
+    assert "not kept yet" in told[0]
+    await keeper.close()
+
+
+@pytest.mark.parametrize(
+    ("editor", "expected"),
+    [
+        ("vim", ["vim", "+7", "f"]),
+        ("nano -w", ["nano", "-w", "+7", "f"]),
+        ("/usr/bin/hx", ["/usr/bin/hx", "f:7"]),
+        ("code", ["code", "--wait", "--goto", "f:7"]),
+        ("code --wait", ["code", "--wait", "--goto", "f:7"]),
+        ("ed", ["ed", "f"]),
+    ],
+)
+def test_editors_open_at_the_line(editor: str, expected: list[str]) -> None:
+    assert editor_command(editor.split(), Path("f"), 7) == expected
+
+
+def test_an_editor_that_is_not_there_is_refused_in_words() -> None:
+    with pytest.raises(MissingPart, match="No editor is set"):
+        editor_words({})
+    with pytest.raises(MissingPart, match="nowhere-to-be-found is not here"):
+        editor_words({"EDITOR": "nowhere-to-be-found -x", "PATH": "/usr/bin:/bin"})
+    with pytest.raises(MissingPart, match="cannot be read"):
+        editor_words({"VISUAL": "vim 'x", "PATH": "/usr/bin:/bin"})
+    assert editor_words({"VISUAL": " ", "EDITOR": "cat -n", "PATH": "/usr/bin:/bin"}) == ["cat", "-n"]
+    with pytest.raises(NavigatorError, match="exit code 1"):
+        run_editor(["false"])
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b/\x1b[31m.py", "..", "x\ny.py", "src/ok.py"])
+def test_a_borrowed_file_stays_in_its_folder(name: str) -> None:
+    with borrowed(name, b"content") as file:
+        assert file.read_bytes() == b"content"
+        assert file.parent.name.startswith("navigator-")
+        assert file.name.isprintable() and "/" not in file.name and file.name not in ("", ".", "..")
+        seen = subprocess.run(["ls", "-l", str(file)], capture_output=True, text=True, check=True).stdout
+        assert seen.startswith("-r--------")
+    assert not file.parent.exists()
+
+
+def test_what_became_of_an_approval_in_words() -> None:
+    landed = {"recorded": True, "landing": "landed", "commit": "c" * 40, "ref": "refs/heads/navigator/x"}
+    assert landing_words(landed) == ("landed cccccccccc on navigator/x", True)
+    assert landing_words(landed | {"transplanted": True})[0].endswith("transplanted onto its tip")
+    assert landing_words({"recorded": True, "landing": "refused", "reason": "it is dirty"}) == (
+        "approved, not landed: it is dirty",
+        False,
+    )
+    assert landing_words({"recorded": False, "reason": "another tree"}) == ("another tree", False)
+    assert landing_words({"recorded": True, "landing": None}) == ("", True)
