@@ -15,6 +15,7 @@ from navigator.tui.messages import DecideAll
 from navigator.tui.screens.base import Dialog
 from navigator.tui.screens.batch import BatchDialog
 from navigator.tui.screens.review import ReviewScreen
+from tests.cascade.support import REHEARSAL, Desk, git
 from tests.tui.reviewing import Reviewing
 from tests.tui.test_review import Driver, opened
 
@@ -126,8 +127,6 @@ async def test_a_refused_landing_is_said_and_takes_no_other_with_it(reviewing: R
         await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3", "P5"]})
         readme = reviewing.repository / "README.md"
         readme.write_text("Another text altogether.\n")
-        from tests.cascade.support import git
-
         git(reviewing.repository, "commit", "--quiet", "-am", "Meanwhile")
         await at.until(lambda: bool(at.app.glance.inbox))
         dialog = await asked(at)
@@ -176,3 +175,27 @@ async def test_accept_keys_are_dead_at_first(reviewing: Reviewing, monkeypatch: 
         assert [candidate.id for candidate in dialog.taken] == ["P3"]
         assert at.proposal("P3").decision is None
         await at.press("escape")
+
+
+async def test_the_conductor_is_asked_where_one_works(
+    reviewing: Reviewing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "rehearsal.toml"
+    config.write_text(REHEARSAL)
+    desk = Desk(reviewing.paths.root, config)
+    conductor = desk.start("run")
+    try:
+        async with opened(reviewing, "P3") as at:
+            await at.until(lambda: at.app.link.here, "the conductor")
+            monkeypatch.setattr("navigator.tui.alone.act_alone", None)  # whatever is done here would fail
+            await at.press("m")
+            await at.until(lambda: at.proposal("P3").seen, "the mark")
+            await at.press("space")
+            dialog = await asked(at)
+            await at.press("enter")
+            await done(at, dialog)
+            assert at.proposal("P3").state is ProposalState.LANDED
+            assert reviewing.branch()
+    finally:
+        conductor.terminate()
+        conductor.communicate(timeout=60)
