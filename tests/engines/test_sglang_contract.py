@@ -21,15 +21,23 @@ from typing import Any
 import httpx
 import pytest
 
+from navigator.config.settings import ServerSettings
 from navigator.domain.states import Role
 from navigator.domain.timing import StepTimes, TimingModel
 from navigator.rehearsal.api import Api
 from navigator.rehearsal.engine import Answer
 from navigator.rehearsal.http import HttpServer
 from navigator.rehearsal.timing import Pace
-from tests.engines.sglang import CONTEXT, SglangServer, missing, sglang_server
+from navigator.serving.chat import ChatRequest
+from navigator.serving.client import ModelClient
+from tests.engines.sglang import CONTEXT, SglangServer, home, missing, sglang_server
 
-pytestmark = [pytest.mark.engines, pytest.mark.slow, pytest.mark.xdist_group("engines")]
+pytestmark = [
+    pytest.mark.engines,
+    pytest.mark.slow,
+    pytest.mark.timeout(600),  # the server needs minutes to start where many tests share two cores
+    pytest.mark.xdist_group("engines"),
+]
 
 DIFFERENCES = {
     "system_fingerprint": "says of every answer that it is a rehearsal's; SGLang sends none",
@@ -88,7 +96,9 @@ def post(name: str, path: str, body: Any = None, **more: Any) -> Case:
 
 
 def chat(name: str, *, part: bool = False, **fields: Any) -> Case:
-    body = {"model": "any", "messages": HELLO, "max_tokens": 6, "temperature": 1.0, "seed": 1} | fields
+    """A short answer. A random model may end at any token; unless a grammar ends it, it shall not."""
+    body = {"model": "any", "messages": HELLO, "max_tokens": 6, "ignore_eos": "response_format" not in fields}
+    body |= fields
     return Case(f"chat: {name}", "POST", "/v1/chat/completions", body, part=part)
 
 
@@ -132,7 +142,7 @@ CASES = [
     chat("top logprobs without logprobs", top_logprobs=3),
     chat("meta info", return_meta_info=True, part=True),
     chat("schema", response_format=WITH_SCHEMA, max_tokens=60),
-    chat("text format", response_format={"type": "text"}),
+    chat("text format", response_format={"type": "text"}, ignore_eos=True),
     chat("text parts", messages=[{"role": "user", "content": [{"type": "text", "text": "hello"}]}]),
     chat("a whole conversation", messages=[
         {"role": "system", "content": "Be brief."}, *HELLO, {"role": "assistant", "content": "Yes."}, *HELLO,
@@ -345,6 +355,40 @@ async def test_every_metric_of_the_rehearsal_is_one_of_sglangs(real: SglangServe
     assert labels[0] == labels[1]
 
 
+def settings_for(server: SglangServer) -> ServerSettings:
+    return ServerSettings.model_validate({"model": str(home() / "tiny"), "base_url": server.url})
+
+
+async def test_navigators_client_understands_it(real: SglangServer) -> None:
+    question = ChatRequest(messages=HELLO, max_tokens=100, temperature=1.0, top_p=1.0, schema=SCHEMA)
+    async with ModelClient(settings_for(real)) as client:
+        assert await client.health()
+        info = await client.require_model()
+        answer = await client.chat(question)
+        load = await client.load()
+    assert (info.kind, info.context_tokens) == ("sglang", CONTEXT)
+    assert json.loads(answer.text)["a"] in ("x", "y")
+    assert answer.finish_reason == "stop"
+    assert answer.usage.completion_tokens > 0
+    assert load is not None
+
+
+async def test_a_call_that_is_cancelled_is_aborted_there(real: SglangServer) -> None:
+    begun = asyncio.Event()
+    endless = ChatRequest(
+        messages=HELLO, max_tokens=3000, temperature=1.0, top_p=1.0, extra={"ignore_eos": True}
+    )
+    async with ModelClient(settings_for(real)) as client:
+        call = asyncio.create_task(client.chat(endless, lambda *_: begun.set()))
+        await begun.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        async with asyncio.timeout(60):
+            while (load := await client.load()) is None or not load.idle:
+                await asyncio.sleep(0.05)
+
+
 LONG = {"messages": HELLO, "max_tokens": 3000, "ignore_eos": True}
 
 
@@ -389,7 +433,7 @@ async def test_an_abort_ends_a_request_in_order(real: SglangServer, stream: bool
 @contextlib.contextmanager
 def rehearsal_process() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A rehearsal as a process of its own; its address is known, the model not yet loaded."""
-    command = [sys.executable, "-m", "navigator.rehearsal", "--role", "generator", "--time-scale", "0.05"]
+    command = [sys.executable, "-m", "navigator.rehearsal", "--role", "generator", "--time-scale", "0.2"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:
@@ -404,14 +448,14 @@ async def drained(url: str, process: subprocess.Popen[bytes], body: dict[str, An
         request = asyncio.create_task(client.post("/v1/chat/completions", json={**body, "stream": True}))
         await running(client)
         process.send_signal(signal.SIGTERM)
-        while (await client.get("/health")).status_code == 200:
+        while (await client.get("/ready")).status_code == 200:
             await asyncio.sleep(0.01)
-        ready = (await client.get("/ready")).status_code
+        health = (await client.get("/health")).status_code
         late = await client.post("/v1/chat/completions", json={"messages": HELLO, "max_tokens": 2})
         unfinished = not request.done()
         answer = await request
     return {
-        "ready": ready,
+        "health": health,
         "late": late.status_code,
         "late came during the drain": unfinished,
         "ends": described_stream(answer.content)["order"][-1],
@@ -423,14 +467,16 @@ async def test_sigterm_drains_without_a_deadline_and_takes_new_requests(tmp_path
     if reason := missing():
         pytest.skip(reason)
     with sglang_server(tmp_path) as server:
-        theirs = await drained(server.url, server.process, {**LONG, "max_tokens": 600})
+        theirs = await drained(server.url, server.process, {**LONG, "max_tokens": 300})
     with rehearsal_process() as (url, process):
         async with client_for(url) as client:
             while (await client.get("/health")).status_code != 200:
                 await asyncio.sleep(0.05)
         ours = await drained(url, process, documented(functions=120))
     assert ours == theirs
-    assert (ours["late"], ours["ends"], ours["exit"]) == (200, "[DONE]", 0)
+    assert ours == {
+        "health": 503, "late": 200, "late came during the drain": True, "ends": "[DONE]", "exit": 0,
+    }  # fmt: skip
 
 
 def documented(functions: int) -> dict[str, Any]:
