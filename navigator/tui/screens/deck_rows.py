@@ -48,8 +48,8 @@ ENDED = {
 }
 
 _VERDICT = 13
-_SHORT_RATE = 13
-_LONG_RATE = 18
+_SHORT_RATE = 15
+_LONG_RATE = 20
 _COUNTS = (("queued", 7), ("work", 6), ("wait", 6))
 
 NARROW = 86
@@ -64,7 +64,7 @@ def project_heading(width: int, count: int, order: str) -> list[Piece]:
     return [
         (fit(f"  PROJECTS {count}{by}", name + 4), "heading"),
         (columns, "muted"),
-        (fit("  revise rate", _rate_room(width - 2)), "muted"),
+        (fit("   revise rate", _rate_room(width - 2)), "muted"),
     ]
 
 
@@ -85,7 +85,7 @@ def draw_project(row: ProjectRow, width: int) -> list[Piece]:
 
 
 def _rate_room(width: int) -> int:
-    return _LONG_RATE if width >= 57 else _SHORT_RATE
+    return _LONG_RATE if width >= 59 else _SHORT_RATE
 
 
 def _name_room(width: int) -> int:
@@ -100,10 +100,10 @@ def rate_text(row: ProjectRow, *, long: bool) -> str:
     """` 38% [21–58] n24` in columns; a dash where nothing was reviewed, `~` before a rehearsal's rate."""
     rate = row.rate
     if rate is None or rate.rate is None:
-        return right("–", 5)
+        return right("–", 6)
     percent = f"{'~' if row.rehearsed_rate else ''}{100 * rate.rate:.0f}%"
     interval = f"[{100 * rate.low:.0f}–{100 * rate.high:.0f}]"
-    return f"{right(percent, 5)} {interval:<7}" + (f" n{rate.n}" if long else "")
+    return f"{right(percent, 6)} {interval:<8}" + (f" n{rate.n}" if long else "")
 
 
 def card_heading(title: str, count: int | None, note: str, width: int, elsewhere: str = "") -> list[Piece]:
