@@ -339,7 +339,7 @@ def _empty(folder: Path) -> bool:
 def _write_index(plan: LandingPlan) -> None:
     """Put the new entries into the index: a copy is changed, then takes the index's place in one step."""
     index = Path(plan.git_dir) / "index"
-    with tempfile.TemporaryDirectory(prefix="index-", dir=Path(plan.private) / "navigator") as folder:
+    with tempfile.TemporaryDirectory(prefix="checkout-", dir=Path(plan.private) / "navigator") as folder:
         made = Path(folder) / "index"
         if index.exists():
             shutil.copyfile(index, made)

@@ -319,7 +319,8 @@ class PrivateRepo:
         ages: list[tuple[float, Path]] = []
         for path in self.work_folder().glob("index-*"):
             with contextlib.suppress(FileNotFoundError):
-                ages.append((path.stat().st_mtime, path))
+                if path.is_file():
+                    ages.append((path.stat().st_mtime, path))
         for _, old in sorted(ages, reverse=True)[_KEPT_INDEXES:]:
             old.unlink(missing_ok=True)
 
