@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from navigator.cascade.world import World
-from navigator.domain.models import Task
 from navigator.domain.snapshot import BatchRules, Snapshot, TaskView
 from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
+from navigator.store.loop_reads import LoopTask
 
+_LOOKED_AT = LOOP_TASK_STATES | {TaskState.APPROVED}
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 
@@ -34,7 +35,7 @@ class Live:
     def snapshot(self, world: World, *, until: str, max_swaps: int | None, both_resident: bool) -> Snapshot:
         """The store's tasks and this memory as one frozen picture."""
         now = time.monotonic()
-        tasks = world.reader.tasks(states=LOOP_TASK_STATES | {TaskState.APPROVED})
+        tasks = world.reader.loop_tasks(_LOOKED_AT)
         due = world.reader.pending_landings()
         views = tuple(self._view(task, now, landing_due=task.id in due) for task in tasks)
         held = {task.id for task in tasks}
@@ -62,7 +63,7 @@ class Live:
             final_enabled=world.settings.final.enabled,
         )
 
-    def _view(self, task: Task, now: float, *, landing_due: bool) -> TaskView:
+    def _view(self, task: LoopTask, now: float, *, landing_due: bool) -> TaskView:
         known = self._since.get(task.id)
         if known is None:
             # A task that was there before this process: its age by the wall clock, which may have jumped.
@@ -76,11 +77,11 @@ class Live:
             project_id=task.project_id,
             state=task.state,
             priority=task.priority,
-            order=int(task.id[1:]),
+            order=task.order,
             attempt=task.attempt,
             round=task.round,
             since=known[1],
-            files=frozenset(task.files),
+            files=task.files,
             landing_due=landing_due,
         )
 

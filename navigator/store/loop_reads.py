@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
 from navigator.domain.models import Event, Review, Usage
-from navigator.domain.states import Role
+from navigator.domain.states import Role, TaskState
 from navigator.store import rows
 from navigator.store.queries import Queries
 
@@ -34,6 +36,26 @@ class CallCost:
     usage: Usage
 
 
+@dataclass(frozen=True, slots=True)
+class LoopTask:
+    """What the scheduler has to know of a task; its texts stay in the database. `updated` is a UTC time."""
+
+    id: str
+    order: int
+    project_id: int
+    state: TaskState
+    priority: int
+    attempt: int
+    round: int
+    files: frozenset[str]
+    updated: str
+
+
+@lru_cache(maxsize=4096)
+def _files(listed: str) -> frozenset[str]:
+    return frozenset(json.loads(listed))
+
+
 _USAGE = (
     "coalesce(sum(prompt_tokens), 0) AS prompt_tokens, coalesce(sum(completion_tokens), 0) AS completion_tokens,"
     " coalesce(sum(cached_tokens), 0) AS cached_tokens, coalesce(sum(seconds), 0.0) AS seconds"
@@ -42,6 +64,20 @@ _USAGE = (
 
 class LoopReads(Queries):
     """Queries that the conductor's stages ask."""
+
+    def loop_tasks(self, states: Collection[TaskState]) -> list[LoopTask]:
+        """The tasks in these states, in the order they were given. Asked at every step: reads no text of a task."""
+        found = self._all(
+            "SELECT id, project_id, state, priority, attempt, round, files, updated FROM tasks"
+            f" WHERE state IN ({', '.join('?' * len(states))}) ORDER BY id",
+            *(state.value for state in states),
+        )
+        return [
+            LoopTask(
+                task_id(key), key, project, TaskState(state), priority, attempt, round, _files(files), updated
+            )
+            for key, project, state, priority, attempt, round, files, updated in found
+        ]
 
     def review_of_round(self, identifier: str, attempt: int, round: int) -> Review | None:
         """The counted review by the reviewer of a task's round."""
