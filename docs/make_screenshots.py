@@ -95,15 +95,17 @@ async def take(state: Path) -> None:
     from navigator.config.paths import StatePaths
     from navigator.config.settings import load_settings
     from navigator.tui.app import NavigatorApp
-    from navigator.tui.messages import ComposeFor
+    from navigator.tui.messages import ComposeFor, LiveChanged
 
     paths = StatePaths(state)
     app = NavigatorApp(load_settings(), paths, time_scale=SCALE, seed=SEED)
     try:
         async with app.run_test(size=SIZE) as pilot:
             await until(pilot, lambda: app.glance.loaded and bool(app.glance.figured.rehearsed_rates))
-            await pilot.press("s")
+            await pilot.press("s", "g")
             await until(pilot, lambda: at_work(app))
+            app.screen.post_message(LiveChanged(app.link.live))
+            await pilot.pause()
             await shot(app, pilot, "deck", state, at_once=True)
             app.go("compose", ComposeFor(["billing", "dune-loader"]))
             await settle(pilot)

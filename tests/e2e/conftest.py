@@ -17,12 +17,12 @@ from tests.e2e.tmux import Terminal
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Environment of a developer who has nothing yet. What was left working there is ended afterwards."""
     folder = tmp_path_factory.mktemp("e")
+    (folder / ".gitconfig").write_text("[user]\n\tname = Dev\n\temail = dev@localhost\n")
     environment = {
         "NAVIGATOR_STATE": str(folder / "s"),
         "NAVIGATOR_CONFIG": str(folder / "c" / "config.toml"),
         "NAVIGATOR_TIME_SCALE": "0.02",
-        "GIT_CONFIG_GLOBAL": "/dev/null",
-        "GIT_CONFIG_SYSTEM": "/dev/null",
+        "HOME": str(folder),
     }
     yield environment
     end_conductor(Path(environment["NAVIGATOR_STATE"]))

@@ -39,7 +39,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.type("billing")
     terminal.press_until("Enter", "Say what the exit codes mean")
     terminal.keys("C-s")
-    terminal.wait("T37")
+    terminal.wait("T37", "PROJECTS 24")
 
     # What the reviewer objected to, with the finding beside its line.
     terminal.keys("D")
@@ -48,8 +48,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.wait("project:name")
     terminal.type("is:revise")
     terminal.until(lambda shown: "APPROVE r" not in shown and "REVISE r" in shown, "only REVISE")
-    terminal.keys("Enter", "Enter")
-    terminal.wait("happens when:", "REHEARSAL")
+    terminal.press_until("Enter", "happens when:", "REHEARSAL")
 
     # A comment on a line, kept as a draft, then sent back with a note.
     terminal.keys("Tab", "c")
@@ -61,35 +60,38 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.keys("b")
     terminal.wait("Send P", "Pin a table instead.")
     terminal.type("Once more, please.")
-    terminal.press_until("C-s", "sent back")
+    terminal.answer("C-s")
+    terminal.wait("sent back")
 
     # A batch: three looked at, one dialog, three landings.
     terminal.keys("D")
     terminal.wait("PROJECTS 24")
     terminal.keys("Escape")
-    terminal.until(lambda shown: waiting(shown) >= 25 and "of 3" not in shown, "everything")
+    terminal.until(lambda shown: waiting(shown) >= 25 and "is:revise" not in shown, "everything")
     terminal.keys("/")
     terminal.wait("project:name")
     terminal.type("is:approve")
-    terminal.until(lambda shown: "REVISE r" not in shown and "of 3" in shown, "only APPROVE")
-    terminal.keys("Enter", "G", "k", "k", "k", "k", "k", "k", "k", "k")
-    terminal.keys("Space", "Space", "Space")
-    terminal.wait("3 selected")
+    terminal.until(lambda shown: "REVISE r" not in shown and "is:approve" in shown, "only APPROVE")
+    terminal.keys("Enter")
+    terminal.press_until("Space", "3 selected")
     terminal.keys("m")
     terminal.wait("looked at")
     terminal.keys("A")
     asked = terminal.wait("Approve ", "navigator/20")
     number = re.search(r"Approve (\d) proposals?", asked)
     assert number is not None
-    terminal.press_until("Enter", f"{number[1]} landed")
-    terminal.press_until("Enter", "PROJECTS 24")
+    terminal.answer("Enter")
+    terminal.wait(f"{number[1]} landed")
+    terminal.keys("Enter")
+    terminal.wait("IN WORK", gone=f"{number[1]} landed")
     terminal.keys("Escape")
     terminal.wait("ENDED TODAY", "landed")
 
     # Undo one of them.
     terminal.keys("Tab", "Tab", "u")
     terminal.wait("Take the landing of")
-    terminal.press_until("Enter", "is taken back")
+    terminal.answer("Enter")
+    terminal.wait("is taken back")
 
     # Figures: a rehearsal's are called that.
     terminal.keys("S")
@@ -102,7 +104,8 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     # Leave the conductor working; it works.
     terminal.keys("q")
     terminal.wait("Leave Navigator?")
-    terminal.press_until("Enter", "ended with 0")
+    terminal.answer("Enter")
+    terminal.wait("ended with 0")
     place["NAVIGATOR_CONFIG"] = f"{place['NAVIGATOR_STATE']}/demo.toml"
     status = json.loads(navigator(place, "status", "--json"))
     assert status
@@ -114,6 +117,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.wait("PROJECTS 24", "ENDED TODAY", "landed", "rehearsal")
     terminal.keys("q")
     terminal.wait("Leave Navigator?")
-    terminal.press_until("s", "ended with 0")
+    terminal.answer("s")
+    terminal.wait("ended with 0")
     landed = json.loads(navigator(place, "proposals", "--json"))
     assert landed

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-PATIENCE = 90.0
+PATIENCE = 25.0
 """Seconds to wait for something to appear, at most; a slow machine needs some of them."""
 
 
@@ -79,7 +79,7 @@ class Terminal:
         raise AssertionError(f"{what} did not appear:\n{self.text}")
 
     def press_until(self, key: str, *texts: str) -> str:
-        """Press a key that is dead for a moment after a dialog came up, until it has worked."""
+        """Press a key again and again until it has worked: where pressing it once more does no harm."""
         for _ in range(20):
             self.keys(key)
             for _ in range(5):
@@ -88,6 +88,11 @@ class Terminal:
                 if all(text in shown for text in texts):
                     return shown
         raise AssertionError(f"{key} did not lead to {texts}:\n{self.text}")
+
+    def answer(self, key: str) -> None:
+        """Press a key in a dialog that has just come up: accept keys are dead for its first half second."""
+        time.sleep(0.8)
+        self.keys(key)
 
     def close(self) -> None:
         """End the window and the server."""
