@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from navigator.workspace.diffs import path_bytes, path_text
-from navigator.workspace.facts import RepoFacts, RepositoryError, own_settings, uncommitted
+from navigator.workspace.facts import RepoFacts, RepositoryError, own_settings
 from navigator.workspace.private import PrivateRepo
 from navigator.workspace.runner import Git, GitError, Person, person_environment
 from navigator.workspace.scope import is_secret
+from navigator.workspace.uncommitted import uncommitted
 
 MAX_FILE = 10 * 1024 * 1024
 """Bytes; larger changed files stay as HEAD has them, larger new ones are left out."""

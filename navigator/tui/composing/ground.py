@@ -26,8 +26,9 @@ def look_at(project: Project) -> Ground:
 
     Secrets are left out of the paths, since no model is shown them.
     """
-    from navigator.workspace.facts import WORKTREE, read_facts, resolve_base, uncommitted_paths
+    from navigator.workspace.facts import WORKTREE, read_facts, resolve_base
     from navigator.workspace.scope import in_scope, is_secret
+    from navigator.workspace.uncommitted import uncommitted_paths
 
     try:
         facts = read_facts(project.path)

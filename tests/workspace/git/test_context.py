@@ -8,9 +8,9 @@ import pytest
 
 from navigator.workspace.context import Context, build_context
 from navigator.workspace.edits.source_protocol import FileSource
-from navigator.workspace.facts import uncommitted_paths
 from navigator.workspace.scope import fits, holds_private_key, is_secret
 from navigator.workspace.source import TreeSource
+from navigator.workspace.uncommitted import uncommitted_paths
 from tests.workspace.git.world import World, commit, git
 
 FILES = {

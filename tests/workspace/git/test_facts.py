@@ -15,9 +15,9 @@ from navigator.workspace.facts import (
     read_base,
     read_facts,
     resolve_base,
-    uncommitted_paths,
 )
 from navigator.workspace.policy import check_paths
+from navigator.workspace.uncommitted import uncommitted_paths
 from tests.workspace.git.world import World, commit, git, make_repo
 
 

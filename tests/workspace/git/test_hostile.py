@@ -8,11 +8,12 @@ import pytest
 
 from navigator.domain.models import Project
 from navigator.workspace.context import build_context
-from navigator.workspace.facts import AbsentBlobs, read_facts, uncommitted_paths
+from navigator.workspace.facts import AbsentBlobs, read_facts
 from navigator.workspace.landing import execute_landing, inspect_landing, prepare_landing
 from navigator.workspace.policy import check_policy
 from navigator.workspace.private import PrivateRepo
 from navigator.workspace.source import TreeSource
+from navigator.workspace.uncommitted import uncommitted_paths
 from navigator.workspace.undo import undo_landing
 from tests.workspace.git.world import World, commit, fingerprint, git, make_repo
 
