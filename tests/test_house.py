@@ -67,7 +67,8 @@ def test_files_stay_small() -> None:
 
 
 def test_the_lock_names_no_host() -> None:
-    for name in ("requirements.lock", "requirements-dev.lock"):
+    engines = ("engines/requirements.txt", "engines/sglang-requirements.txt")
+    for name in ("requirements.lock", "requirements-dev.lock", *engines):
         text = (ROOT / name).read_text(encoding="utf-8")
         assert "--hash=sha256:" in text
         assert "://" not in text

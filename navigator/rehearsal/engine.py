@@ -109,11 +109,15 @@ class Engine:
         return rid in self._jobs
 
     def abort(self, rid: str) -> bool:
-        """Stop one request; its stream ends with finish_reason "abort"."""
-        job = self._jobs.get(rid)
-        if job is None:
+        """Stop a request; its stream ends with finish_reason "abort".
+
+        As with SGLang, an id that is here also stops every request whose id begins with it; one that is not stops none.
+        """
+        if rid not in self._jobs:
             return False
-        job.aborted.set()
+        for other, job in self._jobs.items():
+            if other.startswith(rid):
+                job.aborted.set()
         return True
 
     def abort_all(self) -> None:

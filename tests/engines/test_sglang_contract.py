@@ -442,6 +442,27 @@ def rehearsal_process() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
             process.kill()
 
 
+async def taken_along(url: str) -> list[str]:
+    """The finish reasons of three requests, of which an abort names the first by its id."""
+    async with client_for(url) as client:
+        requests = [
+            asyncio.create_task(
+                client.post("/v1/chat/completions", json={**LONG, "rid": rid, "max_tokens": 200})
+            )
+            for rid in ("one", "one-more", "two")
+        ]
+        await running(client, 3)
+        await client.post("/abort_request", json={"rid": "on"})  # nobody's id
+        await client.post("/abort_request", json={"rid": "one"})
+        return [(await request).json()["choices"][0]["finish_reason"] for request in requests]
+
+
+async def test_an_abort_takes_along_what_begins_with_its_id(real: SglangServer) -> None:
+    async with rehearsing() as url:
+        ours, theirs = [await taken_along(server) for server in (url, real.url)]
+    assert ours == theirs == ["abort", "abort", "length"]
+
+
 async def drained(url: str, process: subprocess.Popen[bytes], body: dict[str, Any]) -> dict[str, Any]:
     """What SIGTERM comes to while a stream is under way."""
     async with client_for(url) as client:

@@ -82,6 +82,20 @@ async def test_one_runs_and_others_wait_until_they_are_aborted() -> None:
     assert all(answer["choices"][0]["finish_reason"] == "abort" for answer in answers)
 
 
+async def test_an_abort_takes_along_what_begins_with_its_id() -> None:
+    async with serving(ENDLESS) as (client, api):
+        requests = {rid: asyncio.create_task(post(client, rid=rid)) for rid in ("a", "ab", "b")}
+        await load_with(client, "num_running_reqs", 3)
+        assert not api.engine.abort("")
+        assert api.engine.abort("a")
+        ended = {(await requests[rid])["id"] for rid in ("a", "ab")}
+        await load_with(client, "num_running_reqs", 1)
+        api.engine.abort_all()
+        await requests["b"]
+
+    assert ended == {"a", "ab"}
+
+
 async def test_the_next_one_waiting_gets_the_place() -> None:
     async with serving(ENDLESS, max_running=1) as (client, api):
         first = asyncio.create_task(post(client, rid="first"))
