@@ -85,11 +85,12 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.keys("Enter")
     terminal.wait("IN WORK", gone=f"{number[1]} landed")
     terminal.keys("Escape")
-    terminal.wait("ENDED TODAY", "landed")
+    terminal.wait("ENDED TODAY", "landed", gone="is:approve")
 
     # Undo one of them.
-    terminal.keys("Tab", "Tab", "u")
-    terminal.wait("Take the landing of")
+    terminal.answer("Tab")
+    terminal.answer("Tab")
+    terminal.press_until("u", "Take the landing of")
     terminal.answer("Enter")
     terminal.wait("is taken back")
 

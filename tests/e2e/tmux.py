@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-PATIENCE = 25.0
+PATIENCE = 60.0
 """Seconds to wait for something to appear, at most; a slow machine needs some of them."""
 
 
