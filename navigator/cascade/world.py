@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,18 @@ REHEARSAL_PREFIX = "rehearsal/"
 def is_rehearsal(model: str) -> bool:
     """Whether a model's name says that it is the embedded stand-in."""
     return model.startswith(REHEARSAL_PREFIX)
+
+
+@contextmanager
+def at_home(project: Project) -> Iterator[None]:
+    """For what reads a project's repository: where none stands at its path, the error says how to follow it."""
+    from navigator.workspace.facts import NotARepository
+
+    try:
+        yield
+    except NotARepository as error:
+        error.hint = f"If it was moved: `navigator project move {project.name} PATH`. {error.hint}"
+        raise
 
 
 @dataclass
@@ -123,11 +135,19 @@ class World:
 
     def private(self, project: Project) -> PrivateRepo:
         """The project's private repository, made if absent. Runs git: call it in a thread."""
+        from navigator.workspace.facts import require_same
         from navigator.workspace.private import PrivateRepo
 
         if project.id not in self._privates:
-            self._privates[project.id] = PrivateRepo.open(self.paths.private, project)
+            with at_home(project):
+                opened = PrivateRepo.open(self.paths.private, project)
+            require_same(opened.facts, project)
+            self._privates[project.id] = opened
         return self._privates[project.id]
+
+    def forget_private(self, project_id: int) -> None:
+        """The project's repository stands elsewhere now: look anew when it is next asked for."""
+        self._privates.pop(project_id, None)
 
     def project_lock(self, project_id: int) -> asyncio.Lock:
         """Held while a project's private repository or its branches are written."""

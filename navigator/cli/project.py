@@ -142,6 +142,19 @@ def show(name: str, as_json: bool) -> None:
         output.say(f"  {task.id}  {task.state.value:<18} {safe_line(task.text.splitlines()[0])[:80]}")
 
 
+@project.command("move")
+@click.argument("name")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True)
+def move(name: str, path: Path, as_json: bool) -> None:
+    """Say where the repository of NAME stands now. It must be the same one, by its first commit."""
+    result = act("project.move", {"name": name, "path": str(path.expanduser().absolute())})
+    if as_json:
+        output.print_json(result)
+        return
+    output.say(f"{result['project']['name']} is at {result['project']['path']}.")
+
+
 @project.command("remove")
 @click.argument("names", nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")

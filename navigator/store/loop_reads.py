@@ -130,11 +130,15 @@ class LoopReads(Queries):
         return [row["path"] for row in found]
 
     def failed_calls(self, identifier: str, attempt: int, round: int, role: Role) -> int:
-        """Calls of a round that ended without an answer for a reason of their own: not because nobody listened."""
+        """Calls of a round that ended without an answer for a reason of their own.
+
+        Not because nobody listened, nor because the server serves another model or lets nobody in: that is the same for
+        every task.
+        """
         return int(
             self._one(
                 "SELECT count(*) FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
-                " AND outcome = 'failed' AND error_code NOT IN ('unreachable', 'overloaded')",
+                " AND outcome = 'failed' AND error_code NOT IN ('unreachable', 'overloaded', 'refused', 'wrong_model')",
                 number_of(identifier, "T"),
                 attempt,
                 round,

@@ -19,7 +19,13 @@ from navigator.domain.text import safe_line
 from navigator.workspace import checkout
 from navigator.workspace.commits import compose_message, make_commit, read_identity
 from navigator.workspace.diffs import ABSENT, RawChange
-from navigator.workspace.facts import RepoFacts, checked_out_branches, resolve_base
+from navigator.workspace.facts import (
+    RepoFacts,
+    RepositoryError,
+    checked_out_branches,
+    require_same,
+    resolve_base,
+)
 from navigator.workspace.plan import LandingPlan as LandingPlan
 from navigator.workspace.plan import LandingRefused as LandingRefused
 from navigator.workspace.plan import Mode, PathMove
@@ -116,11 +122,10 @@ def _require_landable(
             f"{proposal.id} was written by a rehearsal model.",
             hint="It lands only in repositories that `navigator demo` made, or with --allow-rehearsal-landing.",
         )
-    if project.root_commit and facts.root_commit and project.root_commit != facts.root_commit:
-        raise LandingRefused(
-            f"Another repository stands at {facts.path} than the one that {project.name} is about.",
-            hint="Put the repository back, or remove the project and add this one.",
-        )
+    try:
+        require_same(facts, project)
+    except RepositoryError as error:
+        raise LandingRefused(error.message, hint=error.hint) from error
 
 
 def _require_policy(private: PrivateRepo, proposal: Proposal, raw: list[RawChange]) -> None:

@@ -40,7 +40,8 @@ def clear_plan_locks(plan: LandingPlan, *, since: float | None = None) -> list[P
         if path.name == "packed-refs.new":
             return True  # written under packed-refs.lock, which went before it
         if content:
-            return bool(plan.commit) and content == f"{plan.commit}\n".encode()
+            # The line break is a write of its own.
+            return bool(plan.commit) and content in (plan.commit.encode(), f"{plan.commit}\n".encode())
         return since is None or path.stat().st_mtime >= since - 1
 
     return clear(places, ours)

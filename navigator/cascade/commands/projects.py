@@ -60,6 +60,33 @@ def _free_name(wanted: str, taken: set[str]) -> str:
     return name
 
 
+async def move_project(world: World, name: str, path: str) -> Result:
+    """Follow a repository to where it stands now: the same history, by its first commit.
+
+    Raises:
+        Conflict: another history stands there, the settings file names the path, or another project has it.
+    """
+    from navigator.workspace.facts import read_facts
+
+    project = world.reader.project(name)
+    if project.source == "config":
+        raise Conflict(
+            f"{project.name} stands in the settings file.",
+            hint="Change its path there: `navigator config path`.",
+        )
+    facts = await asyncio.to_thread(read_facts, path)
+    if project.root_commit and facts.root_commit and project.root_commit != facts.root_commit:
+        raise Conflict(
+            f"Another repository stands at {facts.path} than the one that {project.name} is about.",
+            hint="Add it as a project of its own: `navigator project add PATH`.",
+        )
+    async with world.project_lock(project.id):
+        with world.store.transaction() as tx:
+            moved = tx.update_project(project.id, path=str(facts.path))
+        world.forget_private(project.id)
+    return {"project": moved.model_dump(mode="json")}
+
+
 async def remove_projects(world: World, names: Sequence[str]) -> Result:
     """Let go of projects; their history stays in the store."""
     projects = [world.reader.project(name) for name in names]

@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from navigator.cascade.world import World
+from navigator.cascade.world import World, at_home
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, Proposal, Task, utc_now
 from navigator.domain.states import DecisionKind, LandingState, TaskState
@@ -95,9 +95,11 @@ def _require_nothing_open(world: World, proposal: Proposal) -> None:
 
 def _prepare(world: World, task: Task, proposal: Proposal, allow_rehearsal: bool) -> LandingPlan:
     project = world.project(task.project_id)
+    with at_home(project):
+        facts = read_facts(project.path)
     return prepare_landing(
         project,
-        read_facts(project.path),
+        facts,
         world.private(project),
         proposal,
         proposal.batch,
@@ -193,7 +195,9 @@ async def undo(world: World, proposal_id: str) -> Landing:
         landed = LandingPlan.from_dict(world.reader.landing_plan(proposal.id))
 
         def prepare() -> LandingPlan:
-            return prepare_undo(landed, read_facts(project.path), world.private(project))
+            with at_home(project):
+                facts = read_facts(project.path)
+            return prepare_undo(landed, facts, world.private(project))
 
         plan = await asyncio.to_thread(prepare)
         with world.store.transaction() as tx:

@@ -10,7 +10,7 @@ from typing import Any
 
 from navigator.cascade.blocks import data_block
 from navigator.cascade.calls import Message
-from navigator.cascade.world import World
+from navigator.cascade.world import World, at_home
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Finding, Project, Task
 from navigator.domain.states import Role, Severity
@@ -63,7 +63,8 @@ async def gather(world: World, task: Task) -> Material:
 
 def _ground(world: World, project: Project, task: Task) -> tuple[str, PrivateRepo]:
     private = world.private(project)
-    base = task.base_commit or _new_base(project, private)
+    with at_home(project):
+        base = task.base_commit or _new_base(project, private)
     private.pin_base(base)
     return base, private
 
