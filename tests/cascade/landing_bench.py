@@ -69,12 +69,16 @@ class LandingBench:
 
     def left_behind(self) -> list[str]:
         """Locks and temporary files, in the developer's repository and in the private one."""
-        return sorted(
+        found = [path for root in (self.repository, self.desk.paths.private) for path in root.rglob("*")]
+        return [
             str(path)
-            for root in (self.repository, self.desk.paths.private)
-            for path in root.rglob("*")
-            if path.name.endswith(".lock") or ".navigator-new" in path.name or path.name == "index.navigator"
-        )
+            for path in found
+            if (
+                path.name.endswith(".lock") and ".git/navigator/" not in str(path)
+            )  # there: temporary folders
+            or ".navigator-new" in path.name
+            or path.name == "index.navigator"
+        ]
 
     def assert_sound(self) -> None:
         """The developer's next git command works, nothing of it is damaged, and nothing of theirs was changed."""
