@@ -27,7 +27,7 @@ from navigator.workspace.bounded import Bounded
 from navigator.workspace.diffs import ABSENT, Comparison, RawChange, parse_comparison, path_bytes, path_text
 from navigator.workspace.edits.source_protocol import FileChange
 from navigator.workspace.facts import AbsentBlobs, RepoFacts, read_facts
-from navigator.workspace.private_layout import create, replace_file
+from navigator.workspace.private_layout import create, own_objects, replace_file
 from navigator.workspace.ref_locks import clear_private_locks
 from navigator.workspace.runner import Git, GitError
 
@@ -280,7 +280,13 @@ class PrivateRepo:
                     f"git does not accept a path of this change: {done.stderr.partition(chr(10))[0]}",
                     hint="Such a path could write outside of the project; the change is not made.",
                 )
-            return git.run("write-tree").text
+            made = git.run("write-tree", env=self._apart(), check=False)
+            # A base that was not pinned has trees that are borrowed, and can only be written on with those in sight.
+            return made.text if made.status == 0 else git.run("write-tree").text
+
+    def _apart(self) -> dict[str, str]:
+        """Variables with which git writes without looking at, and so without touching, the user's objects."""
+        return {"GIT_OBJECT_DIRECTORY": str(own_objects(self.git_dir))}
 
     def work_folder(self) -> Path:
         """Where temporary files go that git is to find beside the repository."""
@@ -297,7 +303,12 @@ class PrivateRepo:
             (folder / str(number)).write_bytes(content)
             names.append(f"{folder.relative_to(self.git_dir)}/{number}\n")
         shas = self.git.run(
-            "hash-object", "-w", "--no-filters", "--stdin-paths", input="".join(names).encode("ascii")
+            "hash-object",
+            "-w",
+            "--no-filters",
+            "--stdin-paths",
+            input="".join(names).encode("ascii"),
+            env=self._apart(),
         ).text.split()
         for sha, content in zip(shas, contents, strict=True):
             self._blobs.put(sha, content)

@@ -67,3 +67,32 @@ def replace_file(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     Path(name).replace(path)
+
+
+def own_objects(git_dir: Path) -> Path:
+    """The private repository's objects without those it borrows: a folder of links, made where it is missing.
+
+    git sets the time of an object that it is about to write and finds somewhere, the user's objects among them. What is
+    written through this folder is compared with the private objects alone.
+    """
+    objects = git_dir / "objects"
+    folder = git_dir / "navigator" / "objects"
+    names = ("pack", *(f"{number:02x}" for number in range(256)))
+    # git takes empty ones away when it packs, and does not make a folder behind a link.
+    for name in set(names).difference(held.name for held in objects.iterdir()):
+        (objects / name).mkdir(exist_ok=True)
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(mode=0o700, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="own-", dir=folder.parent) as place:
+        made = Path(place) / "made"
+        made.mkdir()
+        for name in names:
+            (made / name).symlink_to(Path("../../objects") / name)
+        try:
+            made.rename(folder)
+        except OSError:
+            # Another thread was quicker.
+            if not folder.is_dir():
+                raise
+    return folder

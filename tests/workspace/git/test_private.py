@@ -359,3 +359,19 @@ def test_few_processes_a_proposal(world: World, monkeypatch: pytest.MonkeyPatch)
     world.private.read_blobs(c.new_sha for c in world.private.raw_diff(base, tree))
     world.private.keep("P9", tree, base)
     assert count <= 6
+
+
+def test_what_the_user_has_already_is_written_without_touching_theirs(world: World) -> None:
+    """git renews the time of an object that it finds instead of writing it; the user's keep theirs."""
+    commit(world.repo, {"src/util.py": b"LIMIT = 11\n", "src/more.py": b"m = 1\n"})
+    for packed in (False, True):
+        if packed:
+            git(world.repo, "gc", "-q")
+        for file in (world.repo / ".git" / "objects").rglob("*"):
+            os.utime(file, (1e9, 1e9))
+        before = fingerprint(world.repo)
+        # The first commit's content and tree again.
+        proposal = world.propose({"src/util.py": FILES["src/util.py"], "src/more.py": None}, 1 + packed)
+        assert fingerprint(world.repo) == before
+        assert proposal.tree == git(world.repo, "rev-parse", "HEAD~1^{tree}")
+        world.private.collect()
