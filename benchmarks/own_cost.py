@@ -52,6 +52,7 @@ from navigator.domain.states import ProposalState
 from navigator.store.database import open_writer
 from navigator.store.writer import Store
 from navigator.workspace import runner
+from navigator.workspace.private_layout import own_objects
 
 AIM_RATIO = 2.0
 AIM_MEMORY = 150e6
@@ -300,6 +301,8 @@ def replay_git(folder: Path) -> tuple[float, float, int, int]:
             index.unlink(missing_ok=True)
             if call["index"] is not None:
                 index.write_bytes(call["index"])
+        if "GIT_OBJECT_DIRECTORY" in call["env"]:
+            own_objects(Path(call["env"]["GIT_DIR"]))
         for name, content in call["files"].items():
             Path(name).parent.mkdir(parents=True, exist_ok=True)
             Path(name).write_bytes(content)
