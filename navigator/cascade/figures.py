@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from navigator.domain.models import Proposal
-from navigator.domain.states import Complexity, EditCode, TaskKind, Verdict
+from navigator.domain.states import Complexity, EditCode, Role, TaskKind, Verdict
 from navigator.evidence.rows import CallRow, DecidedRow, EditRound, FirstVerdict, TaskRow
+from navigator.evidence.swaps import median_swap
+from navigator.evidence.throughput import throughput
+from navigator.scheduling.forecast import PUBLISHED, Figures
 
 if TYPE_CHECKING:
     from navigator.store.reader import Reader
@@ -91,3 +95,35 @@ def edit_rounds(reader: Reader) -> list[EditRound]:
         )
         for key in sorted(made.keys() | codes.keys())
     ]
+
+
+def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, tuple[str, ...]]:
+    """Figures of a forecast from this machine's own swaps and calls, the published ones for what is not measured yet.
+
+    Args:
+        with_rehearsal: where the newest swap was a rehearsal's, take the rehearsal's figures: they are what its developer
+            sees. They say nothing about a real model.
+
+    Returns:
+        The figures, and the names of those that were measured.
+    """
+    swaps = reader.swaps()
+    rehearsal = bool(with_rehearsal and swaps and swaps[0].rehearsal)
+    swaps = [swap for swap in swaps if swap.rehearsal is rehearsal]
+    found: dict[str, Any] = {}
+    for name, role in (("swap_in", Role.REVIEWER), ("swap_back", Role.GENERATOR)):
+        strategy = swaps[0].strategy if swaps else ""
+        seconds = median_swap(swaps, role, strategy=strategy, rehearsal=rehearsal)
+        if seconds is not None:
+            found[name] = seconds
+    for row in throughput(call_rows(reader)):
+        if row.rehearsal is not rehearsal or row.role is Role.FINAL:
+            continue
+        generator = row.role is Role.GENERATOR
+        if row.tokens_per_second:
+            found["generator_speed" if generator else "reviewer_speed"] = row.tokens_per_second
+        if row.calls > row.failed:
+            each = row.completion_tokens / (row.calls - row.failed)
+            found["proposal_tokens" if generator else "review_tokens"] = each
+    figures = replace(PUBLISHED, **found, source="measured") if found else PUBLISHED
+    return figures, tuple(sorted(found))

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade import figures as rows
+from navigator.cascade.figures import measured_figures
 from navigator.cli import output
 from navigator.cli.session import reading
-from navigator.domain.states import Role, TaskState
-from navigator.scheduling.forecast import PUBLISHED, Figures, break_even_tokens, price
+from navigator.domain.states import TaskState
+from navigator.scheduling.forecast import Figures, break_even_tokens, price
 from navigator.scheduling.forecast import forecast as batch_forecast
 
 if TYPE_CHECKING:
     from navigator.store.reader import Reader
+
+
+_FIGURES = 6
+"""Figures that a forecast is made from, its source apart."""
 
 
 @click.command()
@@ -38,7 +42,7 @@ def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
 
     target = load_settings().batch.target
     with reading() as store:
-        figures, origin = measured(store)
+        figures, origin = _measured(store)
         waiting = len(store.tasks({TaskState.AWAITING_REVIEW}))
     named: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if named:
@@ -75,31 +79,10 @@ def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
         )
 
 
-def measured(reader: Reader) -> tuple[Figures, str]:
-    """Figures from this machine's own swaps and calls where there are any, else the published ones; and whose they are."""
-    from navigator.evidence.swaps import median_swap
-    from navigator.evidence.throughput import throughput
-
-    swaps = [swap for swap in reader.swaps() if not swap.rehearsal]
-    found: dict[str, Any] = {}
-    for swap in swaps[:1]:
-        for name, role in (("swap_in", Role.REVIEWER), ("swap_back", Role.GENERATOR)):
-            seconds = median_swap(swaps, role, strategy=swap.strategy)
-            if seconds is not None:
-                found[name] = seconds
-    for row in throughput(rows.call_rows(reader)):
-        if row.rehearsal or row.role is Role.FINAL:
-            continue
-        generator = row.role is Role.GENERATOR
-        if row.tokens_per_second:
-            found["generator_speed" if generator else "reviewer_speed"] = row.tokens_per_second
-        if row.calls > row.failed:
-            found["proposal_tokens" if generator else "review_tokens"] = row.completion_tokens / (
-                row.calls - row.failed
-            )
-    if not found:
-        return PUBLISHED, "as published for one 96 GB GPU (nothing measured here yet)"
-    missing = "" if len(found) == 6 else "; the rest as published"
-    return replace(
-        PUBLISHED, **found, source="measured"
-    ), f"measured here: {', '.join(sorted(found))}{missing}"
+def _measured(reader: Reader) -> tuple[Figures, str]:
+    """Figures, and whose they are in words. A rehearsal's are never among them."""
+    figures, names = measured_figures(reader, with_rehearsal=False)
+    if not names:
+        return figures, "as published for one 96 GB GPU (nothing measured here yet)"
+    missing = "" if len(names) == _FIGURES else "; the rest as published"
+    return figures, f"measured here: {', '.join(names)}{missing}"

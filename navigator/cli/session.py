@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -54,27 +53,20 @@ def _create(paths: StatePaths) -> None:
         lock.release()
 
 
-def act(op: str, args: dict[str, Any], *, allow_rehearsal_landing: bool = False) -> dict[str, Any]:
+def act(op: str, args: dict[str, Any]) -> dict[str, Any]:
     """Have one thing done: by the conductor, or here under its lock.
 
     Raises:
         NavigatorError: what the operation refuses; `Conflict` when another command holds the lock.
     """
+    from navigator.cascade.alone import act_alone
+
     paths = state_paths()
     try:
         return request(paths.socket, op, args)
     except NoConductor:
-        pass  # nobody to ask: the lock below decides whether we may do it ourselves
-    with own_world(paths, allow_rehearsal_landing=allow_rehearsal_landing) as world:
-        from navigator.cascade.commands.registry import perform
-
-        async def once() -> dict[str, Any]:
-            try:
-                return await perform(world, op, args)
-            finally:
-                await world.close()
-
-        return asyncio.run(once())
+        # Nobody to ask: the lock decides whether we may do it ourselves.
+        return act_alone(paths, op, args, on_problem=_say)
 
 
 def take_config_projects() -> None:
@@ -98,43 +90,12 @@ def take_config_projects() -> None:
 
 @contextmanager
 def own_world(paths: StatePaths, **options: Any) -> Iterator[World]:
-    """Hold the lock and the one writing connection; let go of both at the end.
+    """`cascade.alone.own_world`, telling on stderr what of the settings could not be taken."""
+    from navigator.cascade import alone
 
-    Raises:
-        Conflict: another Navigator holds the lock.
-    """
-    from navigator.cascade.world import World
-    from navigator.config.settings import load_settings
-    from navigator.store.database import open_writer
-    from navigator.store.lock import StateLock
-    from navigator.store.reader import Reader
-    from navigator.store.writer import Store
+    with alone.own_world(paths, on_problem=_say, **options) as world:
+        yield world
 
-    settings = load_settings()
-    lock = StateLock(paths)
-    if not lock.acquire(blocking=False):
-        holder = lock.holder() or {}
-        raise Conflict(
-            f"Another Navigator (process {holder.get('pid', 'unknown')}) works on {paths.root}.",
-            hint="Wait for it, or ask it: `navigator status`.",
-        )
-    try:
-        connection = open_writer(paths.database)
-        try:
-            world = World(
-                settings=settings,
-                paths=paths,
-                store=Store(connection),
-                reader=Reader(connection),
-                **options,
-            )
-            if settings.project or any(held.source == "config" for held in world.reader.projects()):
-                from navigator.cascade.config_projects import sync_projects
 
-                for problem in sync_projects(world):
-                    click.echo(safe_line(problem), err=True)
-            yield world
-        finally:
-            connection.close()
-    finally:
-        lock.release()
+def _say(problem: str) -> None:
+    click.echo(safe_line(problem), err=True)

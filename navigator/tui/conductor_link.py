@@ -102,7 +102,7 @@ class ConductorLink:
             return await self._client.request(op, args or {})
         if op in ("review.now", "stop", "status"):
             raise NoConductor("No conductor works.", hint="ctrl+n on the fleet screen starts one.")
-        from navigator.tui.alone import act_alone
+        from navigator.cascade.alone import act_alone
 
         return await asyncio.to_thread(act_alone, self._paths, op, args or {})
 

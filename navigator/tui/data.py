@@ -122,15 +122,14 @@ class Follower:
 
 def count_figures(reader: Reader) -> Figured:
     """The revise rates by project, and the figures that forecasts are made from."""
-    from navigator.cascade.figures import first_verdicts
+    from navigator.cascade.figures import first_verdicts, measured_figures
     from navigator.evidence.rates import revise_rate
-    from navigator.tui.meter import measured_figures
 
     tables = revise_rate(first_verdicts(reader), by="project")
     return Figured(
         {row.group: row for row in tables.rows},
         {row.group: row for row in tables.rehearsal},
-        measured_figures(reader),
+        measured_figures(reader, with_rehearsal=True)[0],
     )
 
 

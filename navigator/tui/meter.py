@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from navigator.domain.models import Swap
@@ -16,7 +16,7 @@ from navigator.tui.clock import seconds_since
 from navigator.tui.glance import Glance, Live, SwapProgress
 
 if TYPE_CHECKING:
-    from navigator.store.reader import Reader
+    pass
 
 CHARS_PER_TOKEN = 3.2
 """Bytes of source code in a token of the Qwen family, roughly: what streams are shown with before the server counts."""
@@ -163,37 +163,6 @@ def _usual_phases(swaps: Sequence[Swap]) -> dict[str, float]:
         for phase in swap.phases:
             by_phase.setdefault(phase.name, []).append(phase.seconds)
     return {name: statistics.median(values) for name, values in by_phase.items()}
-
-
-def measured_figures(reader: Reader) -> Figures:
-    """Figures from this machine's own swaps and calls where there are any, else the published ones.
-
-    A rehearsal's figures hold where nothing real was measured: its swaps are what its developer sees.
-    """
-    from navigator.cascade.figures import call_rows
-    from navigator.evidence.swaps import median_swap
-    from navigator.evidence.throughput import throughput
-
-    swaps = reader.swaps()
-    if not swaps:
-        return PUBLISHED
-    newest = swaps[0]
-    found: dict[str, Any] = {}
-    for name, role in (("swap_in", Role.REVIEWER), ("swap_back", Role.GENERATOR)):
-        seconds = median_swap(swaps, role, strategy=newest.strategy, rehearsal=newest.rehearsal)
-        if seconds is not None:
-            found[name] = seconds
-    for row in throughput(call_rows(reader)):
-        if row.rehearsal is not newest.rehearsal or row.role is Role.FINAL:
-            continue
-        generator = row.role is Role.GENERATOR
-        if row.tokens_per_second:
-            found["generator_speed" if generator else "reviewer_speed"] = row.tokens_per_second
-        if row.calls > row.failed:
-            found["proposal_tokens" if generator else "review_tokens"] = row.completion_tokens / (
-                row.calls - row.failed
-            )
-    return replace(PUBLISHED, **found, source="measured") if found else PUBLISHED
 
 
 def meanwhile(glance: Glance) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from navigator.config.paths import StatePaths
 from navigator.domain.states import DecisionKind, ProposalState, TaskState
-from navigator.tui.alone import act_alone
+from navigator.cascade.alone import act_alone
 from navigator.tui.messages import DecideAll
 from navigator.tui.screens.base import Dialog
 from navigator.tui.screens.batch import BatchDialog
@@ -187,7 +187,7 @@ async def test_the_conductor_is_asked_where_one_works(
     try:
         async with opened(reviewing, "P3") as at:
             await at.until(lambda: at.app.link.here, "the conductor")
-            monkeypatch.setattr("navigator.tui.alone.act_alone", None)  # whatever is done here would fail
+            monkeypatch.setattr("navigator.cascade.alone.act_alone", None)  # whatever is done here would fail
             await at.press("m")
             await at.until(lambda: at.proposal("P3").seen, "the mark")
             await at.press("space")

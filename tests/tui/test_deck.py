@@ -295,7 +295,7 @@ async def test_the_palette_does_what_the_key_does(deck: Any) -> None:
 async def test_what_another_hand_does_appears(deck: Any, state: Any) -> None:
     import asyncio
 
-    from navigator.tui.alone import act_alone
+    from navigator.cascade.alone import act_alone
 
     async with deck() as (pilot, _app, screen, _):
         task = {"project": "inkwell", "text": "Said by another hand"}

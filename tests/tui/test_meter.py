@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from navigator.cascade.figures import measured_figures
 from navigator.config.paths import StatePaths
 from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.snapshot import BatchRules
@@ -15,7 +16,7 @@ from navigator.store.database import open_reader
 from navigator.store.reader import Reader
 from navigator.tui.data import Follower
 from navigator.tui.glance import Glance, Live, SwapProgress
-from navigator.tui.meter import measured_figures, meter_of, swap_bar
+from navigator.tui.meter import meter_of, swap_bar
 from navigator.tui.widgets.strip_text import StripFacts, strip_lines
 from tests.tui.test_following import looked
 
@@ -79,8 +80,8 @@ def test_figures_are_published_until_something_is_measured(
 ) -> None:
     from navigator.tui.data import open_reading
 
-    assert measured_figures(Reader(open_reading(empty_state))) is PUBLISHED
-    measured = measured_figures(Reader(open_reader(state.database)))
+    assert measured_figures(Reader(open_reading(empty_state)), with_rehearsal=True) == (PUBLISHED, ())
+    measured, _ = measured_figures(Reader(open_reader(state.database)), with_rehearsal=True)
     assert measured.swap_in == pytest.approx(43.6, abs=1)
     assert measured.generator_speed == pytest.approx(1850 / 10.2, rel=0.01)
 

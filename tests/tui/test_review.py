@@ -433,7 +433,7 @@ async def test_a_key_meant_for_the_diff_does_not_answer_a_dialog(
 
 
 async def test_what_another_navigator_decided_is_shown(reviewing: Reviewing) -> None:
-    from navigator.tui.alone import act_alone
+    from navigator.cascade.alone import act_alone
 
     async with opened(reviewing, "P5") as at:
         args = {"kind": "reject", "proposals": [{"id": "P5"}], "note": "by the other one"}
