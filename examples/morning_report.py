@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What happened overnight, from Navigator's JSON: who waits for you, what it cost, what to look at first.
 
-    python3 examples/morning_report.py            # uses the `navigator` on the PATH
-    NAVIGATOR="python3 -m navigator" python3 examples/morning_report.py
+python3 examples/morning_report.py            # uses the `navigator` on the PATH
+NAVIGATOR="python3 -m navigator" python3 examples/morning_report.py
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ def main() -> None:
     for row in swaps:
         if row["seconds"]:
             label = " REHEARSAL" if row["rehearsal"] else ""
-            origin = row['from_role'] or 'nothing'
-            print(f"swap {origin} -> {row['to_role']}: median {row['seconds']['median']:.1f} s, n {row['seconds']['n']}{label}")
+            origin = row["from_role"] or "nothing"
+            print(
+                f"swap {origin} -> {row['to_role']}: median {row['seconds']['median']:.1f} s, n {row['seconds']['n']}{label}"
+            )
 
 
 if __name__ == "__main__":
