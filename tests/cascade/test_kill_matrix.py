@@ -19,6 +19,7 @@ from navigator.domain.states import LandingState
 from tests.cascade.killed_at import GIT_DIED
 from tests.cascade.landing_bench import LandingBench
 from tests.cascade.support import PATIENCE, git
+from tests.cascade.test_killed import ENDED, RUN, Scene
 
 KILLED_AT = str(Path(__file__).with_name("killed_at.py"))
 STRACE = shutil.which("strace")
@@ -214,3 +215,28 @@ def test_killed_in_the_middle_of_a_landing(
     for kind, count in sorted(seen.items()):
         print(f"{landing}: {kind}: {count}")
     assert seen.total() >= wanted
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_whole_sessions_killed_with_every_git(tmp_path: Path) -> None:
+    wanted = max(3, KILLS // 5)
+    chance = random.Random(41)
+    kills = seed = 0
+    while kills < wanted:
+        seed += 1
+        scene = Scene(tmp_path / str(seed), projects=3, tasks=12, seed=seed)
+        while kills < wanted and scene.killed_soon(
+            chance.randint(2, 30), chance.randint(0, 40), *RUN, moment="whole"
+        ):
+            kills += 1
+            scene.assert_nothing_twice()
+        scene.desk.json(*RUN[:-2], codes=(0, 1))
+        assert set(scene.states()) <= ENDED, scene.states()
+        with scene.desk.reading() as store:
+            reasons = [task.reason for task in store.tasks() if "Navigator could not go on" in task.reason]
+        assert reasons == []
+        scene.assert_nothing_twice()
+        scene.assert_all_let_go()
+        assert not [path for path in scene.desk.paths.private.rglob("*.lock") if "refs" in path.parts]
+    print(f"whole sessions: random, Navigator and its gits: {kills}")

@@ -87,9 +87,12 @@ class Scene:
         said = f"{moment} {what} {count}: {child.returncode}\n{out.decode()[-2000:]}\n{err.decode()[-2000:]}"
         assert child.returncode == -signal.SIGKILL, said
 
-    def killed_soon(self, count: int, delay: int, *words: str) -> bool:
-        """Run `navigator WORDS` and have it killed `delay` ms after its `count`-th event; False if it has not so many."""
-        child = self.desk.python(KILLED_AT, "soon", str(delay), str(count), *words)
+    def killed_soon(self, count: int, delay: int, *words: str, moment: str = "soon") -> bool:
+        """Run `navigator WORDS` and have it killed `delay` ms after its `count`-th event; False if it has not so many.
+
+        With the moment "whole", every git that runs then dies too.
+        """
+        child = self.desk.python(KILLED_AT, moment, str(delay), str(count), *words)
         out, err = child.communicate(timeout=PATIENCE)
         assert child.returncode in (-signal.SIGKILL, 0, 1), f"{out.decode()[-2000:]}\n{err.decode()[-2000:]}"
         return child.returncode == -signal.SIGKILL
