@@ -18,7 +18,13 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 
 from navigator.cascade.commands.registry import perform
 from navigator.cascade.recovery import recover
@@ -26,6 +32,7 @@ from navigator.cascade.stages import land as landing
 from navigator.cascade.stages.land import land
 from navigator.cascade.stages.review import review
 from navigator.cascade.stages.write import write
+from navigator.cascade.views import waiting_proposals
 from navigator.cascade.world import World
 from navigator.cli.session import own_world
 from navigator.domain.errors import NavigatorError
@@ -130,7 +137,12 @@ class SessionMachine(RuleBasedStateMachine):
 
     # The developer
 
-    @precondition(lambda self: len(self.world.reader.tasks()) < 6)
+    @initialize()
+    def begin(self) -> None:
+        for file in FILES:
+            self.add(file)
+
+    @precondition(lambda self: len(self.world.reader.tasks()) < 8)
     @rule(file=st.sampled_from(FILES))
     def add(self, file: str) -> None:
         self.do(
@@ -154,6 +166,18 @@ class SessionMachine(RuleBasedStateMachine):
         before = self.world.reader.task(chosen)
         self.do(perform(self.world, "task.retry", {"ids": [chosen]}))
         assert self.world.reader.task(chosen).attempt == before.attempt + 1
+
+    @precondition(lambda self: self.tasks(TaskState.AWAITING_APPROVAL))
+    @rule(data=st.data(), dies=st.sampled_from(["", "", "before", "after"]))
+    def approve(self, data: st.DataObject, dies: str) -> None:
+        """What waits, perhaps several at once."""
+        waiting = [proposal.id for proposal in waiting_proposals(self.world.reader)]
+        if not waiting:
+            return
+        chosen = data.draw(st.lists(st.sampled_from(waiting), min_size=1, unique=True))
+        with self.dying(dies):
+            args = {"kind": "approve", "proposals": [{"id": one} for one in chosen]}
+            self.stage(perform(self.world, "decide", args))
 
     @precondition(lambda self: self.world.reader.proposals())
     @rule(
@@ -195,15 +219,26 @@ class SessionMachine(RuleBasedStateMachine):
 
     # The conductor
 
+    @precondition(lambda self: self.tasks(TaskState.QUEUED))
+    @rule()
+    def work_through(self) -> None:
+        """As a session does with all that waits: written, read, before the developer."""
+        for task in self.world.reader.tasks(states={TaskState.QUEUED}):
+            self.steps += 1
+            self.answer = block(task.files[0], self.steps)
+            self.stage(write(self.world, task.id))
+            if self.world.reader.task(task.id).state is TaskState.AWAITING_REVIEW:
+                self.answer = approval(addressed=[])
+                self.stage(review(self.world, task.id))
+
     @precondition(lambda self: self.tasks(TaskState.QUEUED, TaskState.REVISING, TaskState.CHECKING))
     @rule(data=st.data(), what=st.sampled_from(["edit", "edit", "edit", "no_change", "nonsense", "crash"]))
     def generate(self, data: st.DataObject, what: str) -> None:
         ready = self.tasks(TaskState.QUEUED, TaskState.REVISING, TaskState.CHECKING)
         task = self.world.reader.task(data.draw(st.sampled_from(ready)))
         self.steps += 1
-        block = f"{task.files[0]}\n<<<<<<< SEARCH\nx = 0\n=======\nx = {self.steps}\n>>>>>>> REPLACE\n"
         self.answer = {
-            "edit": block,
+            "edit": block(task.files[0], self.steps),
             "no_change": "NO_CHANGE: it is right.\n",
             "nonsense": "?",
             "crash": None,
@@ -218,7 +253,7 @@ class SessionMachine(RuleBasedStateMachine):
             data.draw(st.sampled_from(self.tasks(TaskState.QUEUED, TaskState.REVISING)))
         )
         self.steps += 1
-        self.answer = f"{task.files[0]}\n<<<<<<< SEARCH\nx = 0\n=======\nx = {self.steps}\n>>>>>>> REPLACE\n"
+        self.answer = block(task.files[0], self.steps)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ProposalWrites, "add_proposal", dead)
             self.stage(write(self.world, task.id))
@@ -339,6 +374,11 @@ class SessionMachine(RuleBasedStateMachine):
             self.held.__exit__(None, None, None)
         self.patch.undo()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def block(path: str, number: int) -> str:
+    """An answer that sets x in a file, whatever the developer wrote below it."""
+    return f"{path}\n<<<<<<< SEARCH\nx = 0\n=======\nx = {number}\n>>>>>>> REPLACE\n"
 
 
 def dead(*_: object, **__: object) -> None:
