@@ -76,6 +76,7 @@ class PrivateRepo:
         self.git_dir = git_dir
         self.facts = facts
         self.git = Git(git_dir, outside=facts.outside)
+        self._own_objects = ""
         self._trees: Bounded[str, str] = Bounded(64)
         self._entries: Bounded[str, dict[str, TreeEntry]] = Bounded(8)
         self._compared: Bounded[tuple[str, str, int], Comparison] = Bounded(_CACHED_LINES, _lines_of)
@@ -286,7 +287,9 @@ class PrivateRepo:
 
     def _apart(self) -> dict[str, str]:
         """Variables with which git writes without looking at, and so without touching, the user's objects."""
-        return {"GIT_OBJECT_DIRECTORY": str(own_objects(self.git_dir))}
+        if not self._own_objects:
+            self._own_objects = str(own_objects(self.git_dir))
+        return {"GIT_OBJECT_DIRECTORY": self._own_objects}
 
     def work_folder(self) -> Path:
         """Where temporary files go that git is to find beside the repository."""
@@ -302,14 +305,11 @@ class PrivateRepo:
         for number, content in enumerate(contents):
             (folder / str(number)).write_bytes(content)
             names.append(f"{folder.relative_to(self.git_dir)}/{number}\n")
-        shas = self.git.run(
-            "hash-object",
-            "-w",
-            "--no-filters",
-            "--stdin-paths",
-            input="".join(names).encode("ascii"),
-            env=self._apart(),
-        ).text.split()
+        words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
+        feed = "".join(names).encode("ascii")
+        made = self.git.run(*words, input=feed, env=self._apart(), check=False)
+        # Packing at this very moment takes empty folders away, which git makes anew only where it sees them itself.
+        shas = (made if made.status == 0 else self.git.run(*words, input=feed)).text.split()
         for sha, content in zip(shas, contents, strict=True):
             self._blobs.put(sha, content)
         return shas
@@ -419,6 +419,7 @@ class PrivateRepo:
             # alone.
             self.git.run("repack", "-a", "-d", "-q", timeout=1800)
             self.git.run("prune", "--expire=2.hours.ago", timeout=1800)
+            own_objects(self.git_dir)  # packing took its empty folders away
             # What a kill left behind.
             for folder in self.work_folder().glob("*-*"):
                 if folder.is_dir() and time.time() - folder.stat().st_mtime > _LEFTOVER_SECONDS:
