@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from navigator.cascade.alone import act_alone
 from navigator.config.paths import StatePaths
 from navigator.domain.states import DecisionKind, ProposalState, TaskState
-from navigator.cascade.alone import act_alone
 from navigator.tui.messages import DecideAll
 from navigator.tui.screens.base import Dialog
 from navigator.tui.screens.batch import BatchDialog
