@@ -22,7 +22,7 @@ from navigator.cascade.client import request
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cli.session import own_world
 from navigator.domain import models as domain_models
-from navigator.domain.errors import NavigatorError
+from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.states import TaskState, Verdict
 from navigator.serving import client as serving_client
 from navigator.serving.chat import Timeouts
@@ -531,3 +531,11 @@ def test_a_conflict_at_landing_touches_no_file(room: Room) -> None:
     assert room.task(task).state is TaskState.STALE
     assert git(room.repository, "for-each-ref") == before
     assert git(room.repository, "status", "--porcelain") == ""
+
+
+def test_a_second_conductor_is_refused_and_told_by_whom(room: Room) -> None:
+    task = room.queue()
+    with own_world(room.paths), pytest.raises(Conflict, match=f"process {os.getpid()}") as refused:
+        room.work()
+    assert "navigator status" in refused.value.hint
+    assert room.task(task).state is TaskState.QUEUED

@@ -50,13 +50,13 @@ async def perform(world: World, op: str, args: dict[str, Any]) -> Result:
     """
     if op not in _OPERATIONS:
         raise UsageError(f"There is no operation {op!r}.", hint="The two sides may be of different versions.")
-    if op not in _SMALL:
-        require_space(world.paths.root)
     module, name = _OPERATIONS[op]
     function = getattr(importlib.import_module(f"navigator.cascade.commands.{module}"), name)
     try:
         inspect.signature(function).bind(world, **args)
     except TypeError as error:
         raise UsageError(f"{op}: {error}.") from error
+    if op not in _SMALL:
+        require_space(world.paths.root)
     result: Result = await function(world, **args)
     return result
