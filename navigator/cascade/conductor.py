@@ -9,18 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from navigator.cascade.commands.registry import perform
 from navigator.cascade.live import Live
-from navigator.cascade.recovery import recover, take_back
+from navigator.cascade.recovery import recover
 from navigator.cascade.server import SocketServer
 from navigator.cascade.stages.land import land
 from navigator.cascade.stages.review import review
 from navigator.cascade.stages.write import write
+from navigator.cascade.storage import Storage
 from navigator.cascade.summary import Session
 from navigator.cascade.views import batch_name, open_proposal
 from navigator.cascade.wire import Result
@@ -32,8 +32,8 @@ from navigator.domain.states import Role, TaskState
 from navigator.scheduling.next_actions import next_actions
 from navigator.serving.errors import ServingError
 from navigator.serving.swap.base import PhaseEvent
-from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull, StoreError
-from navigator.store.space import free_bytes, is_low
+from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
+from navigator.store.space import is_low
 
 log = logging.getLogger(__name__)
 
@@ -66,9 +66,7 @@ class Conductor:
         self._batch = ""
         self._jobs: set[asyncio.Task[None]] = set()
         self._stages: dict[str, asyncio.Task[None]] = {}
-        self._cut_off: set[str] = set()
-        self._no_room = False
-        self._damage: DatabaseCorrupt | None = None
+        self._storage = Storage(world, self.stop)
         self._on_event = on_event
         self._server = SocketServer(
             world.paths.socket, self._handle, lambda after: world.reader.events(after, limit=1_000_000)
@@ -99,7 +97,7 @@ class Conductor:
                     log.warning("nothing can be written down now: %s", error)
                     pause = _HEARTBEAT
                 except DatabaseCorrupt as error:
-                    self._give_up_on_the_store(error)
+                    self._storage.broke(error)
                 if self._stopping:
                     break
                 try:
@@ -108,8 +106,8 @@ class Conductor:
                     continue
         finally:
             await self._finish()
-        if self._damage is not None:
-            raise self._damage
+        if self._storage.damage is not None:
+            raise self._storage.damage
         return self.session
 
     def stop(self, reason: str) -> None:
@@ -119,9 +117,9 @@ class Conductor:
 
     def _step(self) -> float:
         """Start what the scheduler names; returns the seconds to wait at most before asking again."""
-        if self._is_out_of_room():
+        if self._storage.look():
             return _HEARTBEAT
-        self._take_back_cut_off()
+        self._storage.take_back(frozenset(self._live.busy))
         self._close_idle_batch()
         snapshot = self._live.snapshot(
             self._world,
@@ -139,41 +137,6 @@ class Conductor:
             else:
                 self._start(action)
         return pause
-
-    def _is_out_of_room(self) -> bool:
-        """Whether the disk's reserve is touched: what runs goes on, and nothing new begins until there is room again."""
-        low = is_low(self._world.paths.root)
-        if low is not self._no_room:
-            self._no_room = low
-            free = free_bytes(self._world.paths.root) // 1_048_576
-            log.warning(
-                "the disk is full (%d MB free): nothing new begins" if low else "there is room again: %d MB",
-                free,
-            )
-            with self._writing("the disk"), self._world.store.transaction() as tx:
-                tx.event("disk_low" if low else "disk_free", data={"free_mb": free})
-        return low
-
-    def _take_back_cut_off(self) -> None:
-        """Tasks whose stage could not write down what it did are taken up again."""
-        for task_id in sorted(self._cut_off - self._live.busy.keys()):
-            take_back(self._world, self._world.reader.task(task_id))
-            self._cut_off.discard(task_id)
-
-    @contextmanager
-    def _writing(self, what: str) -> Iterator[None]:
-        """For what may be left out when it cannot be written down."""
-        try:
-            yield
-        except DatabaseCorrupt as error:
-            self._give_up_on_the_store(error)
-        except StoreError as error:
-            log.warning("%s was not written down: %s", what, error)
-
-    def _give_up_on_the_store(self, error: DatabaseCorrupt) -> None:
-        log.error("%s", error)
-        self._damage = self._damage or error
-        self.stop("the database is damaged")
 
     def _start(self, action: acts.Action) -> None:
         world = self._world
@@ -228,16 +191,15 @@ class Conductor:
         except asyncio.CancelledError:
             raise
         except DatabaseCorrupt as error:
-            self._give_up_on_the_store(error)
+            self._storage.broke(error)
         except (DiskFull, DatabaseLocked) as error:
-            self._cut_off.add(task_id)
-            log.warning("%s: taken up again later: %s", task_id, error)
+            self._storage.cut_off(task_id, error)
         except Exception as error:
             log.exception("%s: a stage failed", task_id)
             if is_low(self._world.paths.root):
-                self._cut_off.add(task_id)  # whatever it says, it found no room
+                self._storage.cut_off(task_id, error)  # whatever it says, it found no room
                 return
-            with self._writing(f"that {task_id} failed"):
+            with self._storage.writing(f"that {task_id} failed"):
                 self._fail(task_id, error)
 
     async def _review(self, task_id: str) -> None:
@@ -323,7 +285,7 @@ class Conductor:
             live.swapping_to = None
             if live.resident is Role.REVIEWER:
                 live.hurry = False
-            with self._writing("the swap's end"):
+            with self._storage.writing("the swap's end"):
                 self._end_batch()
                 self._note_resident()
             self._wake.set()
@@ -410,7 +372,7 @@ class Conductor:
             "until": self._options.until,
             "swaps": live.swaps_made,
             "hurry": live.hurry,
-            "disk_full": self._no_room,
+            "disk_full": self._storage.full,
         }
 
     def _committed(self, events: Sequence[Event]) -> None:
@@ -436,7 +398,7 @@ class Conductor:
         await self._server.quiesce()
         self.session.ended(self._stopping)
         # What cannot be written down now is seen by the next start; the socket and the servers are let go of all the same.
-        with self._writing("the session's end"):
+        with self._storage.writing("the session's end"):
             self._end_batch()
             with self._world.store.transaction() as tx:
                 tx.event("conductor_ended", data={"reason": self._stopping})
@@ -446,5 +408,5 @@ class Conductor:
         if self._world.strategy.rehearsal:
             # The stand-in ends with its session: nothing is resident any more.
             self._live.resident = None
-            with self._writing("that nothing is resident"):
+            with self._storage.writing("that nothing is resident"):
                 self._note_resident()

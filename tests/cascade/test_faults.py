@@ -276,6 +276,7 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_one_can_read_and_is_told(tmp_path: Path, models: Models) -> None:
     with small_disk(tmp_path / "disk", 96) as disk:
         desk = Desk.make(disk / "desk", models.settings)
@@ -327,6 +328,7 @@ def test_a_database_that_somebody_locks_names_the_holder(room: Room, monkeypatch
     assert room.task(room.queue()).state is TaskState.QUEUED
 
 
+@pytest.mark.slow
 def test_a_damaged_database_is_left_as_it_is_and_the_backup_named(tmp_path: Path, models: Models) -> None:
     desk = Desk.make(tmp_path / "desk", models.settings)
     repository = make_repository(tmp_path / "code", {"app.py": CODE.encode()})
