@@ -249,6 +249,8 @@ class Conductor:
             )
 
         world.on_live({"swap": {"from": origin.value if origin else None, "to": to.value, "phase": "begin"}})
+        with world.store.transaction() as tx:
+            tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
         try:
             result = await world.strategy.swap(to, report)
             swap = Swap(

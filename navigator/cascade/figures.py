@@ -57,8 +57,8 @@ def call_rows(reader: Reader) -> list[CallRow]:
 
 
 def task_rows(reader: Reader) -> list[TaskRow]:
-    """Every task with its state; a rehearsal's if a rehearsal wrote any of its proposals."""
-    rehearsed = {proposal.task_id for proposal in reader.proposals() if proposal.rehearsal}
+    """Every task with its state; a rehearsal's if a rehearsal ever answered for it."""
+    rehearsed = {call.task_id for call in reader.calls() if call.rehearsal}
     return [TaskRow(state=task.state, rehearsal=task.id in rehearsed) for task in reader.tasks()]
 
 

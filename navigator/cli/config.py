@@ -36,7 +36,11 @@ def show(as_json: bool) -> None:
             output.say(f"[{section}]")
             for key, entry in values.items():
                 origin = "" if entry["from"] == "file" else "  # default"
-                output.say(f"{key} = {json.dumps(entry['value'])}{origin}")
+                output.say(
+                    f"{key} = {json.dumps(entry['value'])}{origin}"
+                    if entry["value"] is not None
+                    else f"# {key}: not set"
+                )
     for entry in described["projects"]:
         output.say("[[project]]")
         for key, value in entry.items():
@@ -56,5 +60,13 @@ def check(as_json: bool) -> None:
         output.say(f"There is no settings file at {config_path()}; the defaults hold.")
     else:
         output.say(f"{settings.source} is sound.")
-    if settings.swap.strategy is None:
-        output.say('No swap strategy is chosen yet: `navigator run` needs [swap] strategy = "…".')
+    from navigator.serving.swap import AVAILABLE
+
+    strategy = settings.swap.strategy
+    if strategy is None or strategy not in AVAILABLE:
+        words = (
+            "No swap strategy is chosen yet"
+            if strategy is None
+            else f'Strategy "{strategy}" is not part of this version'
+        )
+        output.say(f"{words}: `navigator run` needs [swap] strategy = one of {', '.join(AVAILABLE)}.")

@@ -127,9 +127,17 @@ def _tell(result: dict[str, Any], as_json: bool) -> None:
         for row in rows:
             output.say(_sentence(row))
         if not rows:
-            output.say("Nothing to decide.")
+            left = (
+                " What is left out can be approved by its id: `navigator approve P…`."
+                if result.get("left_out")
+                else ""
+            )
+            output.say(f"Nothing to decide.{left}")
     if not all(row["recorded"] and row["landing"] != "refused" for row in rows):
         sys.exit(1)
+
+
+_WORDS = {"approve": "approved", "reject": "rejected", "send_back": "sent back: a new attempt is queued"}
 
 
 def _sentence(row: dict[str, Any]) -> str:
@@ -142,4 +150,4 @@ def _sentence(row: dict[str, Any]) -> str:
         )
     if row["landing"]:
         return f"{row['id']}  approved; landing {row['landing']}: {row['reason']}"
-    return f"{row['id']}  recorded"
+    return f"{row['id']}  {_WORDS[row['kind']]}"

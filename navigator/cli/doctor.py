@@ -63,8 +63,10 @@ def doctor(as_json: bool) -> None:
 def _look(paths: StatePaths) -> Iterator[Item]:
     yield Item("navigator", "ok", f"{__version__}, Python {platform.python_version()}, {sys.executable}")
     yield _git()
+    yield _identity(paths)
     yield _sqlite()
     yield _state(paths)
+    yield _database(paths)
     yield _bubblewrap()
     yield _tool("nvidia-smi", "reads the GPU's memory", "Comes with NVIDIA's driver.")
     yield _tool(
@@ -86,6 +88,43 @@ def _git() -> Item:
         return Item("git", "ok", str(find_git()))
     except NavigatorError as error:
         return Item("git", "missing", error.message, error.hint)
+
+
+def _identity(paths: StatePaths) -> Item:
+    """Whether git knows who makes the commits of a landing; a repository's own settings may still say it."""
+    from navigator.workspace.runner import Git
+
+    git = Git(paths.root, user_config=True)
+    values = [git.run("config", "--get", f"user.{key}", check=False).text for key in ("name", "email")]
+    if all(values):
+        return Item("git identity", "ok", f"{values[0]} <{values[1]}>")
+    hint = (
+        'git config --global user.name "…" and user.email "…": without them approved proposals cannot land.'
+    )
+    return Item("git identity", "warn", "git knows no user.name or no user.email", hint)
+
+
+def _database(paths: StatePaths) -> Item:
+    """Whether the database can be opened and is whole."""
+    from navigator.store.database import open_reader, quick_check
+
+    if not paths.database.exists():
+        return Item("database", "ok", "none yet: the first command makes it")
+    try:
+        connection = open_reader(paths.database)
+        try:
+            said = quick_check(connection)
+        finally:
+            connection.close()
+    except NavigatorError as error:
+        return Item("database", "missing", error.message, error.hint)
+    except sqlite3.Error as error:
+        return Item("database", "missing", f"{paths.database}: {error}", f"Copies are in {paths.backups}.")
+    if said != "ok":
+        return Item(
+            "database", "missing", f"{paths.database} is damaged: {said}", f"Copies are in {paths.backups}."
+        )
+    return Item("database", "ok", str(paths.database))
 
 
 def _sqlite() -> Item:
@@ -153,12 +192,14 @@ def _tool(name: str, purpose: str, hint: str) -> Item:
 
 
 def _servers(settings: Settings) -> Iterator[Item]:
+    from navigator.serving.swap import AVAILABLE
+
     strategy = settings.swap.strategy
     if strategy is None:
-        hint = 'Put strategy = "…" under [swap] in the settings; `navigator demo` needs none.'
+        listed = " or ".join(f'"{name}"' for name in AVAILABLE)
+        hint = f"Put strategy = {listed} under [swap] in the settings; `navigator demo` needs none."
         yield Item("swap strategy", "missing", "none is chosen", hint)
         return
-    from navigator.serving.swap import AVAILABLE
 
     if strategy not in AVAILABLE:
         yield Item(
@@ -188,11 +229,12 @@ async def _server(settings: Settings, role: Role) -> Item:
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
                 healthy = await client.health()
-                models = await client.models() if healthy else ()
-        except (NavigatorError, TimeoutError) as error:
-            return Item(
-                role.value, "warn", f"{server.base_url} does not answer: {error}", "Start the server."
-            )
+                models = await client.models()
+        except NavigatorError as error:
+            return Item(role.value, "warn", error.message, error.hint)
+        except TimeoutError:
+            words = f"{server.base_url} did not answer within {_PROBE_SECONDS:g} seconds"
+            return Item(role.value, "warn", words, "Start the server, or look at its log.")
     if not healthy:
         return Item(role.value, "warn", f"{server.base_url} is not ready", "It may still load; look again.")
     return Item(

@@ -63,10 +63,16 @@ def gc(age: str, as_json: bool) -> None:
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 def export(folder: Path) -> None:
-    """Everything as JSON lines, one file a table, into DIR (made if absent)."""
+    """Everything as JSON lines, one file a table, into DIR (made if absent; an earlier export there is replaced)."""
     from navigator.store.schema import TABLES
 
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{TABLES[0]}.jsonl").touch()
+    except OSError as error:
+        raise UsageError(
+            f"{folder} cannot be written: {error.strerror}.", hint="Choose another folder."
+        ) from error
     with reading() as store:
         for table in TABLES:
             count = 0

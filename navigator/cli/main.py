@@ -20,6 +20,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "project": ("project", "Repositories in Navigator's care"),
     "task": ("task", "Queue, list, cancel, retry"),
     "run": ("run", "The conductor: write, swap, review, swap back, revise"),
+    "stop": ("status", "End the conductor; what is in flight stays to be done"),
     "proposals": ("proposals", "What the models proposed"),
     "diff": ("proposals", "One proposal's change, with its findings"),
     "approve": ("decide", "Approve proposals and land them"),

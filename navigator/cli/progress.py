@@ -72,6 +72,10 @@ class Progress:
             return (
                 f"{event.at[11:19]} {event.task_id} {state}{': ' + safe_line(reason)[:160] if reason else ''}"
             )
+        if event.kind == "swap_begun":
+            origin = event.data.get("from")
+            self._doing = f"swapping to {event.data.get('to')}"
+            return f"{event.at[11:19]} {'swap' if origin else 'load'} to {event.data.get('to')} begins"
         if event.kind == "swap_added":
             to, outcome = event.data.get("to"), event.data.get("outcome")
             return f"{event.at[11:19]} swap to {to}: {outcome} in {event.data.get('seconds', 0.0):.1f} s"

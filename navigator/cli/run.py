@@ -129,7 +129,7 @@ def show_session(document: dict[str, Any]) -> None:
     verdicts = document["verdicts"]
     rows = [
         ("projects", document["projects"]),
-        ("tasks", document["tasks"]),
+        ("tasks, all of them", document["tasks"]),
         ("proposals", document["proposals"]),
         (
             "approve / revise / unreviewed",
@@ -137,7 +137,10 @@ def show_session(document: dict[str, Any]) -> None:
         ),
         ("rounds", document["rounds"]),
         ("states", ", ".join(f"{count} {state}" for state, count in document["states"].items())),
-        ("swaps", document["swaps"]),
+        (
+            "swaps",
+            f"{document['swaps']} (and {document.get('loads', document['swaps']) - document['swaps']} first load)",
+        ),
         ("wall time", output.duration(document["wall_seconds"])),
     ]
     modelled = document.get("assumptions", {})
@@ -151,7 +154,9 @@ def show_session(document: dict[str, Any]) -> None:
         elif field == "serial_seconds":
             rows.append((label, output.duration(document[field])))
     calls = document["calls"]
-    rows.append(("model calls", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)"))
+    rows.append(
+        ("model calls, ever", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)")
+    )
     output.emit(output.table(("session", ""), rows))
     for role, words in modelled.items():
         output.say(f"Modelled with, {role}: {words}.")

@@ -11,6 +11,7 @@ from navigator.cascade.client import request
 from navigator.cascade.wire import NoConductor
 from navigator.cli import output
 from navigator.cli.session import reading, state_paths
+from navigator.config.settings import load_settings
 from navigator.store.space import is_low
 
 
@@ -56,6 +57,12 @@ def _show(document: dict[str, Any]) -> None:
     output.say(
         f"{waiting} wait for you, {working} in work, {tasks['awaiting_review']} await review, {queued} queued"
     )
+    if tasks["awaiting_review"] and document["conductor"] and not document["conductor"]["until"]:
+        batch = load_settings().batch
+        output.say(
+            f"  reviewed when {batch.target} wait, the oldest has waited {batch.max_wait_minutes:g} min, "
+            f"or nothing came for {batch.quiet_minutes:g} min"
+        )
     output.say(
         f"{document['projects']} projects; {tasks['landed']} landed, {tasks['rejected']} rejected, "
         f"{tasks['failed']} failed; {document['unreviewed']} unreviewed"
@@ -79,3 +86,14 @@ def _show(document: dict[str, Any]) -> None:
     output.say(
         f"The conductor works on {len(conductor['busy'])} tasks; {conductor['swaps']} swaps this session."
     )
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True)
+def stop(as_json: bool) -> None:
+    """End the conductor. What it has in flight stays to be done by the next one."""
+    request(state_paths().socket, "stop", {}, timeout=30)
+    if as_json:
+        output.print_json({"stopping": True})
+    else:
+        output.say("The conductor ends; `navigator run` goes on where it stopped.")

@@ -62,6 +62,8 @@ def add(
         return
     for made in result["tasks"]:
         output.say(f"{made['id']}  {made['project']}  queued")
+    for entry in result.get("unknown_files", ()):
+        output.note(f"{entry['project']} holds no {entry['path']}: a new file, or a slip?")
     output.note("navigator run writes and reviews what is queued.")
 
 
@@ -124,7 +126,7 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
 
 
 @task.command("show")
-@click.argument("identifier", metavar="T…")
+@click.argument("identifier", metavar="T")
 @click.option("--json", "as_json", is_flag=True)
 def show(identifier: str, as_json: bool) -> None:
     """One task: what was asked, where it stands, why, and what happened."""

@@ -165,8 +165,17 @@ class StatePaths:
         """
         private_folder(self.root)
         for folder in (self.private, self.backups, self.rehearsal):
-            folder.mkdir(mode=0o700, exist_ok=True)
-            folder.chmod(0o700)
+            # One that is right already is left alone: a folder that can only be read can still be read.
+            if _is_private(folder):
+                continue
+            try:
+                folder.mkdir(mode=0o700, exist_ok=True)
+                folder.chmod(0o700)
+            except OSError as error:
+                raise ConfigError(
+                    f"The folder {folder} cannot be made: {error.strerror}.",
+                    hint=f"Point {STATE_VARIABLE} at a folder that you can write.",
+                ) from error
         return self
 
     @property

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from navigator.domain.models import utc_now
-from navigator.store.errors import DatabaseLocked
+from navigator.store.errors import DatabaseLocked, StoreError
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
@@ -47,11 +47,20 @@ class StateLock:
 
         Returns:
             False when somebody else holds it.
+
+        Raises:
+            StoreError: the file cannot be opened for writing.
         """
         if self._descriptor is not None:
             return True
         # O_CLOEXEC is Python's default; it stands here because the lock depends on it.
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreError(
+                f"{self._path} cannot be opened for writing: {error.strerror}.",
+                hint="The state folder can only be read, or belongs to somebody else.",
+            ) from error
         try:
             os.fchmod(descriptor, 0o600)
             if not _take(descriptor, self._path, blocking=blocking):

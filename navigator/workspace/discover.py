@@ -1,10 +1,13 @@
-"""Find git repositories under a folder by looking at names alone: no git runs, nothing of a repository is read."""
+"""Find git repositories under a folder by looking at names alone, and whether a project holds a path."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Project
 
 MAX_DEPTH = 6
 """Folders below the start at most: a home's projects are not deeper."""
@@ -40,3 +43,20 @@ def _is_repository(folder: Path) -> bool:
     if (folder / ".git").exists():
         return True
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+
+
+def missing_paths(project: Project, paths: Sequence[str]) -> list[str]:
+    """Which of `paths` neither the checkout nor HEAD's tree holds. A repository that cannot be read misses none."""
+    from navigator.workspace.facts import read_facts
+
+    try:
+        facts = read_facts(project.path)
+    except NavigatorError:
+        return []  # whether the repository is there is said when the task is written, not here
+    git = facts.git()
+    return [
+        path
+        for path in paths
+        if not (facts.work_tree is not None and (facts.work_tree / path).is_file())
+        and git.run("cat-file", "-e", f"{facts.head_commit}:{path}", check=False).status != 0
+    ]

@@ -301,7 +301,7 @@ class Git:
         except OSError as error:
             raise GitError(
                 f"git could not be started in {cwd}: {error.strerror}.",
-                hint="Is the repository still there? `navigator project check` tells.",
+                hint="Is the repository still there? `navigator project show NAME` tells.",
             ) from error
         try:
             stdout, stderr = _talk(process, input, max_output, time.monotonic() + timeout)

@@ -27,5 +27,8 @@ def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Col
             path.chmod(0o755)
     git = Git(folder / ".git", work_tree=folder, config=_PERSON)
     git.run("init", "--quiet", "--template=", "--initial-branch=main")
+    # The sample brings its own people along, so that approving works where git does not know its user.
+    git.run("config", "user.name", "Navigator demo")
+    git.run("config", "user.email", "demo@navigator.invalid")
     git.run("add", "--all")
     git.run("commit", "--quiet", "--no-gpg-sign", "-m", "Start the sample project")

@@ -245,6 +245,57 @@ def test_a_project_only_in_the_settings_file_needs_no_command(command: Command, 
     assert command.json("task", "add", "--all", "Say what it does")["tasks"][0]["project"] == "thing"
 
 
+def test_an_approval_that_could_not_land_is_taken_back(command: Command, repository: Path) -> None:
+    command.run("project", "add", str(repository), "--name", "thing")
+    command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
+    command.run("run", "--until", "idle", "--time-scale", "0", "--json")
+    assert command.json("approve", "P1", code=1)["decisions"][0]["landing"] == "refused"
+    assert command.json("undo", "P1")["undone"][0]["undone"] is True
+    assert command.json("task", "show", "T1")["task"]["state"] == "awaiting_approval"
+    assert command.json("approve", "P1", "--allow-rehearsal-landing")["decisions"][0]["landing"] == "landed"
+
+
+def test_a_file_that_is_not_there_is_said(command: Command, repository: Path) -> None:
+    command.run("project", "add", str(repository), "--name", "thing")
+    done = command.run("task", "add", "thing", "Fix it", "--file", "thign.py", "--file", "thing.py")
+    assert "holds no thign.py" in done.stderr
+    assert "thing.py:" not in done.stderr
+
+
+def test_stop_ends_the_conductor(command: Command) -> None:
+    assert "navigator run" in command.run("stop", code=1).stderr
+    command.json("run", "--detach", "--time-scale", "0")
+    command.run("stop")
+    assert _comes_true(lambda: command.json("status")["conductor"] is None)
+
+
+def test_doctor_finds_a_damaged_database(command: Command) -> None:
+    command.run("status")
+    database = command.state / "navigator.db"
+    database.write_bytes(b"rubbish" * 1000)
+    items = {item["name"]: item for item in command.json("doctor", code=3)["items"]}
+    assert items["database"]["state"] == "missing"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a folder read-only needs root")
+def test_a_state_folder_that_can_only_be_read_is_read_or_said(command: Command, repository: Path) -> None:
+    command.run("project", "add", str(repository), "--name", "thing")
+    script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+    inside = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(command.state)]
+    for words in (["project", "list"], ["task", "add", "thing", "Do it"], ["doctor"], ["status"]):
+        done = subprocess.run(
+            [*inside, sys.executable, "-m", "navigator", *words],
+            capture_output=True,
+            text=True,
+            env=command.environment(),
+            timeout=60,
+        )
+        if "unshare" in done.stderr or "mount:" in done.stderr:
+            pytest.skip(f"mounting is not allowed here: {done.stderr.strip()}")
+        assert "Traceback" not in done.stderr
+        assert done.returncode == 0 or str(command.state) in done.stderr + done.stdout, (words, done.stderr)
+
+
 def test_every_command_has_help(command: Command) -> None:
     for name in _COMMANDS:
         assert "Usage: navigator" in command.run(name, "--help").stdout

@@ -72,12 +72,21 @@ def test_every_documented_default_is_the_default(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_means_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NAVIGATOR_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.delenv("NAVIGATOR_CONFIG", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     settings = load_settings()
     assert settings == Settings()
     assert settings.source is None
     assert settings.swap.strategy is None
     assert settings.final.enabled is False
+
+
+def test_a_file_that_the_variable_names_must_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(tmp_path / "none.toml"))
+    with pytest.raises(ConfigError, match=r"none\.toml does not exist"):
+        load_settings()
 
 
 def test_the_variable_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

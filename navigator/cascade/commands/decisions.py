@@ -44,7 +44,13 @@ async def decide(
 def _record(
     world: World, kind: DecisionKind, entry: dict[str, str], note: str, confirm: Sequence[str]
 ) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": entry["id"].upper(), "recorded": False, "landing": None, "reason": ""}
+    row: dict[str, Any] = {
+        "id": entry["id"].upper(),
+        "kind": kind.value,
+        "recorded": False,
+        "landing": None,
+        "reason": "",
+    }
     try:
         proposal = world.reader.proposal(entry["id"])
         row["id"] = proposal.id
@@ -157,6 +163,11 @@ async def undo_landings(world: World, ids: Sequence[str]) -> Result:
     rows: list[dict[str, Any]] = []
     for proposal in found:
         try:
+            if world.reader.task(proposal.task_id).state is TaskState.APPROVED:
+                await take_back(world, [proposal.id])
+                reason = "the approval is taken back; the proposal waits for your word again"
+                rows.append({"id": proposal.id, "undone": True, "ref": "", "reason": reason})
+                continue
             landing = await undo(world, proposal.id)
         except NavigatorError as error:
             rows.append({"id": proposal.id, "undone": False, "reason": str(error)})

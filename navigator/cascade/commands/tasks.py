@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from navigator.cascade.wire import Result
 from navigator.cascade.world import World
 from navigator.domain.errors import Conflict, UsageError
-from navigator.domain.models import Task
+from navigator.domain.models import Project, Task
 from navigator.domain.states import (
     CANCELLABLE_TASK_STATES,
     RETRYABLE_TASK_STATES,
@@ -71,7 +72,23 @@ async def add_tasks(world: World, tasks: Sequence[dict[str, Any]]) -> Result:
             )
             for task in wanted
         ]
-    return {"tasks": [task.model_dump(mode="json") for task in added]}
+    return {
+        "tasks": [task.model_dump(mode="json") for task in added],
+        "unknown_files": await asyncio.to_thread(_unknown_files, wanted, projects),
+    }
+
+
+def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> list[dict[str, str]]:
+    """Files that tasks name and their projects do not hold yet: a new file, or a slip of the pen."""
+    unknown: list[dict[str, str]] = []
+    for task in wanted:
+        if not task.files:
+            continue
+        from navigator.workspace.discover import missing_paths
+
+        project = projects[task.project]
+        unknown += [{"project": project.name, "path": path} for path in missing_paths(project, task.files)]
+    return unknown
 
 
 def _read(number: int, document: dict[str, Any]) -> NewTask:
@@ -115,8 +132,11 @@ def _move_all(
     tasks = [world.reader.task(identifier) for identifier in ids]
     for task in tasks:
         if task.state not in allowed:
+            already = task.state is target
             raise Conflict(
-                f"{task.id} is {task.state.value}: it cannot become {target.value}.",
+                f"{task.id} is {target.value} already."
+                if already
+                else f"{task.id} is {task.state.value}: it cannot become {target.value}.",
                 hint=f"`navigator task show {task.id}` tells what happened to it.",
             )
         if target is TaskState.DONE and world.reader.proposals({ProposalState.OPEN}, task_id=task.id):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 AVAILABLE = {
     "resident": "both servers are up at once, each at its base_url",
-    "rehearsal": "the embedded stand-in plays both servers; nothing real is written",
+    "rehearsal": "the embedded stand-in plays both servers; what it writes lands only in the demo's repositories",
 }
 """The strategies that work, and what each is for."""
 
