@@ -70,9 +70,9 @@ def navigator(*words: str, check: bool = True) -> None:
 
 def queue(state: Path) -> None:
     """Tasks for the models to have in hand on the pictures."""
+    from navigator.cascade.alone import act_alone
     from navigator.config.paths import StatePaths
     from navigator.rehearsal.samples import sample_projects, sample_tasks
-    from navigator.tui.alone import act_alone
 
     more = sample_tasks(60, SEED + 1, sample_projects(24, SEED))[-22:]
     tasks = [
