@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -64,7 +65,10 @@ def demo(
     if not (headless or as_json) and sys.stdout.isatty() and sys.stdin.isatty():
         from navigator.cli.screens import open_screens
 
-        open_screens(time_scale=scale, seed=seed)
+        try:
+            open_screens(time_scale=scale, seed=seed)
+        finally:
+            _say_the_way_back(paths)
         return
     document = conduct(paths, until="idle", quiet=as_json, time_scale=scale, seed=seed)
     if as_json:
@@ -75,6 +79,26 @@ def demo(
             f"\nLook at it:\n  export {STATE_VARIABLE}={paths.root} NAVIGATOR_CONFIG={paths.root / 'demo.toml'}"
         )
         output.say(f"  {_command()} proposals")
+
+
+def _say_the_way_back(paths: StatePaths) -> None:
+    """After the screens: how to open them again, and whether a conductor goes on working."""
+    from navigator.cascade.client import request
+    from navigator.domain.errors import NavigatorError
+
+    try:
+        request(paths.socket, "status", {}, timeout=5)
+        working = True
+    except NavigatorError:
+        working = False
+    place = shlex.quote(str(paths.root))
+    output.say(
+        f"Come back:\n  export {STATE_VARIABLE}={place} "
+        f"NAVIGATOR_CONFIG={shlex.quote(str(paths.root / 'demo.toml'))}\n  {_command()}"
+    )
+    output.say(
+        f"A conductor goes on working; `{_command()} stop` ends it." if working else "No conductor works on."
+    )
 
 
 def _command() -> str:

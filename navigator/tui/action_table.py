@@ -133,8 +133,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ("next_pane", "tab", "next pane", "To the next pane.", ""),
         ("previous_pane", "shift+tab", "pane before", "To the pane before.", ""),
         ("log", "l", "log", "The conductor's log.", "FP"),
-        ("start", "ctrl+n", "start conductor", "Start the conductor in the background.", "P"),
-        ("stop", "ctrl+x", "stop conductor", "Stop the conductor; what is in flight stays to be done.", "P"),
+        ("stop", "ctrl+x", "stop work", "Stop the conductor; what is in flight stays to be done.", "FP"),
     ),
     "list": (
         ("down", "j down", "down", "Down.", ""),
@@ -186,6 +185,13 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ("help", "?", "help", "What the keys do here.", "FP"),
         ("command_palette", "ctrl+p", "palette", "Find an action by its name.", "F"),
         ("compose", "C", "new task", "Write a task.", "P"),
+        (
+            "start_conductor",
+            "ctrl+n",
+            "start work",
+            "Start the conductor: it works on the queue in the background.",
+            "FP",
+        ),
         ("back", "escape", "back", "Back to where you came from.", ""),
         ("next_theme", "ctrl+y", "theme", "The next theme: dark, light, ansi, high contrast.", "P"),
         ("suspend_process", "ctrl+z", "suspend", "Back to the shell; `fg` returns.", "P"),

@@ -35,6 +35,11 @@ from navigator.tui.screens.base import NavScreen
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.strip_text import strip_facts
 
+_TOAST = 2.5
+_TOAST_OF_TROUBLE = 6.0
+"""Seconds that a toast stands: it covers rows."""
+_SCALE, _SEED = "rehearsal.time_scale", "rehearsal.seed"
+"""Choices under which a demo's state folder keeps how it is rehearsed, for when the screens are opened again."""
 _TICK = 0.25
 """Seconds between looks at what moves (tokens, a swap's bar) while something moves."""
 
@@ -47,7 +52,8 @@ class NavigatorApp(App[None], inherit_bindings=False):
         paths: the state folder.
         keymap: the developer's own keys.
         time_scale, seed: the rehearsal's, for a conductor started from here.
-        autostart: start a conductor when none runs and there is a way to swap.
+        autostart: start a conductor at once when none runs: the developer asked for work by opening the screens, as
+            the demo does. Opening them otherwise moves no model.
     """
 
     TITLE = "navigator"
@@ -68,7 +74,7 @@ class NavigatorApp(App[None], inherit_bindings=False):
         keymap: Keymap | None = None,
         time_scale: float | None = None,
         seed: int = 0,
-        autostart: bool = True,
+        autostart: bool = False,
     ) -> None:
         self._inert = InertFilter()
         super().__init__()
@@ -83,7 +89,7 @@ class NavigatorApp(App[None], inherit_bindings=False):
         self._autostart = autostart
         self._history: list[str] = []
         self.demo_wanted = False
-        self.strip_facts = strip_facts(settings)
+        self.strip_facts = strip_facts(settings, self.keymap.shown("app.start_conductor"))
         for theme in THEMES:
             self.register_theme(theme)
         chosen = self.prefs.get("theme", DEFAULT_THEME)
@@ -108,12 +114,43 @@ class NavigatorApp(App[None], inherit_bindings=False):
         for number in (signal.SIGTERM, signal.SIGHUP):
             with suppress(ValueError, RuntimeError):  # not the main thread: a test, or a web server
                 loop.add_signal_handler(number, self.exit, None, 128 + number)
-        if self._autostart and self.settings.swap.strategy is not None:
-            self.run_worker(self._start_quietly(), group="start")
+        if self._autostart:
+            self.want_work()
 
     async def on_unmount(self) -> None:
         """Let the threads go."""
         self.feed.close()
+
+    def want_work(self) -> None:
+        """The developer asked for work: have a conductor do it, where there is a way to swap."""
+        if self.settings.swap.strategy is not None:
+            self.run_worker(self._start_quietly(), group="start", exclusive=True)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A conductor is started only where none works."""
+        if action == "start_conductor":
+            return not self.link.here
+        return super().check_action(action, parameters)
+
+    async def action_start_conductor(self) -> None:
+        """Start a conductor, and say what hinders it."""
+        self.run_worker(self._start_aloud(), group="start", exclusive=True)
+
+    async def _start_aloud(self) -> None:
+        await self.started()
+
+    async def started(self) -> bool:
+        """Start a conductor unless one works; whether one answers within a few seconds. What hinders it is said."""
+        try:
+            await self.link.start()
+        except NavigatorError as error:
+            self.toast(str(error), "error")
+            return False
+        for _ in range(100):  # its socket is looked for twice a second
+            if self.link.here:
+                return True
+            await asyncio.sleep(0.05)
+        return self.link.here
 
     async def _start_quietly(self) -> None:
         """Start a conductor unless one is found soon."""
@@ -168,7 +205,8 @@ class NavigatorApp(App[None], inherit_bindings=False):
     def toast(self, message: str, severity: SeverityLevel = "information") -> None:
         """Say something for a few seconds. Untrusted text is safe here."""
         if self.is_running:
-            self.notify(safe_text(message), severity=severity, markup=False)
+            seconds = _TOAST if severity == "information" else _TOAST_OF_TROUBLE
+            self.notify(safe_text(message), severity=severity, markup=False, timeout=seconds)
 
     def copy_to_clipboard(self, text: str) -> None:
         """Put text on the clipboard by OSC 52, through tmux too; refuse what terminals would drop."""
@@ -273,18 +311,39 @@ class NavigatorApp(App[None], inherit_bindings=False):
             self.push_screen(QuitDialog())
 
 
+def rehearsed(prefs: Prefs, time_scale: float | None, seed: int) -> tuple[float | None, int]:
+    """How this state folder is rehearsed: as asked, and kept; else as it was kept."""
+    if time_scale is not None:
+        prefs.set(_SCALE, repr(time_scale))
+        prefs.set(_SEED, str(seed))
+        return time_scale, seed
+    try:
+        kept_scale, kept_seed = float(prefs.get(_SCALE, "")), int(prefs.get(_SEED, "0"))
+    except ValueError:
+        return None, seed
+    return (None if os.environ.get("NAVIGATOR_TIME_SCALE") else kept_scale), kept_seed
+
+
 def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
     """Open the screens until the developer leaves.
+
+    Args:
+        time_scale, seed: a demo's. A conductor is started at once where the scale is given, and both are kept in the
+            state folder; without one, a scale kept there holds, unless the environment names another.
 
     Raises:
         ConfigError: the settings cannot be used.
     """
+    settings, paths = load_settings(), StatePaths(state_dir()).ensure()
+    asked = time_scale is not None
+    time_scale, seed = rehearsed(Prefs(paths.root), time_scale, seed)
     app = NavigatorApp(
-        load_settings(),
-        StatePaths(state_dir()).ensure(),
+        settings,
+        paths,
         keymap=load_keymap(config_path().parent / "keys.toml"),
         time_scale=time_scale,
         seed=seed,
+        autostart=asked,
     )
     app.run()
     if app.demo_wanted:

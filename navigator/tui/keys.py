@@ -15,6 +15,8 @@ _SHOWN = {
     "pageup": "pgup",
     "full_stop": ".",
     "hyphen_minus": "-",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
     **{name: character for character, name in _NAMED.items()},
 }
 

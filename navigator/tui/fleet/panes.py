@@ -72,7 +72,7 @@ def now_lines(view: FleetView, width: int) -> list[Line]:
         return [*lines, *_swap_lines(live.swap, glance, facts, width)]
     if live.conductor != "here":
         said = "the conductor starts …" if live.conductor == "starting" else "no conductor"
-        lines.append([("○ ", "warn"), (said, "warn"), ("   ctrl+n starts one", "muted")])
+        lines.append([("○ ", "warn"), (said, "warn"), (f"   {facts.start_key} starts one", "muted")])
         if live.problem:
             lines.append([(clip(live.problem, width), "muted")])
         if glance.resident and glance.resident_at:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -26,6 +27,8 @@ from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.rows import RowList
 
 NOT_SEEN = "not looked at"
+_OUTCOME_FROM = 26
+"""The cell at which what became of a proposal begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the list: a heading where `candidate` is None."""
+    """A line of the list: a heading where `candidate` is None, or what goes on `under` the line before."""
 
     key: str
     text: str = ""
@@ -58,6 +61,7 @@ class Row:
     candidate: Candidate | None = None
     outcome: str = ""
     well: bool = True
+    under: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,16 +191,20 @@ class BatchDialog(Dialog):
         return rows
 
     def _result_rows(self) -> list[Row]:
-        return [
-            Row(
-                candidate.id,
-                candidate=candidate,
-                outcome=self._outcomes[candidate.id][0],
-                well=self._outcomes[candidate.id][1],
-            )
-            for candidate in self._asked.candidates
-            if candidate.id in self._outcomes
-        ]
+        rows: list[Row] = []
+        for candidate in self._asked.candidates:
+            if candidate.id not in self._outcomes:
+                continue
+            words, well = self._outcomes[candidate.id]
+            first, *more = self._wrapped(words)
+            rows.append(Row(candidate.id, candidate=candidate, outcome=first, well=well))
+            rows += [Row(f"{candidate.id}/{n}", text=text, under=True) for n, text in enumerate(more)]
+        return rows
+
+    def _wrapped(self, words: str) -> list[str]:
+        """An outcome in as many lines as the dialog's width asks for."""
+        room = min(96, int(self.size.width * 0.96)) - 5 - _OUTCOME_FROM - 2
+        return textwrap.wrap(safe_line(words), max(20, room)) or [""]
 
     def _notes(self, width: int) -> list[list[Piece]]:
         if self._stage != "asking":
@@ -310,6 +318,8 @@ class BatchDialog(Dialog):
 
 def _draw(row: Row, width: int) -> list[Piece]:
     candidate = row.candidate
+    if row.under:
+        return [(" " * _OUTCOME_FROM, ""), (clip(row.text, width - _OUTCOME_FROM), "")]
     if candidate is None:
         return justified([(row.text, "heading")], [(row.end, "muted")], width)
     head: list[Piece] = [(fit(candidate.id, 6), "accent" if not candidate.left_out else "muted")]

@@ -148,7 +148,9 @@ class ComposeScreen(NavScreen):
         sheet, total = self._sheet, len(self.nav.glance.projects)
         count = len(sheet.projects)
         names = "all projects" if count > 1 and count == total else shortened(sheet.projects, 5)
-        words = names or "no project yet"
+        words = names or (
+            "no project yet: choose" if total else "no project yet: + on the deck finds repositories"
+        )
         return [
             self._fact("for", words, "projects", width, f"{count} of {total}" if count > 1 else ""),
             self._fact("kind", sheet.kind.value, "kind", width),
@@ -233,6 +235,7 @@ class ComposeScreen(NavScreen):
         if chosen is None:
             return False
         self._change(replace(self._sheet, projects=chosen))
+        self.nav.toast(f"For {shortened(chosen, 4)}." if chosen else "No project is chosen.")
         return True
 
     @work(group="pick")
@@ -349,6 +352,7 @@ class ComposeScreen(NavScreen):
         if answer is None:
             return
         self.nav.toast(_queued(answer.get("tasks", [])))
+        self.nav.want_work()
         self.editor.load_text("")
         self._change(Sheet(projects=sheet.projects))
         await self.drafts.flush()

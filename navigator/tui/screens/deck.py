@@ -30,6 +30,13 @@ _NOTHING_WAITS = (
 )
 _NOTHING_MATCHES = ("Nothing matches the filter.", "", "esc clears it")
 _NO_PROJECTS = ("No projects yet.", "", "+ finds repositories under a folder")
+_BEGIN = (
+    "Nothing here yet.",
+    "",
+    "+  add projects: finds git repositories under a folder",
+    "c  write a task for one of them",
+    "?  what the keys do",
+)
 
 
 class DeckScreen(DeckDecisions, NavScreen):
@@ -118,6 +125,8 @@ class DeckScreen(DeckDecisions, NavScreen):
         if not glance.loaded:
             return
         self.pane("inbox").empty = _NOTHING_MATCHES if query and glance.inbox else _NOTHING_WAITS
+        if not glance.projects:
+            self.pane("inbox").empty = _BEGIN
         self.pane("projects").empty = _NOTHING_MATCHES if glance.projects else _NO_PROJECTS
         inbox = self._admitted(glance.inbox)
         self.pane("inbox").set_rows(CARD_ORDERS.get(self._card_order, list)(inbox))

@@ -66,7 +66,14 @@ class DeckDecisions:
         if self._deck.nav.glance.loaded and not self._deck.nav.glance.awaiting_review:
             self._deck.nav.toast("Nothing waits for review.", "warning")
             return
-        self._ask("review.now", {}, "The reviewer comes next.")
+        self._review_now()
+
+    @work
+    async def _review_now(self) -> None:
+        nav = self._deck.nav
+        if not nav.link.here and nav.settings.swap.strategy is not None and not await nav.started():
+            return
+        await nav.ask("review.now", {}, done="The reviewer comes next.")
 
     def action_mark_seen(self) -> None:
         """Looked at, or not."""

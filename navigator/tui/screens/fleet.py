@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.worker import Worker
 
-from navigator.domain.errors import NavigatorError
 from navigator.tui.fleet.log_tail import LogTail
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview
 from navigator.tui.fleet.servers import ServerLook, look_at_servers
@@ -80,6 +79,8 @@ class FleetScreen(NavScreen):
     def show_live(self, live: LivePicture) -> None:
         """A swap moves, a model has come."""
         came = live.status.get("resident") != self._live.status.get("resident")
+        if live.conductor != self._live.conductor:
+            self.refresh_keys()
         self._live = live
         self.query_one("#overview", Page).redraw()
         if came:
@@ -147,16 +148,6 @@ class FleetScreen(NavScreen):
             return False
         self.action_log()
         return True
-
-    def action_start(self) -> None:
-        """Start a conductor."""
-        self._work["start"] = self.run_worker(self._start, group="start", exclusive=True)
-
-    async def _start(self) -> None:
-        try:
-            await self.nav.link.start()
-        except NavigatorError as error:
-            self.nav.toast(str(error), "error")
 
     def action_stop(self) -> None:
         """Have the conductor end."""

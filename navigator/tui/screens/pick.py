@@ -105,6 +105,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         self._title = title
         self._names = names
         self._marked = set(chosen)
+        self._touched = False
         self._many = many
         self._about = about
         self._empty = empty
@@ -161,6 +162,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         if not self._many or name is None:
             return
         self._marked ^= {name}
+        self._touched = True
         self.rows.action_down()
         self.rows.refresh()
         self.query_one(PieceLines).refresh()
@@ -170,14 +172,16 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         if not self._many:
             return
         shown = set(self.rows.rows)
+        self._touched = True
         self._marked = self._marked - shown if shown <= self._marked else self._marked | shown
         self.rows.refresh()
         self.query_one(PieceLines).refresh()
 
     def take(self) -> None:
-        """What is marked; where nothing is, the row under the cursor."""
+        """What is marked; where nothing is, or a single earlier choice stands untouched, the row under the cursor."""
         name = self.rows.current
-        if self._many and self._marked:
+        replaces = name is not None and not self._touched and len(self._marked) == 1
+        if self._many and self._marked and not replaces:
             self.dismiss(tuple(known for known in self._names if known in self._marked))
         elif name is not None:
             self.dismiss((name,))

@@ -26,10 +26,10 @@ class QuitDialog(Dialog, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("quit")
     DEFAULT_CSS = """
     QuitDialog > Vertical {
-        width: auto; min-width: 48; max-width: 90%; height: auto; padding: 1 2;
+        width: 60; max-width: 96%; height: auto; max-height: 100%; padding: 1 2; overflow-y: auto;
         background: $surface; border-left: outer $accent;
     }
-    QuitDialog Static { width: auto; height: auto; }
+    QuitDialog Static { width: 100%; height: auto; }
     QuitDialog .lines { color: $muted; margin: 1 0; }
     """
 

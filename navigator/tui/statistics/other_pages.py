@@ -77,7 +77,8 @@ def _bars(values: Mapping[str, int], width: int, nothing: str) -> list[Line]:
     if not values:
         return [[(nothing, "muted")]]
     most = max(values.values())
-    room = max(4, min(60, width - _LABEL - 8))
+    figures = max(len(thousands(count)) for count in values.values()) + 1
+    room = max(1, min(60, width - _LABEL - figures))
     return [
         [
             (fit(name.replace("_", " "), _LABEL), ""),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from navigator.config.settings import Settings
 from navigator.domain.snapshot import BatchRules
-from navigator.domain.states import Role
+from navigator.domain.states import Role, TaskState
 from navigator.domain.text import safe_line
 from navigator.tui.clock import seconds_since
 from navigator.tui.glance import Glance, Live, short_model
@@ -27,14 +27,15 @@ class StripFacts:
     streams: int
     strategy: str = ""
     unsandboxed: bool = False
+    start_key: str = "ctrl+n"
 
     def name(self, role: str) -> str:
         """A role's model in a few characters."""
         return short_model(self.models.get(role, "")) or role
 
 
-def strip_facts(settings: Settings) -> StripFacts:
-    """What the strip needs of the settings."""
+def strip_facts(settings: Settings, start_key: str = "ctrl+n") -> StripFacts:
+    """What the strip needs of the settings, and the key that starts a conductor."""
     batch = settings.batch
     return StripFacts(
         models={role.value: settings.server(role).model for role in Role},
@@ -44,6 +45,7 @@ def strip_facts(settings: Settings) -> StripFacts:
         streams=settings.generator.max_inflight,
         strategy=settings.swap.strategy or "",
         unsandboxed=settings.checks.unsandboxed,
+        start_key=start_key,
     )
 
 
@@ -117,6 +119,10 @@ def _gpu(glance: Glance, live: Live, facts: StripFacts, wide: bool) -> list[Piec
 
 
 def _last_known(glance: Glance, facts: StripFacts, wide: bool) -> list[Piece]:
+    queued = sum(card.state is TaskState.QUEUED for card in glance.work)
+    if queued:
+        words = f"{queued} task{'s' if queued != 1 else ''} queued, nobody works: "
+        return [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" start", "")]
     pieces: list[Piece] = [("○ ", "warn"), ("no conductor", "warn")]
     if wide and glance.resident and glance.resident_at:
         age = duration(seconds_since(glance.resident_at))
@@ -138,10 +144,10 @@ def _price_line(glance: Glance, live: Live, meter: Meter, wide: bool) -> list[Pi
     pieces: list[Piece] = [
         ("review now: ", "muted"),
         (f"{price.now_each:.1f} s", ""),
-        (" of swap each", "muted"),
+        (" of swap a proposal", "muted"),
     ]
     if meter.waiting < meter.target:
-        pieces += [(f" · wait for {meter.target}: ", "muted"), (f"{price.target_each:.1f} s", "")]
+        pieces += [(f" · with {meter.target}: ", "muted"), (f"{price.target_each:.1f} s", "")]
     if meter.figures.source != "measured" and wide:
         pieces.append((" (published figures)", "faint"))
     return pieces
