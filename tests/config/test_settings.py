@@ -81,14 +81,6 @@ def test_a_missing_file_means_defaults(tmp_path: Path, monkeypatch: pytest.Monke
     assert settings.final.enabled is False
 
 
-def test_a_file_that_the_variable_names_must_be_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NAVIGATOR_CONFIG", str(tmp_path / "none.toml"))
-    with pytest.raises(ConfigError, match=r"none\.toml does not exist"):
-        load_settings()
-
-
 def test_the_variable_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, '[reviewer]\nmodel = "x/y"\n')
     monkeypatch.setenv("NAVIGATOR_CONFIG", str(path))

@@ -1,0 +1,35 @@
+"""Which tests the quick loop leaves out: those that run whole processes or whole screens carry the marker `slow`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent
+
+# Files whose tests each start processes or draw the whole app. What they test is also tested in parts elsewhere.
+WHOLE = (
+    "cascade/test_faults.py",
+    "cli/test_commands.py",
+    "serving/test_swap.py",
+    "tui/diff/test_snapshots.py",
+    "tui/test_approve_batch.py",
+    "tui/test_compose.py",
+    "tui/test_conductor_link.py",
+    "tui/test_deck.py",
+    "tui/test_fleet.py",
+    "tui/test_review.py",
+    "tui/test_review_snapshots.py",
+    "tui/test_snapshots.py",
+    "tui/test_statistics.py",
+    "workspace/git/test_kinds.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark them."""
+    whole = {ROOT / name for name in WHOLE}
+    for item in items:
+        if item.path in whole:
+            item.add_marker(pytest.mark.slow)
