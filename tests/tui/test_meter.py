@@ -97,8 +97,11 @@ def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
     here = Live(conductor="here", status={"resident": "generator"})
     assert "GENERATOR 35B" in text_of(glance, here, 120)[0]
     assert text_of(glance, here, 78)[0].startswith("● 35B")
-    assert "no conductor" in text_of(glance, Live(), 120)[0]
-    assert "41 min ago" in text_of(glance, Live(), 120)[0]
+    assert "4 tasks queued, nobody works: ctrl+n start" in text_of(glance, Live(), 120)[0]
+    assert text_of(glance, Live(), 78)[0].startswith("○ 4 tasks queued, nobody works: ctrl+n start")
+    idle = replace(glance, work=())
+    assert "no conductor" in text_of(idle, Live(), 120)[0]
+    assert "41 min ago" in text_of(idle, Live(), 120)[0]
     assert "starting" in text_of(glance, Live(conductor="starting"), 120)[0]
     assert text_of(glance, Live(problem="No swap strategy."), 120)[1] == "No swap strategy."
     swapping = replace(here, swap=SwapProgress("generator", "reviewer", 0.0, "load", 0.0))
