@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from textual.app import App
 from textual.binding import BindingType
+from textual.events import Event, Key
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
-from navigator.config.paths import StatePaths, config_path, state_dir
-from navigator.config.settings import Settings, load_settings
+from navigator.config.paths import StatePaths
+from navigator.config.settings import Settings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.text import safe_text
 from navigator.tui import modes, terminal
@@ -26,25 +24,25 @@ from navigator.tui.bindings import bindings_of
 from navigator.tui.conductor_link import ConductorLink
 from navigator.tui.data import DataFeed
 from navigator.tui.filter import InertFilter
+from navigator.tui.gate import KeyGate
 from navigator.tui.glance import Glance
-from navigator.tui.keymap import Keymap, load_keymap
+from navigator.tui.keymap import Keymap
 from navigator.tui.messages import ComposeFor, DecideAll, GlanceChanged, LiveChanged, OpenProposal, OpenTask
 from navigator.tui.palette import ActionProvider
 from navigator.tui.prefs import Prefs
 from navigator.tui.screens.base import NavScreen
+from navigator.tui.starting import StartsConductor
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.strip_text import strip_facts
 
 _TOAST = 2.5
 _TOAST_OF_TROUBLE = 6.0
 """Seconds that a toast stands: it covers rows."""
-_SCALE, _SEED = "rehearsal.time_scale", "rehearsal.seed"
-"""Choices under which a demo's state folder keeps how it is rehearsed, for when the screens are opened again."""
 _TICK = 0.25
 """Seconds between looks at what moves (tokens, a swap's bar) while something moves."""
 
 
-class NavigatorApp(App[None], inherit_bindings=False):
+class NavigatorApp(StartsConductor, inherit_bindings=False):
     """Navigator's screens.
 
     Args:
@@ -87,6 +85,7 @@ class NavigatorApp(App[None], inherit_bindings=False):
         self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale, seed=seed)
         self.time_scale, self.seed = time_scale, seed
         self._autostart = autostart
+        self._gate = KeyGate(self, super().on_event)
         self._history: list[str] = []
         self.demo_wanted = False
         self.strip_facts = strip_facts(settings, self.keymap.shown("app.start_conductor"))
@@ -95,6 +94,13 @@ class NavigatorApp(App[None], inherit_bindings=False):
         chosen = self.prefs.get("theme", DEFAULT_THEME)
         self.theme = chosen if chosen in self.available_themes else DEFAULT_THEME
         self.set_keymap(self.keymap.textual())
+
+    async def on_event(self, event: Event) -> None:
+        """Keys go through the gate, everything else straight on."""
+        if isinstance(event, Key) and not event.is_forwarded:
+            await self._gate.take(event)
+        else:
+            await super().on_event(event)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and last the one that lets no control character through."""
@@ -120,45 +126,6 @@ class NavigatorApp(App[None], inherit_bindings=False):
     async def on_unmount(self) -> None:
         """Let the threads go."""
         self.feed.close()
-
-    def want_work(self) -> None:
-        """The developer asked for work: have a conductor do it, where there is a way to swap."""
-        if self.settings.swap.strategy is not None:
-            self.run_worker(self._start_quietly(), group="start", exclusive=True)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A conductor is started only where none works."""
-        if action == "start_conductor":
-            return not self.link.here
-        return super().check_action(action, parameters)
-
-    async def action_start_conductor(self) -> None:
-        """Start a conductor, and say what hinders it."""
-        self.run_worker(self._start_aloud(), group="start", exclusive=True)
-
-    async def _start_aloud(self) -> None:
-        await self.started()
-
-    async def started(self) -> bool:
-        """Start a conductor unless one works; whether one answers within a few seconds. What hinders it is said."""
-        try:
-            await self.link.start()
-        except NavigatorError as error:
-            self.toast(str(error), "error")
-            return False
-        for _ in range(100):  # its socket is looked for twice a second
-            if self.link.here:
-                return True
-            await asyncio.sleep(0.05)
-        return self.link.here
-
-    async def _start_quietly(self) -> None:
-        """Start a conductor unless one is found soon."""
-        await asyncio.sleep(0.3)
-        if self.link.here:
-            return
-        with suppress(NavigatorError):  # the strip says why; asking again is up to the developer
-            await self.link.start()
 
     # The picture
 
@@ -210,6 +177,8 @@ class NavigatorApp(App[None], inherit_bindings=False):
 
     def copy_to_clipboard(self, text: str) -> None:
         """Put text on the clipboard by OSC 52, through tmux too; refuse what terminals would drop."""
+        # What others wrote stays inert where it is pasted, too.
+        text = safe_text(text)
         self._clipboard = text
         sequence = terminal.clipboard_sequence(text, tmux=terminal.inside_tmux())
         if sequence is None:
@@ -309,44 +278,3 @@ class NavigatorApp(App[None], inherit_bindings=False):
             self.exit()
         elif not isinstance(self.screen, QuitDialog):
             self.push_screen(QuitDialog())
-
-
-def rehearsed(prefs: Prefs, time_scale: float | None, seed: int) -> tuple[float | None, int]:
-    """How this state folder is rehearsed: as asked, and kept; else as it was kept."""
-    if time_scale is not None:
-        prefs.set(_SCALE, repr(time_scale))
-        prefs.set(_SEED, str(seed))
-        return time_scale, seed
-    try:
-        kept_scale, kept_seed = float(prefs.get(_SCALE, "")), int(prefs.get(_SEED, "0"))
-    except ValueError:
-        return None, seed
-    return (None if os.environ.get("NAVIGATOR_TIME_SCALE") else kept_scale), kept_seed
-
-
-def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
-    """Open the screens until the developer leaves.
-
-    Args:
-        time_scale, seed: a demo's. A conductor is started at once where the scale is given, and both are kept in the
-            state folder; without one, a scale kept there holds, unless the environment names another.
-
-    Raises:
-        ConfigError: the settings cannot be used.
-    """
-    settings, paths = load_settings(), StatePaths(state_dir()).ensure()
-    asked = time_scale is not None
-    time_scale, seed = rehearsed(Prefs(paths.root), time_scale, seed)
-    app = NavigatorApp(
-        settings,
-        paths,
-        keymap=load_keymap(config_path().parent / "keys.toml"),
-        time_scale=time_scale,
-        seed=seed,
-        autostart=asked,
-    )
-    app.run()
-    if app.demo_wanted:
-        os.execv(sys.executable, [sys.executable, "-m", "navigator", "demo"])
-    if app.return_code:
-        raise SystemExit(app.return_code)
