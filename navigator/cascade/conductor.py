@@ -88,6 +88,8 @@ class Conductor:
         try:
             self._live.resident = await strategy.resident()
             self._note_resident()
+            seen = self._live.resident.value if self._live.resident else "nothing"
+            log.info("conductor begins: strategy %s, resident %s", strategy.name, seen)
             await self._note_assumptions(self._live.resident)
             while not self._stopping:
                 self._wake.clear()
@@ -267,6 +269,7 @@ class Conductor:
             with world.store.transaction() as tx:
                 tx.add_swap(swap)
             live.resident = await world.strategy.resident()
+            log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, result.seconds, result.reason)
             self.session.swapped(swap)
             await self._note_assumptions(live.resident)
             if origin is not None and result.outcome == "done":
@@ -399,6 +402,7 @@ class Conductor:
         await asyncio.gather(*self._jobs, return_exceptions=True)
         await self._server.quiesce()
         self.session.ended(self._stopping)
+        log.info("conductor ends: %s", self._stopping or "cut off")
         # What cannot be written down now is seen by the next start; the socket and the servers are let go of all the same.
         with self._storage.writing("the session's end"):
             self._end_batch()

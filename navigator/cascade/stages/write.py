@@ -18,7 +18,7 @@ from navigator.cascade.stages.material import Material, findings_block, gather, 
 from navigator.cascade.world import World, is_rehearsal
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Proposal, Task
-from navigator.domain.states import EditCode, Role, TaskKind, TaskState
+from navigator.domain.states import NO_CHANGE_NEEDED, EditCode, Role, TaskKind, TaskState
 from navigator.domain.text import safe_line
 from navigator.serving.errors import CutByLength, Refused, ServingError
 from navigator.store.errors import StoreError
@@ -265,7 +265,7 @@ def _record(world: World, task: Task, refused: NotApplied) -> None:
 
 def _no_change(world: World, task: Task, reason: str) -> None:
     """NO_CHANGE is an answer: in round 0 to the task, later to the reviewer, whose proposal stays open."""
-    who = "No change is needed" if task.round == 0 else "The generator keeps its change"
+    who = NO_CHANGE_NEEDED if task.round == 0 else "The generator keeps its change"
     with world.store.transaction() as tx:
         tx.event("no_change", task_id=task.id, data={"code": EditCode.NO_OP.value, "round": task.round})
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, reason=f"{who}: {reason}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navigator.domain.states import TaskState, Verdict
+from navigator.domain.states import NO_CHANGE_NEEDED, TaskState, Verdict
 from navigator.store.cards import Card
 from navigator.tui.clock import seconds_since
 from navigator.tui.filtering import Overlaps
@@ -155,7 +155,9 @@ def waiting_word(card: Card) -> tuple[str, str]:
     if card.state is TaskState.APPROVED:
         return "▸ LANDING", "accent"
     if not card.proposal:
-        return "≡ REPORT", "accent"
+        return (
+            ("≡ NO CHANGE", "muted") if card.reason.startswith(NO_CHANGE_NEEDED) else ("≡ REPORT", "accent")
+        )
     if card.failed_check and card.verdict is not Verdict.UNREVIEWED:
         return "✗ CHECKS", "bad"
     if card.verdict is None:
