@@ -98,7 +98,7 @@ async def take(state: Path) -> None:
     from navigator.tui.messages import ComposeFor, LiveChanged
 
     paths = StatePaths(state)
-    app = NavigatorApp(load_settings(), paths, time_scale=SCALE, seed=SEED)
+    app = NavigatorApp(load_settings(), paths, time_scale=SCALE, seed=SEED, autostart=True)
     try:
         async with app.run_test(size=SIZE) as pilot:
             await until(pilot, lambda: app.glance.loaded and bool(app.glance.figured.rehearsed_rates))
