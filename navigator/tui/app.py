@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -38,6 +40,8 @@ from navigator.tui.widgets.strip_text import strip_facts
 _TOAST = 2.5
 _TOAST_OF_TROUBLE = 6.0
 """Seconds that a toast stands: it covers rows."""
+_PATIENCE = 3.0
+"""Seconds to end in once the terminal hung up: a driver may wait for ever for a terminal that is gone."""
 _TICK = 0.25
 """Seconds between looks at what moves (tokens, a swap's bar) while something moves."""
 
@@ -119,9 +123,17 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             with suppress(ValueError, RuntimeError):  # not the main thread: a test, or a web server
-                loop.add_signal_handler(number, self.exit, None, 128 + number)
+                loop.add_signal_handler(number, self._told_to_end, number)
         if self._autostart:
             self.want_work()
+
+    def _told_to_end(self, number: int) -> None:
+        """End as if left, which restores the terminal; where it is gone, do not wait for it to take the last bytes."""
+        if number == signal.SIGHUP:
+            last = threading.Timer(_PATIENCE, os._exit, (128 + number,))
+            last.daemon = True
+            last.start()
+        self.exit(None, 128 + number)
 
     async def on_unmount(self) -> None:
         """Let the threads go."""
