@@ -28,7 +28,7 @@ def is_rehearsal(model: str) -> bool:
 def plain_name(model: str) -> str:
     """What is left of a model's name without folders, owner, revision, `.gguf`, `:latest` and case.
 
-    `/root/.cache/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/ab12` -> `qwen3-8b`;
+    `~/.cache/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/ab12` -> `qwen3-8b`;
     `Qwen/Qwen3-8B@main`, as `transformers serve` writes it, -> `qwen3-8b`.
     """
     path = model.strip().replace("\\", "/").rstrip("/")

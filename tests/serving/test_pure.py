@@ -32,7 +32,7 @@ WANTED = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
         "/models/Qwen3.5-35B-A3B-GPTQ-Int4/",
         "C:\\models\\qwen3.5-35b-a3b-gptq-int4.gguf",
         "qwen3.5-35b-a3b-gptq-int4:latest",
-        "/root/.cache/huggingface/hub/models--Qwen--Qwen3.5-35B-A3B-GPTQ-Int4/snapshots/0a1b2c",
+        "/home/you/.cache/huggingface/hub/models--Qwen--Qwen3.5-35B-A3B-GPTQ-Int4/snapshots/0a1b2c",
         "Qwen3.5-35B-A3B-GPTQ-Int4-2026-02-01",
         "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4@main",
     ],
