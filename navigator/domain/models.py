@@ -82,7 +82,8 @@ class Project(Model):
 class Task(Model):
     """One instruction for one project. `attempt` counts from 0, `round` within the attempt from 0.
 
-    `base_commit` is pinned when the attempt is first written, and cleared by the next attempt.
+    `base_commit` is pinned when the attempt is first written, and cleared by the next attempt. `origin` is the id of the
+    task this one came from: the scan that proposed it, or the task whose proposal was split; "" for one that was asked for.
     """
 
     id: str
@@ -100,8 +101,29 @@ class Task(Model):
     reason: str = ""
     report: str = ""
     base_commit: str = ""
+    origin: str = ""
     created: str
     updated: str
+
+
+class Suggestion(Model):
+    """A task that a scan proposes; the developer accepts it (`made_task` is what it became) or dismisses it.
+
+    `rank` counts from 1, the most worthwhile first; `state` is "open", "accepted" or "dismissed".
+    """
+
+    id: int = 0
+    task_id: str
+    attempt: int = 0
+    rank: int
+    text: str
+    kind: TaskKind = TaskKind.IMPLEMENT
+    complexity: Complexity = Complexity.MEDIUM
+    files: tuple[str, ...] = ()
+    why: str = ""
+    state: str = "open"
+    made_task: str = ""
+    at: str = ""
 
 
 class AppliedEdit(Model):
@@ -121,12 +143,34 @@ class PolicyItem(Model):
 
 
 class CheckResult(Model):
-    """What one deterministic gate said, in how many seconds; `detail` is shown to people and models."""
+    """What one deterministic gate said, in how many seconds; `detail` is shown to people and models.
+
+    `before` is what the same gate said of the base, None where it was not asked or the gate is about the change itself.
+    """
 
     name: str
     outcome: CheckOutcome
     seconds: float = 0.0
     detail: str = ""
+    before: CheckOutcome | None = None
+
+
+class Baseline(Model):
+    """What a project's own test command says of an unchanged tree.
+
+    `environment` is a digest of what else decides the answer (mounts, limits, sandbox); `failures` are the names of tests
+    that failed, where the runner's output names them.
+    """
+
+    project_id: int
+    tree: str
+    command: str
+    environment: str = ""
+    outcome: CheckOutcome
+    failures: tuple[str, ...] = ()
+    detail: str = ""
+    seconds: float = 0.0
+    at: str = ""
 
 
 class Finding(Model):
@@ -150,7 +194,11 @@ class Finding(Model):
 
 
 class Review(Model):
-    """One reading of one proposal. `verdict` is derived; `stated_verdict` is what the model itself said."""
+    """One reading of one proposal. `verdict` is derived; `stated_verdict` is what the model itself said.
+
+    `role` is the generator's for its optional reading of its own change. `reversals` say in words where this reading
+    asks for the opposite of the one before; `parts` is in how many prompts a large diff was read.
+    """
 
     role: Role = Role.REVIEWER
     verdict: Verdict
@@ -159,6 +207,8 @@ class Review(Model):
     summary: str = ""
     findings: tuple[Finding, ...] = ()
     addressed: tuple[dict[str, Any], ...] = ()
+    reversals: tuple[str, ...] = ()
+    parts: int = 1
     prompt_version: str = ""
     model: str = ""
     rehearsal: bool = False
@@ -190,7 +240,9 @@ class Landing(Model):
 class Proposal(Model):
     """One round's answer, immutable once made: edits, turned into a tree on a pinned base.
 
-    `review` is the reviewer's newest reading; `final_review` that of the optional cloud model, which reads last.
+    `review` is the reviewer's newest reading; `final_review` that of the optional cloud model, which reads last;
+    `own_review` the generator's of its own change, which decides nothing. A derived proposal holds only the `hunks` of its
+    `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole.
     """
 
     id: str
@@ -214,6 +266,9 @@ class Proposal(Model):
     removed: int = 0
     review: Review | None = None
     final_review: Review | None = None
+    own_review: Review | None = None
+    parent: str = ""
+    hunks: tuple[str, ...] = ()
     decision: Decision | None = None
     landing: Landing | None = None
     seen: bool = False
@@ -230,7 +285,7 @@ class Proposal(Model):
 
     @property
     def failed_checks(self) -> tuple[CheckResult, ...]:
-        """The checks that said no."""
+        """The checks that said no, where the base does not fail the same way."""
         return tuple(check for check in self.checks if check.outcome is CheckOutcome.FAILED)
 
 
@@ -242,7 +297,12 @@ class SwapPhase(Model):
 
 
 class Swap(Model):
-    """One change of residency. `from_role` is None when nothing was loaded. JSON names are `from` and `to`."""
+    """One change of residency. `from_role` is None when nothing was loaded. JSON names are `from` and `to`.
+
+    `failure` is the class of what went wrong ("no_memory", "port_taken", "unit_failed", "timeout", "wrong_model" …).
+    `weight_bytes` are the target's weight files and `warm_bytes` how much of them stood in the page cache when the swap
+    began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
@@ -255,6 +315,10 @@ class Swap(Model):
     seconds: float = 0.0
     outcome: str = "done"
     reason: str = ""
+    failure: str = ""
+    weight_bytes: int = 0
+    warm_bytes: int = 0
+    made_by: str = "navigator"
     rehearsal: bool = False
 
 

@@ -125,6 +125,10 @@ class CheckOutcome(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
+    FAILED_BEFORE = "failed_before"
+    """It fails as it fails on the base: not this change's doing."""
+    UNTESTED = "untested"
+    """It could not be asked: no command, no sandbox, or a part is missing."""
 
 
 class PolicyAction(StrEnum):
@@ -168,7 +172,8 @@ _T = TaskState
 
 TASK_TRANSITIONS: dict[TaskState, frozenset[TaskState]] = {
     # queued -> failed: the project is gone or cannot be worked on.
-    _T.QUEUED: frozenset({_T.GENERATING, _T.CANCELLED, _T.FAILED}),
+    # queued -> checking: a derived proposal, which nobody has to write.
+    _T.QUEUED: frozenset({_T.GENERATING, _T.CHECKING, _T.CANCELLED, _T.FAILED}),
     # generating -> queued: the server went away before an answer counted, or a crash interrupted round 0.
     # generating -> revising: the same in a later round.
     # generating -> awaiting_approval: NO_CHANGE, a report, or a revision that could not be made.

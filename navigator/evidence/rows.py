@@ -33,7 +33,7 @@ class FirstVerdict:
         at: UTC, ISO 8601.
         attempt: counts from 0 within the task.
         round: counts from 0 within the attempt.
-        derived: the task was made by another task, not asked for by the developer.
+        derived: the proposal holds only some hunks of another one.
         audit: the proposal was planted to test the reviewer.
     """
 

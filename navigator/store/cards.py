@@ -29,7 +29,8 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
   JOIN projects p ON p.id = t.project_id
   LEFT JOIN proposals a ON a.id = (
        SELECT max(id) FROM proposals WHERE task_id = t.id AND attempt = t.attempt AND state <> 'superseded')
-  LEFT JOIN reviews r ON r.id = (SELECT max(id) FROM reviews WHERE proposal_id = a.id)
+  LEFT JOIN reviews r ON r.id = (
+       SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role <> 'generator')
   LEFT JOIN landings l ON l.id = (SELECT max(id) FROM landings WHERE proposal_id = a.id)
  WHERE p.removed = 0
 """

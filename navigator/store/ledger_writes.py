@@ -194,6 +194,10 @@ class LedgerWrites(TransactionCore):
                 "seconds": swap.seconds,
                 "outcome": swap.outcome,
                 "reason": swap.reason,
+                "failure": swap.failure,
+                "weight_bytes": swap.weight_bytes,
+                "warm_bytes": swap.warm_bytes,
+                "made_by": swap.made_by,
                 "rehearsal": int(swap.rehearsal),
             },
         )

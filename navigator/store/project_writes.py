@@ -132,8 +132,9 @@ class TaskWrites(TransactionCore):
         complexity: Complexity = Complexity.MEDIUM,
         priority: int = 0,
         files: Sequence[str] = (),
+        origin: str = "",
     ) -> Task:
-        """Queue an instruction.
+        """Queue an instruction. `origin` is the id of the task that this one came from, if any.
 
         Raises:
             NotFound: no such project.
@@ -157,6 +158,7 @@ class TaskWrites(TransactionCore):
                 "priority": priority,
                 "files": dumped(tuple(files)),
                 "state": TaskState.QUEUED.value,
+                "origin": number_of(origin, "T") if origin else None,
                 "created": now,
                 "updated": now,
                 "since": now,

@@ -51,6 +51,8 @@ class ProposalWrites(TransactionCore):
                 "attempt": proposal.attempt,
                 "round": proposal.round,
                 "state": ProposalState.OPEN.value,
+                "parent": number_of(proposal.parent, "P") if proposal.parent else None,
+                "hunks": dumped(proposal.hunks),
                 **columns,
             },
         )
@@ -134,6 +136,8 @@ class ProposalWrites(TransactionCore):
                 "summary": review.summary,
                 "findings": dumped(review.findings),
                 "addressed": dumped(review.addressed),
+                "reversals": dumped(review.reversals),
+                "parts": review.parts,
                 "prompt_version": review.prompt_version,
                 "model": review.model,
                 "rehearsal": int(review.rehearsal),

@@ -27,10 +27,12 @@ _PROPOSALS = (
 _JSON_COLUMNS = {
     "projects": rows.PROJECT_LISTS,
     "tasks": ("files",),
-    "proposals": ("edits", "policy", "checks", "overlaps", "usage"),
-    "reviews": ("findings", "addressed", "usage"),
+    "proposals": ("edits", "policy", "checks", "overlaps", "hunks", "usage"),
+    "reviews": ("findings", "addressed", "reversals", "usage"),
     "decisions": ("confirmed",),
     "swaps": ("phases",),
+    "baselines": ("failures",),
+    "suggestions": ("files",),
     "journal": ("plan",),
     "batches": ("swaps",),
     "events": ("data",),
@@ -166,7 +168,8 @@ class Reader(LedgerReads, LoopReads):
 
     def _with_parts(self, found: list[sqlite3.Row]) -> list[Proposal]:
         ids = [row["id"] for row in found]
-        reviews = self._newest("reviews", ids, " AND role <> 'final'")
+        reviews = self._newest("reviews", ids, " AND role = 'reviewer'")
+        own = self._newest("reviews", ids, " AND role = 'generator'")
         finals = self._newest("reviews", ids, " AND role = 'final'")
         decisions = self._newest("decisions", ids, " AND withdrawn = 0")
         landings = self._newest("landings", ids)
@@ -174,11 +177,13 @@ class Reader(LedgerReads, LoopReads):
         for row in found:
             review, final = reviews.get(row["id"]), finals.get(row["id"])
             decision, landing = decisions.get(row["id"]), landings.get(row["id"])
+            own_review = own.get(row["id"])
             made.append(
                 rows.proposal_from(
                     row,
                     review=rows.review_from(review) if review else None,
                     final_review=rows.review_from(final) if final else None,
+                    own_review=rows.review_from(own_review) if own_review else None,
                     decision=rows.decision_from(decision) if decision else None,
                     # Without a standing decision there is nothing to land: an old landing is history.
                     landing=rows.landing_from(landing) if landing and decision else None,
@@ -210,7 +215,7 @@ class Reader(LedgerReads, LoopReads):
             " r.stated_verdict, r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal, r.at"
             " FROM proposals a JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
             " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
-            " WHERE a.attempt = 0 AND a.round = 0 ORDER BY r.id"
+            " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL ORDER BY r.id"
         )
         return [rows.flat(row, flags=("self_review", "rehearsal")) for row in found]
 
@@ -236,7 +241,7 @@ class Reader(LedgerReads, LoopReads):
             ),
             "unreviewed": self._one(
                 "SELECT count(*) FROM proposals a JOIN reviews r ON r.id ="
-                " (SELECT max(id) FROM reviews WHERE proposal_id = a.id)"
+                " (SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role <> 'generator')"
                 " WHERE a.state = 'open' AND r.verdict = ?",
                 Verdict.UNREVIEWED.value,
             ),
@@ -261,8 +266,10 @@ class Reader(LedgerReads, LoopReads):
             values = rows.flat(row, flags=_FLAGS.get(table, ()), json_columns=_JSON_COLUMNS.get(table, ()))
             if table == "tasks":
                 values["id"] = task_id(values["id"])
+                values["origin"] = task_id(values["origin"]) if values["origin"] else ""
             if table == "proposals":
                 values["id"] = proposal_id(values["id"])
+                values["parent"] = proposal_id(values["parent"]) if values["parent"] else ""
             if table == "calls" and values["answer"] is not None:
                 values["answer"] = rows.unpacked(values["answer"])
             yield values

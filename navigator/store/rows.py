@@ -74,6 +74,7 @@ def task_from(row: sqlite3.Row) -> Task:
         reason=row["reason"],
         report=row["report"],
         base_commit=row["base_commit"],
+        origin=task_id(row["origin"]) if row["origin"] else "",
         created=row["created"],
         updated=row["updated"],
     )
@@ -90,6 +91,8 @@ def review_from(row: sqlite3.Row) -> Review:
             "summary": row["summary"],
             "findings": json.loads(row["findings"]),
             "addressed": json.loads(row["addressed"]),
+            "reversals": json.loads(row["reversals"]),
+            "parts": row["parts"],
             "prompt_version": row["prompt_version"],
             "model": row["model"],
             "rehearsal": bool(row["rehearsal"]),
@@ -127,6 +130,7 @@ def proposal_from(
     *,
     review: Review | None,
     final_review: Review | None,
+    own_review: Review | None,
     decision: Decision | None,
     landing: Landing | None,
 ) -> Proposal:
@@ -154,6 +158,9 @@ def proposal_from(
             "removed": row["removed"],
             "review": review,
             "final_review": final_review,
+            "own_review": own_review,
+            "parent": proposal_id(row["parent"]) if row["parent"] else "",
+            "hunks": json.loads(row["hunks"]),
             "decision": decision,
             "landing": landing,
             "seen": bool(row["seen"]),
@@ -179,6 +186,10 @@ def swap_from(row: sqlite3.Row) -> Swap:
             "seconds": row["seconds"],
             "outcome": row["outcome"],
             "reason": row["reason"],
+            "failure": row["failure"],
+            "weight_bytes": row["weight_bytes"],
+            "warm_bytes": row["warm_bytes"],
+            "made_by": row["made_by"],
             "rehearsal": bool(row["rehearsal"]),
         }
     )

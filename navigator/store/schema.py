@@ -246,7 +246,50 @@ _FIRST: Migration = (
     "CREATE INDEX comments_proposal ON comments (proposal_id)",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST,)
+_SECOND: Migration = (
+    # The task this one came from: the scan that proposed it, or the one whose proposal was split.
+    "ALTER TABLE tasks ADD COLUMN origin INTEGER REFERENCES tasks (id)",
+    # A derived proposal: some hunks of its parent, by their labels there.
+    "ALTER TABLE proposals ADD COLUMN parent INTEGER REFERENCES proposals (id)",
+    "ALTER TABLE proposals ADD COLUMN hunks TEXT NOT NULL DEFAULT '[]'",
+    "ALTER TABLE reviews ADD COLUMN reversals TEXT NOT NULL DEFAULT '[]'",
+    "ALTER TABLE reviews ADD COLUMN parts INTEGER NOT NULL DEFAULT 1 CHECK (parts >= 1)",
+    "ALTER TABLE swaps ADD COLUMN failure TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE swaps ADD COLUMN weight_bytes INTEGER NOT NULL DEFAULT 0 CHECK (weight_bytes >= 0)",
+    "ALTER TABLE swaps ADD COLUMN warm_bytes INTEGER NOT NULL DEFAULT 0 CHECK (warm_bytes >= 0)",
+    "ALTER TABLE swaps ADD COLUMN made_by TEXT NOT NULL DEFAULT 'navigator'"
+    " CHECK (made_by IN ('navigator', 'outside'))",
+    """CREATE TABLE baselines (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        project_id INTEGER NOT NULL REFERENCES projects (id),
+        tree TEXT NOT NULL,
+        command TEXT NOT NULL,
+        environment TEXT NOT NULL DEFAULT '',
+        outcome TEXT NOT NULL CHECK (outcome <> ''),
+        failures TEXT NOT NULL DEFAULT '[]',
+        detail TEXT NOT NULL DEFAULT '',
+        seconds REAL NOT NULL DEFAULT 0,
+        at TEXT NOT NULL,
+        UNIQUE (project_id, tree, command, environment)
+    ) STRICT""",
+    f"""CREATE TABLE suggestions (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL DEFAULT 0,
+        rank INTEGER NOT NULL CHECK (rank >= 1),
+        text TEXT NOT NULL CHECK (text <> ''),
+        kind TEXT NOT NULL {_one_of("kind", TaskKind)},
+        complexity TEXT NOT NULL {_one_of("complexity", Complexity)},
+        files TEXT NOT NULL DEFAULT '[]',
+        why TEXT NOT NULL DEFAULT '',
+        state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'accepted', 'dismissed')),
+        made_task INTEGER REFERENCES tasks (id),
+        at TEXT NOT NULL,
+        UNIQUE (task_id, attempt, rank)
+    ) STRICT""",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND)
 """Entry n leads from `PRAGMA user_version` n to n + 1. The CHECKs are spelled from the domain's enums: a new word
 there needs a new entry here that rebuilds the table (a test holds the first entry to its present text)."""
 
@@ -260,6 +303,8 @@ TABLES = (
     "calls",
     "swaps",
     "edit_failures",
+    "baselines",
+    "suggestions",
     "journal",
     "batches",
     "events",

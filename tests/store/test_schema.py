@@ -38,6 +38,7 @@ NEXT = (
 )
 
 FIRST_SCHEMA = "62f7a9b50f9c957e"
+SECOND_SCHEMA = "914237c4b9ee278b"
 
 
 def fill(paths: StatePaths) -> Task:
@@ -49,8 +50,27 @@ def fill(paths: StatePaths) -> Task:
 
 def test_the_first_schema_never_changes() -> None:
     """Databases with it exist. A new word of an enum, a new column: write the next migration, leave this one."""
-    digest = hashlib.sha256("\n".join(MIGRATIONS[0]).encode()).hexdigest()
-    assert digest[:16] == FIRST_SCHEMA
+    digests = [hashlib.sha256("\n".join(entry).encode()).hexdigest()[:16] for entry in MIGRATIONS]
+    assert digests == [FIRST_SCHEMA, SECOND_SCHEMA]
+
+
+def test_a_database_of_the_first_version_is_led_to_this_one(paths: StatePaths) -> None:
+    """With what stood in it, and after a copy."""
+    with closing(open_writer(paths.database, migrations=MIGRATIONS[:1])) as connection:
+        connection.execute("INSERT INTO projects (name, path) VALUES ('p', '/p')")
+        connection.execute(
+            "INSERT INTO tasks (project_id, text, kind, complexity, state, created, updated, since)"
+            " VALUES (1, 'do it', 'fix', 'simple', 'queued', 'now', 'now', 'now')"
+        )
+        connection.execute(
+            "INSERT INTO proposals (task_id, attempt, round, state, base_commit, tree, written_by, created)"
+            " VALUES (1, 0, 0, 'open', 'b', 't', 'generator', 'now')"
+        )
+    with closing(open_writer(paths.database)) as connection:
+        found = Reader(connection).proposal("P1")
+        assert (found.parent, found.hunks, found.own_review) == ("", (), None)
+        assert Reader(connection).task("T1").origin == ""
+    assert len(list(paths.backups.iterdir())) == 1
 
 
 def test_a_migration_runs_once_after_a_copy(paths: StatePaths) -> None:
