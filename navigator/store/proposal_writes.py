@@ -266,9 +266,9 @@ class ProposalWrites(TransactionCore):
             "SELECT EXISTS (SELECT 1 FROM reviews WHERE proposal_id = :id)"
             " OR EXISTS (SELECT 1 FROM decisions WHERE proposal_id = :id)".replace(":id", str(number))
         ).fetchone()[0]
-        if read_by:
+        if read_by or state in (ProposalState.DECIDED, ProposalState.LANDED):
             raise Conflict(
-                f"{identifier} was reviewed: its round cannot be written again.",
+                f"{identifier} was read already: its round cannot be written again.",
                 hint="Begin another round or attempt.",
             )
         self._update("proposals", number, {**columns, "seen": 0})

@@ -9,7 +9,7 @@ from typing import Any
 from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, proposal_id, task_id
 from navigator.domain.models import Project, Proposal, Review, Task
-from navigator.domain.states import LOOP_TASK_STATES, ProposalState, TaskState, Verdict
+from navigator.domain.states import LOOP_TASK_STATES, ProposalState, Role, TaskState, Verdict
 from navigator.store import rows
 from navigator.store.ledger_reads import LedgerReads
 from navigator.store.loop_reads import LoopReads
@@ -168,22 +168,22 @@ class Reader(LedgerReads, LoopReads):
 
     def _with_parts(self, found: list[sqlite3.Row]) -> list[Proposal]:
         ids = [row["id"] for row in found]
-        reviews = self._newest("reviews", ids, " AND role = 'reviewer'")
-        own = self._newest("reviews", ids, " AND role = 'generator'")
-        finals = self._newest("reviews", ids, " AND role = 'final'")
+        reviews = self._newest("reviews", ids, by=("proposal_id", "role"))
         decisions = self._newest("decisions", ids, " AND withdrawn = 0")
         landings = self._newest("landings", ids)
         made = []
         for row in found:
-            review, final = reviews.get(row["id"]), finals.get(row["id"])
-            decision, landing = decisions.get(row["id"]), landings.get(row["id"])
-            own_review = own.get(row["id"])
+            review, final, own = (
+                rows.review_from(reviews[row["id"], role]) if (row["id"], role) in reviews else None
+                for role in (Role.REVIEWER, Role.FINAL, Role.GENERATOR)
+            )
+            decision, landing = decisions.get((row["id"],)), landings.get((row["id"],))
             made.append(
                 rows.proposal_from(
                     row,
-                    review=rows.review_from(review) if review else None,
-                    final_review=rows.review_from(final) if final else None,
-                    own_review=rows.review_from(own_review) if own_review else None,
+                    review=review,
+                    final_review=final,
+                    own_review=own,
                     decision=rows.decision_from(decision) if decision else None,
                     # Without a standing decision there is nothing to land: an old landing is history.
                     landing=rows.landing_from(landing) if landing and decision else None,
@@ -191,15 +191,17 @@ class Reader(LedgerReads, LoopReads):
             )
         return made
 
-    def _newest(self, table: str, ids: list[int], extra: str = "") -> dict[int, sqlite3.Row]:
-        newest: dict[int, sqlite3.Row] = {}
+    def _newest(
+        self, table: str, ids: list[int], extra: str = "", by: tuple[str, ...] = ("proposal_id",)
+    ) -> dict[tuple[Any, ...], sqlite3.Row]:
+        newest: dict[tuple[Any, ...], sqlite3.Row] = {}
         for start in range(0, len(ids), _CHUNK):
             chunk = ids[start : start + _CHUNK]
             marks = ", ".join("?" * len(chunk))
             found = self._all(
                 f"SELECT * FROM {table} WHERE proposal_id IN ({marks}){extra} ORDER BY id", *chunk
             )
-            newest.update((row["proposal_id"], row) for row in found)
+            newest.update((tuple(row[name] for name in by), row) for row in found)
         return newest
 
     def first_verdicts(self) -> list[dict[str, Any]]:

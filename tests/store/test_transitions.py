@@ -168,7 +168,7 @@ class Histories(RuleBasedStateMachine):
             # Too late for its attempt, or its round was decided on already.
             made_before = self.store.read.proposals(task_id=task)
             same = [p for p in made_before if (p.attempt, p.round) == (attempt, round_)]
-            assert attempt < self.attempts[task] or self.was_decided(same[0].id)
+            assert attempt < self.attempts[task] or self.was_read(same[0].id)
             return
         for other, state in self.proposals.items():
             if state is ProposalState.OPEN and self.task_of(other) == task:
@@ -212,7 +212,9 @@ class Histories(RuleBasedStateMachine):
     def task_of(self, identifier: str) -> str:
         return self.store.read.proposal(identifier).task_id
 
-    def was_decided(self, identifier: str) -> bool:
+    def was_read(self, identifier: str) -> bool:
+        if self.proposals[identifier] in (ProposalState.DECIDED, ProposalState.LANDED):
+            return True
         number = int(identifier[1:])
         sql = "SELECT count(*) FROM decisions WHERE proposal_id = ?"
         return bool(self.store._connection.execute(sql, (number,)).fetchone()[0])

@@ -257,7 +257,11 @@ def test_what_goes_in_comes_out(
     found = store.read.proposal(made.id)
     for name, value in content.items():
         assert getattr(found, name) == value
-    shown = found.final_review if review.role is Role.FINAL else found.review
+    shown = {
+        Role.FINAL: found.final_review,
+        Role.REVIEWER: found.review,
+        Role.GENERATOR: found.own_review,
+    }[review.role]
     assert shown == review == store.read.reviews(made.id)[0]
     assert found.decision == decision
     assert found.landing == landing
@@ -295,7 +299,7 @@ def test_a_round_written_again_keeps_its_id_until_somebody_read_it(store: Store,
     assert store.read.events()[-1].data == {"old_tree": "t0", "tree": "t1"}
     with store.transaction() as tx:
         tx.add_review(first.id, APPROVE)
-    with pytest.raises(Conflict, match="was reviewed"), store.transaction() as tx:
+    with pytest.raises(Conflict, match="was read already"), store.transaction() as tx:
         tx.add_proposal(answer(tree="t2"))
     with pytest.raises(sqlite3.IntegrityError, match="never altered"):
         store._connection.execute("UPDATE proposals SET tree = 't3'")
