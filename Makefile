@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test check lint engines bench lock wheel screenshots clean
+.PHONY: install demo test check lint engines bench lock lock-engines wheel screenshots clean
 
 install: $(STAMP)
 
@@ -54,6 +54,9 @@ lock:
 		-p 3.11 pyproject.toml -o requirements.lock
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		-p 3.11 pyproject.toml --group dev -o requirements-dev.lock
+
+# The model servers' own. TORCH_WHEELS names the folder with PyTorch's CPU build.
+lock-engines:
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		-p 3.11 engines/requirements.in -o engines/requirements.txt
 	uv pip compile -q --no-deps --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \

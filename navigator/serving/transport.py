@@ -7,13 +7,11 @@ environment are not read. httpx is imported when the first transport is made, no
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import re
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from navigator.domain.errors import ConfigError, MissingPart
@@ -58,16 +56,6 @@ def _certificates(root: str) -> ssl.SSLContext | bool:
     return True if urlsplit(root).scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _note_absent(module: str) -> None:
-    """Have later imports of a module that is not installed fail at once, as they would after a search of the whole path.
-
-    httpcore looks for sniffio at every lock it takes; where it is not installed, the search costs more than the request.
-    """
-    if module not in sys.modules and importlib.util.find_spec(module) is None:
-        # None in sys.modules is the import system's own way to say so: docs.python.org, "The module cache".
-        cast(dict[str, Any], sys.modules)[module] = None
-
-
 class Transport:
     """HTTP to one server. Belongs to one event loop; `aclose` it.
 
@@ -79,7 +67,6 @@ class Transport:
     def __init__(self, settings: ServerSettings, timeouts: Timeouts) -> None:
         import httpx
 
-        _note_absent("sniffio")
         self._key_variable = settings.api_key_env
         self.root, self.api = endpoints(settings.base_url)
         self._http = httpx.AsyncClient(

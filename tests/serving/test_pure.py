@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import random
-import sys
 from datetime import UTC, datetime
 from typing import Any
 
@@ -182,15 +180,3 @@ def test_a_length_complaint_teaches_nothing() -> None:
     assert not dialect.learn(400, words, body)
     assert not dialect.learn(500, "unsupported: temperature", body)
     assert dialect.apply(body) == body
-
-
-def test_a_module_that_is_not_installed_is_searched_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from navigator.serving.transport import _note_absent
-
-    monkeypatch.setitem(sys.modules, "no_such_module", sys)
-    monkeypatch.delitem(sys.modules, "no_such_module")
-    _note_absent("no_such_module")
-    with pytest.raises(ImportError, match="halted"):
-        importlib.import_module("no_such_module")
-    _note_absent("json")
-    assert importlib.import_module("json").loads("1") == 1
