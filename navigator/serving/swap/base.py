@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import SwapPhase
@@ -36,20 +36,82 @@ Report = Callable[[PhaseEvent], None]
 """Called from the event loop as phases begin and end."""
 
 
+Failure = Literal[
+    "",
+    "no_memory",
+    "port_taken",
+    "unit_failed",
+    "crashed",
+    "timeout",
+    "wrong_model",
+    "disk_full",
+    "refused",
+    "unreachable",
+    "lock_held",
+    "no_systemd",
+    "cancelled",
+    "unsure",
+]
+"""Why a swap failed, as a class. crashed: the server died. unsure: whether the server holds its weights cannot be told,
+and guessing would kill it."""
+
+
 @dataclass(frozen=True, slots=True)
 class SwapResult:
-    """How a swap ended. `phases` holds every phase that ended, in order, those of going back among them."""
+    """How a swap ended. `phases` holds every phase that ended, in order, those of going back among them.
+
+    `failure` is the class of what went wrong, "" where nothing did.
+    """
 
     outcome: SwapOutcome
     phases: tuple[SwapPhase, ...]
     seconds: float
     reason: str = ""
+    failure: Failure = ""
 
 
 class SwapFailed(NavigatorError):
     """A phase did not end well. Strategies turn it into a `SwapResult`; callers do not meet it."""
 
     code = "swap_failed"
+
+    def __init__(self, message: str, *, hint: str = "", failure: Failure = "") -> None:
+        super().__init__(message, hint=hint)
+        self.failure: Failure = failure
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What a look at the servers showed.
+
+    Attributes:
+        resident: the role whose model is there; None when none is.
+        sure: False where nobody answered in time, though somebody listens: a busy server, no dead one.
+        dead: `resident` is None because a server ended unasked; False where it was unloaded in an orderly way.
+        failure: the class of why it ended, where the strategy can tell.
+        detail: the last lines of its log or the reason in words, "" where the strategy cannot tell. Untrusted.
+    """
+
+    resident: Role | None
+    sure: bool = True
+    dead: bool = False
+    failure: Failure = ""
+    detail: str = ""
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """A strategy that can look more cheaply than `resident` does."""
+
+    async def look(self, believed: Role | None) -> Sighting:
+        """Whether `believed` still holds. Called every few seconds: it must cost a server no generated token."""
+
+
+async def look(strategy: SwapStrategy, believed: Role | None) -> Sighting:
+    """Look at what is loaded, as cheaply as the strategy can; never by SGLang's `/health`, which generates a token."""
+    if isinstance(strategy, Watched):
+        return await strategy.look(believed)
+    return Sighting(await strategy.resident())
 
 
 class SwapStrategy(Protocol):
@@ -128,9 +190,9 @@ class PhaseLog:
             raise
         self._ended(name, "done", began, detail)
 
-    def result(self, outcome: SwapOutcome, reason: str = "") -> SwapResult:
+    def result(self, outcome: SwapOutcome, reason: str = "", failure: Failure = "") -> SwapResult:
         """What the whole swap came to."""
-        return SwapResult(outcome, tuple(self.phases), time.monotonic() - self.started, reason)
+        return SwapResult(outcome, tuple(self.phases), time.monotonic() - self.started, reason, failure)
 
     def _ended(self, name: PhaseName, state: PhaseState, began: float, detail: str) -> None:
         seconds = time.monotonic() - began
