@@ -1,27 +1,5 @@
-"""Where the files that travel with the package are: prompt templates and the swap script.
+"""Where the files that travel with the package are; found by `config`, since the model servers' room needs them too."""
 
-In a wheel they stand in `navigator/_data/`; in a checkout at the repository's top level.
-"""
+from navigator.config.resources import resource_dir
 
-from __future__ import annotations
-
-from pathlib import Path
-
-from navigator.domain.errors import MissingPart
-
-_PACKAGE = Path(__file__).resolve().parent.parent
-
-
-def resource_dir(name: str) -> Path:
-    """The folder `prompts` or `swap`.
-
-    Raises:
-        MissingPart: the installation is not whole.
-    """
-    for candidate in (_PACKAGE / "_data" / name, _PACKAGE.parent / name):
-        if candidate.is_dir():
-            return candidate
-    raise MissingPart(
-        f"The folder {name}/ is missing from this installation of Navigator.",
-        hint="Reinstall the package navigator-cascade.",
-    )
+__all__ = ["resource_dir"]
