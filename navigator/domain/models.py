@@ -109,7 +109,9 @@ class Task(Model):
 class Suggestion(Model):
     """A task that a scan proposes; the developer accepts it (`made_task` is what it became) or dismisses it.
 
-    `rank` counts from 1, the most worthwhile first; `state` is "open", "accepted" or "dismissed".
+    `rank` counts from 1, the most worthwhile first; `state` is "open", "accepted" or "dismissed". `new_files` are those of
+    `files` that the project does not hold yet. `quote` is the line that the model gives as its reason; it was found at
+    `quote_path` and `quote_line` (from 1), or, where `quote_path` is "", nowhere in what the model was shown.
     """
 
     id: int = 0
@@ -120,10 +122,19 @@ class Suggestion(Model):
     kind: TaskKind = TaskKind.IMPLEMENT
     complexity: Complexity = Complexity.MEDIUM
     files: tuple[str, ...] = ()
+    new_files: tuple[str, ...] = ()
     why: str = ""
+    quote: str = ""
+    quote_path: str = ""
+    quote_line: int = 0
     state: str = "open"
     made_task: str = ""
     at: str = ""
+
+    @property
+    def grounded(self) -> bool:
+        """Whether the line it stands on was found in what the model was shown."""
+        return self.quote_path != ""
 
 
 class AppliedEdit(Model):

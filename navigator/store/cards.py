@@ -24,7 +24,9 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
        t.since, t.created, t.reason, t.report <> '' AS has_report, t.files AS named,
        a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
        a.seen, a.rehearsal, a.round AS proposal_round,
-       r.verdict, r.self_review, r.findings, l.state AS landing, l.ref, l.reason AS landing_reason
+       r.verdict, r.self_review, r.findings, l.state AS landing, l.ref, l.reason AS landing_reason,
+       CASE WHEN t.kind = 'scan' THEN (SELECT count(*) FROM suggestions
+            WHERE task_id = t.id AND attempt = t.attempt AND state = 'open') ELSE 0 END AS suggestions
   FROM tasks t
   JOIN projects p ON p.id = t.project_id
   LEFT JOIN proposals a ON a.id = (
@@ -48,6 +50,7 @@ class Card:
         confirm: policy items that the developer must confirm, as `RULE:PATH`.
         failed_check: the name of the first check that said no, or "".
         report: the task ended in words: a report, or an answer that asks for no change.
+        suggestions: how many tasks a scan proposes that were neither accepted nor dismissed.
         landing: how far an approval got: "", "pending", "landed", "refused" or "undone".
     """
 
@@ -65,6 +68,7 @@ class Card:
     created: str
     reason: str
     report: bool
+    suggestions: int = 0
     named: tuple[str, ...] = ()
     proposal: str = ""
     open: bool = False
@@ -134,6 +138,7 @@ def _card(row: sqlite3.Row) -> Card:
         "reason": row["reason"],
         "report": bool(row["has_report"])
         or (proposal is None and row["state"] == TaskState.AWAITING_APPROVAL),
+        "suggestions": row["suggestions"],
         "named": tuple(json.loads(row["named"])) if row["named"] != "[]" else (),
     }
     if proposal is None:

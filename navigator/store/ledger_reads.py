@@ -12,7 +12,7 @@ from navigator.domain.models import Event, Swap
 from navigator.domain.records import ModelCall
 from navigator.domain.states import Role
 from navigator.store import rows
-from navigator.store.queries import Queries, limited
+from navigator.store.queries import WRITTEN, Queries, limited
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +147,12 @@ class LedgerReads(Queries):
     def last_answer(
         self, task_id: str, attempt: int, round: int, *, role: Role = Role.GENERATOR
     ) -> StoredAnswer | None:
-        """The newest answer that `role` gave in a task's round, or None where none was kept."""
+        """The newest text that `role` wrote in a task's round, or None where none was kept. Readings are none."""
         tests = [
             ("task_id = ?", number_of(task_id, "T")),
             ("attempt = ?", attempt),
             ("round = ?", round),
-            ("role = ? AND answer IS NOT NULL", role.value),
+            (f"{WRITTEN} AND role = ? AND answer IS NOT NULL", role.value),
         ]
         found = self._where("calls", tests, " DESC LIMIT 1")
         if not found:

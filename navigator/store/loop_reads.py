@@ -12,14 +12,14 @@ from typing import Any
 from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
 from navigator.domain.models import Event, Review, Usage
-from navigator.domain.states import Role, TaskState
+from navigator.domain.states import Complexity, Role, TaskKind, TaskState
 from navigator.store import rows
-from navigator.store.queries import Queries
+from navigator.store.queries import WRITTEN, Queries
 
 
 @dataclass(frozen=True, slots=True)
 class RoundCost:
-    """What one round of a task cost the generator, and who answered it last."""
+    """What one round of a task cost the role that wrote it, and which model answered last."""
 
     calls: int
     usage: Usage
@@ -38,7 +38,11 @@ class CallCost:
 
 @dataclass(frozen=True, slots=True)
 class LoopTask:
-    """What the scheduler has to know of a task; its texts stay in the database. `updated` is a UTC time."""
+    """What the scheduler has to know of a task; its texts stay in the database. `updated` is a UTC time.
+
+    `wrote` is the role whose answer the present attempt goes on from; None where nothing is written yet, or the task
+    begins anew.
+    """
 
     id: str
     order: int
@@ -49,6 +53,9 @@ class LoopTask:
     round: int
     files: frozenset[str]
     updated: str
+    kind: TaskKind
+    complexity: Complexity
+    wrote: Role | None = None
 
 
 @lru_cache(maxsize=4096)
@@ -62,22 +69,48 @@ _USAGE = (
 )
 
 
+_WROTE = (
+    "SELECT role FROM calls WHERE task_id = t.id AND attempt = t.attempt AND answer IS NOT NULL"
+    f" AND {WRITTEN} ORDER BY id DESC LIMIT 1"
+)
+
+
 class LoopReads(Queries):
     """Queries that the conductor's stages ask."""
 
     def loop_tasks(self, states: Collection[TaskState]) -> list[LoopTask]:
         """The tasks in these states, in the order they were given. Asked at every step: reads no text of a task."""
         found = self._all(
-            "SELECT id, project_id, state, priority, attempt, round, files, updated FROM tasks"
+            "SELECT id, project_id, state, priority, attempt, round, files, updated, kind, complexity,"
+            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END FROM tasks t"
             f" WHERE state IN ({', '.join('?' * len(states))}) ORDER BY id",
             *(state.value for state in states),
         )
         return [
             LoopTask(
-                task_id(key), key, project, TaskState(state), priority, attempt, round, _files(files), updated
+                task_id(key),
+                key,
+                project,
+                TaskState(state),
+                priority,
+                attempt,
+                round,
+                _files(files),
+                updated,
+                TaskKind(kind),
+                Complexity(complexity),
+                Role(wrote) if wrote else None,
             )
-            for key, project, state, priority, attempt, round, files, updated in found
+            for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote in found
         ]
+
+    def wrote(self, identifier: str) -> Role | None:
+        """The role whose answer a task's present attempt goes on from; see `LoopTask.wrote`."""
+        found = self._all(
+            f"SELECT ({_WROTE}) AS role FROM tasks t WHERE id = ? AND state <> 'queued'",
+            number_of(identifier, "T"),
+        )
+        return Role(found[0]["role"]) if found and found[0]["role"] else None
 
     def review_of_round(self, identifier: str, attempt: int, round: int) -> Review | None:
         """The counted review by the reviewer of a task's round."""
@@ -90,10 +123,10 @@ class LoopReads(Queries):
         )
         return rows.review_from(found[0]) if found else None
 
-    def round_cost(self, identifier: str, attempt: int, round: int) -> RoundCost:
-        """What a round cost the generator so far. The prompt's version is the one that led the round."""
-        place = (number_of(identifier, "T"), attempt, round)
-        where = "WHERE task_id = ? AND attempt = ? AND round = ? AND role = 'generator'"
+    def round_cost(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> RoundCost:
+        """What writing a round cost `role` so far. The prompt's version is the one that led the round."""
+        place = (number_of(identifier, "T"), attempt, round, role.value)
+        where = f"WHERE task_id = ? AND attempt = ? AND round = ? AND role = ? AND {WRITTEN}"
         total = self._all(f"SELECT count(*) AS calls, {_USAGE} FROM calls {where}", *place)[0]
         answered = self._all(
             f"SELECT model, prompt_version, purpose FROM calls {where} AND answer IS NOT NULL ORDER BY id",
@@ -107,15 +140,16 @@ class LoopReads(Queries):
             prompt_version=leading[0] if leading else "",
         )
 
-    def answers_refused(self, identifier: str, attempt: int, round: int) -> int:
-        """How many answers of a round did not apply: which repair comes next."""
+    def answers_refused(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> int:
+        """How many answers of a round by `role` did not apply: which repair comes next."""
         return int(
             self._one(
                 "SELECT count(*) FROM calls WHERE task_id = ? AND attempt = ? AND round = ?"
-                " AND role = 'generator' AND outcome = 'refused'",
+                f" AND role = ? AND outcome = 'refused' AND {WRITTEN}",
                 number_of(identifier, "T"),
                 attempt,
                 round,
+                role.value,
             )
         )
 

@@ -11,6 +11,9 @@ from typing import Any
 from navigator.store.errors import translated
 from navigator.store.rows import clean
 
+WRITTEN = "purpose NOT LIKE 'review%' AND purpose <> 'final'"
+"""A test on `calls`: what was asked for was a task's own text, not a reading of one."""
+
 
 class Queries:
     """Queries over one connection, which belongs to one thread at a time."""

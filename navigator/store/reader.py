@@ -15,6 +15,7 @@ from navigator.store.ledger_reads import LedgerReads
 from navigator.store.loop_reads import LoopReads
 from navigator.store.queries import limited
 from navigator.store.schema import TABLES
+from navigator.store.suggestion_reads import SuggestionReads
 
 _CHUNK = 500
 """Ids in one IN list; SQLite's limit of variables is 999 in old builds."""
@@ -32,7 +33,7 @@ _JSON_COLUMNS = {
     "decisions": ("confirmed",),
     "swaps": ("phases",),
     "baselines": ("failures",),
-    "suggestions": ("files",),
+    "suggestions": ("files", "new_files"),
     "journal": ("plan",),
     "batches": ("swaps",),
     "events": ("data",),
@@ -51,7 +52,7 @@ _FLAGS = {
 }
 
 
-class Reader(LedgerReads, LoopReads):
+class Reader(LedgerReads, LoopReads, SuggestionReads):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks

@@ -16,9 +16,10 @@ from navigator.store.project_writes import ProjectWrites, TaskWrites
 from navigator.store.proposal_writes import ProposalWrites
 from navigator.store.queries import database_of
 from navigator.store.reader import Reader
+from navigator.store.suggestion_writes import SuggestionWrites
 
 
-class Transaction(ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites):
+class Transaction(ProjectWrites, TaskWrites, ProposalWrites, SuggestionWrites, LedgerWrites):
     """All writing methods. One lives for one `with store.transaction()` and is of no use after it."""
 
 
