@@ -18,7 +18,23 @@ from navigator.domain.models import Swap, utc_now
 from navigator.domain.states import Role
 
 
-@click.group()
+class _WithInstall(click.Group):
+    """The group, with `install` imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command."""
+        return sorted([*super().list_commands(ctx), "install"])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One command by its name."""
+        if cmd_name != "install":
+            return super().get_command(ctx, cmd_name)
+        from navigator.cli.swap_install import install
+
+        return install
+
+
+@click.group(cls=_WithInstall)
 def swap() -> None:
     """What the GPU holds; change it; the log of swaps."""
 

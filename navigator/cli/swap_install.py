@@ -1,0 +1,289 @@
+"""`navigator swap install`: the servers' units, their keys and swap.conf, rendered for the SGLang that is here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from navigator.cli import output
+from navigator.domain.errors import MissingPart, UsageError
+from navigator.domain.states import Role
+
+if TYPE_CHECKING:
+    from navigator.serving.setup.files import PlannedFile
+    from navigator.serving.setup.places import Places
+    from navigator.serving.setup.profiles import Profile
+    from navigator.serving.setup.render import Wanted
+    from navigator.serving.setup.sglang_flags import FlagSource
+
+_ROLE = click.Choice([Role.GENERATOR.value, Role.REVIEWER.value])
+
+
+@click.command("install")
+@click.option("--profile", "profile_name", help="A packaged pair of models, or the path of a .toml file.")
+@click.option(
+    "--user", "scope", flag_value="user", default="user", help="For your own systemd (the default)."
+)
+@click.option("--system", "scope", flag_value="system", help="For the system's systemd; needs root.")
+@click.option("--service-user", help="Who the servers run as (--system); by default who called sudo.")
+@click.option("--sglang", help="SGLang's virtual environment, or its python.")
+@click.option("--for-version", help="Render for this version where no SGLang is installed.")
+@click.option("--model", "models", multiple=True, metavar="ROLE=PATH", help="Where a role's model lies.")
+@click.option("--speculate", "speculate", multiple=True, type=_ROLE, help="With speculative decoding.")
+@click.option("--sleep", "asleep", is_flag=True, help="Both servers stay up (strategy sleep).")
+@click.option("--no-keys", is_flag=True, help="Servers that anybody on this machine may use.")
+@click.option("--overwrite", is_flag=True, help="Also where a file was changed, or is not Navigator's.")
+@click.option("--uninstall", is_flag=True, help="Remove what is still as it was written.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show it, change nothing.")
+@click.option("--root", type=click.Path(path_type=Path), default=Path("/"), hidden=True)
+@click.option("--json", "as_json", is_flag=True)
+def install(
+    profile_name: str | None,
+    scope: str,
+    service_user: str | None,
+    sglang: str | None,
+    for_version: str | None,
+    models: tuple[str, ...],
+    speculate: tuple[str, ...],
+    asleep: bool,
+    no_keys: bool,
+    overwrite: bool,
+    uninstall: bool,
+    yes: bool,
+    dry_run: bool,
+    root: Path,
+    as_json: bool,
+) -> None:
+    """Write the model servers' units, their keys and swap.conf; shown first, and asked about."""
+    places = _places(scope, service_user, root, dry_run)
+    if uninstall:
+        _uninstall(places, yes=yes, dry_run=dry_run, as_json=as_json)
+        return
+    from navigator.cascade.resources import resource_dir
+    from navigator.serving.setup.files import action_for, refuse_others
+    from navigator.serving.setup.profiles import load_profile
+    from navigator.serving.setup.render import Wanted, render
+
+    data = resource_dir("swap")
+    profile = load_profile(profile_name or _fitting_profile(data / "profiles"), data / "profiles")
+    source, python = _sglang(data / "flags", sglang, for_version)
+    wanted = Wanted(
+        profile,
+        places,
+        python,
+        source.table(),
+        data / "units",
+        models=_models(models),
+        speculation=frozenset(map(Role, speculate)),
+        asleep=asleep,
+        keys=not no_keys,
+    )
+    left_out = _checked(wanted, source)
+    files = render(wanted)
+    changes = [planned for planned in files if action_for(planned) != "same"]
+    document: dict[str, Any] = {
+        "scope": places.scope,
+        "profile": profile.name,
+        "sglang": {
+            "version": wanted.known.version,
+            "python": str(python),
+            "checked_by": wanted.known.origin,
+            "left_out": left_out,
+        },
+        "files": [{"path": str(each.path), "action": action_for(each)} for each in files],
+        "dry_run": dry_run,
+        "written": False,
+        "reload": "",
+    }
+    _show(wanted, changes, left_out, quiet=as_json)
+    if changes and not dry_run:
+        if not overwrite:
+            refuse_others(changes)
+        _ask(f"Write {len(changes)} files?", yes)
+        _write(places, changes, document)
+    if as_json:
+        output.print_json({**document, "settings": _snippet(wanted)})
+    else:
+        _say_next(wanted, document)
+    if document["reload"]:
+        sys.exit(1)
+
+
+def _places(scope: str, service_user: str | None, root: Path, dry_run: bool) -> Places:
+    from navigator.serving.setup.places import system_places, user_places
+
+    if scope == "user":
+        if service_user:
+            raise UsageError("--service-user belongs to --system.", hint="Your own systemd runs them as you.")
+        return user_places()
+    if os.geteuid() != 0 and not dry_run:
+        raise UsageError(
+            "The system's units can only be written by root.", hint="Run it with sudo, or use --user."
+        )
+    return system_places(service_user or os.environ.get("SUDO_USER", "") or "root", root)
+
+
+def _fitting_profile(folder: Path) -> str:
+    """The profile for the largest card that is not larger than ours."""
+    from navigator.serving.setup.gpu import cards
+    from navigator.serving.setup.profiles import load_profile, profile_names
+
+    profiles: list[Profile] = [load_profile(name, folder) for name in profile_names(folder)]
+    memory = max((card.total_mib for card in cards()), default=0)
+    # Cards of one size differ by some hundred MiB.
+    fitting = [each for each in profiles if each.gpu_mib <= memory * 1.02]
+    if not fitting:
+        seen = f"the card has {memory} MiB" if memory else "nvidia-smi shows no card to choose it by"
+        listed = "; ".join(f"{each.name} ({each.about})" for each in profiles)
+        raise UsageError(f"No profile is named, and {seen}.", hint=f"--profile NAME. Here are: {listed}.")
+    return max(fitting, key=lambda each: each.gpu_mib).name
+
+
+def _sglang(tables: Path, named: str | None, version: str | None) -> tuple[FlagSource, Path]:
+    """Where the flags come from, and the python that the units will run."""
+    import platformdirs
+
+    from navigator.serving.setup.sglang_flags import FlagSource, find_sglang, packaged_versions
+
+    cache = platformdirs.user_cache_path("navigator")
+    if version is not None:
+        python = Path(named).expanduser().absolute() if named else Path.home() / "sglang" / ".venv"
+        python = python if python.name.startswith("python") else python / "bin" / "python"
+        output.note(
+            f"Rendered for SGLang {version} at {python}, by a packaged list of its flags: nothing was asked."
+        )
+        return FlagSource(tables, cache, version=version), python
+    found = find_sglang(named)
+    if found is None:
+        versions = " or ".join(packaged_versions(tables))
+        raise MissingPart(
+            "No SGLang is found to ask for its flags.",
+            hint=f"Name its environment: --sglang PATH; or render for a version all the same: --for-version {versions}.",
+        )
+    output.note(f"Asking SGLang {found.version} at {found.python} for its flags …")
+    return FlagSource(tables, cache, installed=found), found.python
+
+
+def _models(given: Iterable[str]) -> dict[Role, str]:
+    found = {}
+    for each in given:
+        role, _, path = each.partition("=")
+        if role not in _ROLE.choices or not path:
+            raise UsageError(
+                f"--model {each} is no ROLE=PATH.", hint="For example --model reviewer=/models/qwen"
+            )
+        found[Role(role)] = path
+    return found
+
+
+def _checked(wanted: Wanted, source: FlagSource) -> list[str]:
+    """Have every command line judged; returns what was left out of them."""
+    from navigator.serving.setup.render import commands
+
+    built = commands(wanted)
+    # --config is left out: the parser is asked alone, and the file it names may not be written yet.
+    lines = [_without_config(command.words) for command in built.values()]
+    for (role, _), wrong in zip(built.items(), source.errors(lines), strict=True):
+        if wrong:
+            raise MissingPart(
+                f"SGLang {wanted.known.version} refuses the {role.value}'s command line: {wrong}",
+                hint=f"The profile {wanted.profile.name} does not suit it; copy the profile, change it, name the copy.",
+            )
+    return sorted({name for command in built.values() for name in command.left_out})
+
+
+def _without_config(words: tuple[str, ...]) -> list[str]:
+    if "--config" not in words:
+        return list(words)
+    at = words.index("--config")
+    return [*words[:at], *words[at + 2 :]]
+
+
+def _show(wanted: Wanted, changes: list[PlannedFile], left_out: list[str], *, quiet: bool) -> None:
+    from navigator.serving.setup.files import shown_diff
+
+    asked = "its own parser" if wanted.known.origin == "parser" else "the packaged list"
+    output.note(f"Every flag was checked against SGLang {wanted.known.version} ({asked}).")
+    if left_out:
+        output.note(f"Left out, since this version does not know them: {', '.join(left_out)}.")
+    if wanted.python.name.startswith("python") and not wanted.python.exists():
+        output.note(f"{wanted.python} does not exist: the units will not start until it does.")
+    if quiet:
+        return
+    for planned in changes:
+        output.say(shown_diff(planned))
+    if not changes:
+        output.say("Everything is as it should be; nothing to write.")
+
+
+def _ask(question: str, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError("There is nobody to ask.", hint="Say --yes, or --dry-run to only look.")
+    click.confirm(question, abort=True, err=True)
+
+
+def _write(places: Places, changes: list[PlannedFile], document: dict[str, Any]) -> None:
+    from navigator.serving.setup.install import carry_out, reload_systemd
+
+    carry_out(changes)
+    document["written"] = True
+    if places.units.is_relative_to("/etc") or places.scope == "user":
+        document["reload"] = reload_systemd(places)
+
+
+def _snippet(wanted: Wanted) -> str:
+    from navigator.serving.setup.render import settings_snippet
+
+    return settings_snippet(wanted)
+
+
+def _say_next(wanted: Wanted, document: dict[str, Any]) -> None:
+    from navigator.config.paths import config_path
+
+    if document["reload"]:
+        output.note(f"Written, but systemd did not read it: {document['reload']}.")
+        output.note(f"Once it can: {' '.join([*wanted.places.systemctl, 'daemon-reload'])}")
+    if document["dry_run"]:
+        return
+    output.note(f"Into {config_path()}:\n\n{_snippet(wanted)}")
+    if wanted.keys:
+        output.note(
+            f"Navigator reads the key from a variable: `set -a; . {wanted.places.keys_env}`, or start it by its unit."
+        )
+    if wanted.places.scope == "user" and shutil.which("loginctl"):
+        output.note("So that the servers outlive your login: loginctl enable-linger")
+    output.note("Then: navigator swap to generator")
+
+
+def _uninstall(places: Places, *, yes: bool, dry_run: bool, as_json: bool) -> None:
+    from navigator.serving.setup.install import reload_systemd, take_back
+
+    planned = [each for each in take_back(places, dry_run=True) if each.action != "absent"]
+    if not as_json:
+        for each in planned:
+            words = f": {each.reason}" if each.reason else ""
+            output.say(f"{'remove' if each.action == 'removed' else 'keep':<8}{each.path}{words}")
+        if not planned:
+            output.say("Nothing of an installation is here.")
+    failed = ""
+    if planned and not dry_run:
+        _ask("Remove these files?", yes)
+        planned = [each for each in take_back(places) if each.action != "absent"]
+        if places.units.is_relative_to("/etc") or places.scope == "user":
+            failed = reload_systemd(places)
+    if as_json:
+        files = [{"path": str(e.path), "action": e.action, "reason": e.reason} for e in planned]
+        output.print_json({"scope": places.scope, "files": files, "dry_run": dry_run, "reload": failed})
+    elif failed:
+        output.note(f"systemd did not read it: {failed}.")
+    if failed or any(each.action == "kept" for each in planned):
+        sys.exit(1)

@@ -1,0 +1,1 @@
+"""Setting up model servers: profiles of model pairs, SGLang's flags, service units, and what fits into which memory."""

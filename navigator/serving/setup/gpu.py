@@ -1,0 +1,52 @@
+"""What nvidia-smi says about the cards."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+from navigator.domain.text import safe_line
+
+_SECONDS = 10.0
+_FIELDS = "name,memory.total,memory.used,driver_version"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One GPU; memory in MiB as nvidia-smi counts it."""
+
+    name: str
+    total_mib: int
+    used_mib: int
+    driver: str
+
+
+def cards() -> list[Card]:
+    """The cards of this machine; [] without nvidia-smi, or when the driver does not answer."""
+    command = shutil.which("nvidia-smi")
+    if command is None:
+        return []
+    try:
+        done = subprocess.run(
+            [command, f"--query-gpu={_FIELDS}", "--format=csv,noheader,nounits"],
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return parse_cards(done.stdout.decode(errors="replace")) if done.returncode == 0 else []
+
+
+def parse_cards(listing: str) -> list[Card]:
+    """The cards of a listing, one a line; a line that does not fit is left out."""
+    found = []
+    for line in listing.splitlines():
+        fields = [safe_line(part.strip()) for part in line.split(",")]
+        if len(fields) != 4 or not fields[1].isdecimal():
+            continue
+        used = int(fields[2]) if fields[2].isdecimal() else 0
+        found.append(Card(fields[0], int(fields[1]), used, fields[3]))
+    return found

@@ -1,0 +1,141 @@
+"""Carrying an installation out, and taking it back: write, tell systemd, remove what is still as we wrote it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from navigator.domain.errors import Conflict, MissingPart
+from navigator.domain.text import safe_line
+from navigator.serving.setup.files import PlannedFile, action_for, read_text, remove_empty, state_of, write
+from navigator.serving.setup.places import Places
+
+_SYSTEMCTL_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What became of one file of an installation that is taken back; a kept one says why."""
+
+    path: Path
+    action: Literal["removed", "kept", "absent"]
+    reason: str = ""
+
+
+def carry_out(files: Sequence[PlannedFile]) -> list[Path]:
+    """Write what differs; returns the paths written. Keys come first, so that no unit names a file that is not there.
+
+    Raises:
+        MissingPart: a folder cannot be written.
+    """
+    written = []
+    for planned in sorted(files, key=lambda each: not each.secret):
+        if action_for(planned) == "same":
+            continue
+        try:
+            write(planned)
+        except OSError as error:
+            raise MissingPart(
+                f"{planned.path} cannot be written: {error.strerror}.",
+                hint="What was written so far stays; run it again once the folder can be written (as root for --system).",
+            ) from error
+        written.append(planned.path)
+    return written
+
+
+def reload_systemd(places: Places) -> str:
+    """Have systemd read its units again; "" when it did, else why not."""
+    return _systemctl(places, "daemon-reload")
+
+
+def running_units(places: Places) -> list[str]:
+    """The units of the installation that run right now; [] too where systemd cannot be asked."""
+    if shutil.which("systemctl") is None:
+        return []
+    found = []
+    for unit in places.all_units:
+        done = _run([*places.systemctl, "is-active", unit])
+        if done is not None and done.stdout.decode(errors="replace").strip() in (
+            "active",
+            "activating",
+            "deactivating",
+            "reloading",
+        ):
+            found.append(unit)
+    return found
+
+
+def take_back(places: Places, *, dry_run: bool = False) -> list[Removal]:
+    """Remove the files of an installation that are still as they were written.
+
+    Raises:
+        Conflict: a unit still runs.
+    """
+    running = running_units(places)
+    if running and not dry_run:
+        raise Conflict(
+            f"{', '.join(running)} still runs.",
+            hint=f"Stop it first: {' '.join([*places.systemctl, 'stop', *running])}",
+        )
+    # The two bare keys carry no seal: they are ours if the sealed file holds the same ones.
+    ours = _keys_in(places.server_keys)
+    bare = {places.api_key, places.admin_key}
+    paths = [places.unit(name) for name in places.all_units]
+    paths += [*([places.polkit] if places.polkit else []), places.swap_conf, places.keys_env]
+    removals = [
+        _remove(path, ours if path in bare else None, dry_run=dry_run)
+        for path in [*paths, *sorted(bare), places.server_keys]
+    ]
+    if not dry_run:
+        remove_empty(places.keys)
+        remove_empty(places.config)
+    return removals
+
+
+def _remove(path: Path, keys: frozenset[str] | None, *, dry_run: bool) -> Removal:
+    if keys is None:
+        state = state_of(path)
+    else:
+        text = read_text(path)
+        state = "absent" if text is None else "ours" if text.strip() in keys else "changed"
+    if state == "absent":
+        return Removal(path, "absent")
+    if state != "ours":
+        words = "changed since Navigator wrote it" if state == "changed" else "does not come from Navigator"
+        return Removal(path, "kept", words)
+    if not dry_run:
+        try:
+            path.unlink()
+        except OSError as error:
+            return Removal(path, "kept", f"cannot be removed: {error.strerror}")
+    return Removal(path, "removed")
+
+
+def _keys_in(path: Path) -> frozenset[str]:
+    if state_of(path) != "ours":
+        return frozenset()
+    return frozenset(re.findall(r'^[a-z-]+: "([^"]+)"$', read_text(path) or "", flags=re.MULTILINE))
+
+
+def _systemctl(places: Places, *words: str) -> str:
+    if shutil.which("systemctl") is None:
+        return "systemctl is not here"
+    done = _run([*places.systemctl, *words])
+    if done is None:
+        return f"systemctl did not answer within {_SYSTEMCTL_SECONDS:g} seconds"
+    said = done.stderr.decode(errors="replace").strip().splitlines()
+    return "" if done.returncode == 0 else safe_line(said[-1] if said else f"exit code {done.returncode}")
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[bytes] | None:
+    try:
+        return subprocess.run(
+            command, capture_output=True, timeout=_SYSTEMCTL_SECONDS, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None

@@ -1,0 +1,223 @@
+"""The files of an installation, from a profile and the SGLang at hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from navigator.domain.errors import ConfigError
+from navigator.domain.states import Role
+from navigator.serving.setup.command import Command, server_command
+from navigator.serving.setup.files import PlannedFile, read_text, sealed
+from navigator.serving.setup.places import CONDUCTOR_UNIT, SERVER_UNITS, Places
+from navigator.serving.setup.profiles import Profile
+from navigator.serving.setup.sglang_flags import FlagTable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+API_KEY_VARIABLE = "SGLANG_API_KEY"
+ADMIN_KEY_VARIABLE = "SGLANG_ADMIN_API_KEY"
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@")
+_PASSED_ON = ("NAVIGATOR_CONFIG", "NAVIGATOR_STATE")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What an installation is asked to be.
+
+    Attributes:
+        profile: the pair of models.
+        places: where the files go.
+        python: of SGLang's environment.
+        known: the flags of that SGLang.
+        templates: the folder with the unit templates.
+        models: a role's model where it lies elsewhere than its name says.
+        speculation: the roles that decode speculatively.
+        asleep: both servers stay up and pass the memory on (strategy `sleep`).
+        keys: whether the servers ask for keys.
+    """
+
+    profile: Profile
+    places: Places
+    python: Path
+    known: FlagTable
+    templates: Path
+    models: dict[Role, str] = field(default_factory=dict)
+    speculation: frozenset[Role] = frozenset()
+    asleep: bool = False
+    keys: bool = True
+
+
+def commands(wanted: Wanted) -> dict[Role, Command]:
+    """Each server's command line; raises as `server_command`."""
+    return {
+        role: server_command(
+            wanted.profile.role(role),
+            wanted.known,
+            model_path=wanted.models.get(role, ""),
+            key_file=str(wanted.places.server_keys) if wanted.keys else "",
+            speculation=role in wanted.speculation,
+            asleep=wanted.asleep,
+        )
+        for role in SERVER_UNITS
+    }
+
+
+def render(wanted: Wanted) -> list[PlannedFile]:
+    """Every file of the installation. Keys that are there are kept; new ones are made where there are none."""
+    environment = _environment(wanted.templates)
+    built = commands(wanted)
+    files = [_server_unit(wanted, environment, role, command) for role, command in built.items()]
+    files.append(_conductor_unit(wanted, environment))
+    if wanted.keys:
+        files += _key_files(wanted.places)
+    files.append(_swap_conf(wanted))
+    if wanted.places.polkit is not None:
+        rule = environment.get_template("polkit.rules.j2").render(
+            user=wanted.places.user, units=list(SERVER_UNITS.values())
+        )
+        files.append(PlannedFile(wanted.places.polkit, sealed(rule, "//")))
+    return files
+
+
+def settings_snippet(wanted: Wanted) -> str:
+    """What belongs into the settings file so that Navigator finds these servers."""
+    lines = []
+    for role in SERVER_UNITS:
+        server = wanted.profile.role(role)
+        lines += [
+            f"[{role.value}]",
+            f"model = {json.dumps(server.model)}",
+            f'base_url = "http://127.0.0.1:{server.port}"',
+            f"context_tokens = {server.context_tokens}",
+            f"max_inflight = {server.max_inflight}",
+            *([f'api_key_env = "{API_KEY_VARIABLE}"'] if wanted.keys else []),
+            "",
+        ]
+    return "\n".join([*lines, "[swap]", f'strategy = "{"sleep" if wanted.asleep else "systemd"}"', ""])
+
+
+def quoted(word: str, *, dollar: str = "$$") -> str:
+    """One word for a unit file: systemd's quotes, with its `%` and `$` made plain.
+
+    `dollar` is how a `$` is written: twice in a command line, once in Environment=, which knows no variables.
+
+    Raises:
+        ConfigError: a control character, which no unit file can hold safely.
+    """
+    if not word.isprintable():
+        raise ConfigError(f"{word!r} holds a control character.", hint="Correct the profile or the path.")
+    if word and set(word) <= _PLAIN:
+        return word
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{escaped.replace("$", dollar)}"'
+
+
+def _server_unit(wanted: Wanted, environment: Environment, role: Role, command: Command) -> PlannedFile:
+    other = Role.REVIEWER if role is Role.GENERATOR else Role.GENERATOR
+    words = [str(wanted.python), "-m", "sglang.launch_server", *command.words]
+    variables = {
+        "HF_HUB_OFFLINE": "1",
+        "PYTHONUNBUFFERED": "1",
+        **command.environment,
+    }
+    text = environment.get_template("sglang.service.j2").render(
+        role=role.value,
+        unit=SERVER_UNITS[role],
+        other="" if wanted.asleep else SERVER_UNITS[other],
+        systemctl=" ".join(wanted.places.systemctl),
+        user=wanted.places.user,
+        environment=list(variables.items()),
+        wait_script=str(wanted.templates / "wait-for-vram.sh"),
+        need_mib=wanted.profile.role(role).need_mib,
+        exec_start=_folded(words),
+        quote=quoted,
+        setting=_setting,
+    )
+    return PlannedFile(wanted.places.unit(SERVER_UNITS[role]), sealed(text))
+
+
+def _conductor_unit(wanted: Wanted, environment: Environment) -> PlannedFile:
+    text = environment.get_template("navigator.service.j2").render(
+        unit=CONDUCTOR_UNIT,
+        systemctl=" ".join(wanted.places.systemctl),
+        user=wanted.places.user,
+        environment=[(name, os.environ[name]) for name in _PASSED_ON if os.environ.get(name)],
+        keys_env=str(wanted.places.keys_env).replace("%", "%%"),
+        exec_start=" ".join(quoted(word) for word in (sys.executable, "-m", "navigator", "run")),
+        setting=_setting,
+    )
+    return PlannedFile(wanted.places.unit(CONDUCTOR_UNIT), sealed(text))
+
+
+def _setting(name: str, value: str) -> str:
+    return quoted(f"{name}={value}", dollar="$")
+
+
+def _folded(words: list[str]) -> str:
+    """One flag with its value a line."""
+    lines: list[str] = []
+    for word in words:
+        if word.startswith("--") or not lines:
+            lines.append(quoted(word))
+        else:
+            lines[-1] += f" {quoted(word)}"
+    return " \\\n    ".join(lines)
+
+
+def kept_keys(places: Places) -> tuple[str, str] | None:
+    """The keys for servers and for administrators that an installation has; None where it has none."""
+    found = [(read_text(path) or "").strip() for path in (places.api_key, places.admin_key)]
+    return (found[0], found[1]) if all(found) else None
+
+
+def _key_files(places: Places) -> list[PlannedFile]:
+    api, admin = kept_keys(places) or (secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+    server = sealed(f"api-key: {json.dumps(api)}\nadmin-api-key: {json.dumps(admin)}\n")
+    variables = sealed(f"{API_KEY_VARIABLE}={api}\n{ADMIN_KEY_VARIABLE}={admin}\n")
+    contents = {
+        places.server_keys: server,
+        places.keys_env: variables,
+        places.api_key: f"{api}\n",
+        places.admin_key: f"{admin}\n",
+    }
+    return [
+        PlannedFile(path, content, 0o600, secret=True, owner=places.owner)
+        for path, content in contents.items()
+    ]
+
+
+def _swap_conf(wanted: Wanted) -> PlannedFile:
+    places = wanted.places
+    lines = ["# Read by model-swap.sh; its keys are explained in swap/README.md.", f"scope = {places.scope}"]
+    for role, unit in SERVER_UNITS.items():
+        server = wanted.profile.role(role)
+        lines += [
+            f"{role.value}.unit = {unit}",
+            f"{role.value}.url = http://127.0.0.1:{server.port}",
+            f"{role.value}.model = {server.model}",
+            f"{role.value}.vram_mib = {server.need_mib}",
+        ]
+        if wanted.keys:
+            lines += [
+                f"{role.value}.api_key_file = {places.api_key}",
+                f"{role.value}.admin_key_file = {places.admin_key}",
+            ]
+    return PlannedFile(places.swap_conf, sealed("\n".join(lines) + "\n"))
+
+
+def _environment(folder: Path) -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    # Nothing of this is HTML: autoescape would break the quotes that `quoted` sets.
+    return Environment(
+        loader=FileSystemLoader(folder), undefined=StrictUndefined, autoescape=False, **options
+    )

@@ -1,0 +1,294 @@
+"""Which flags an SGLang knows: asked of its own argument parser in a process of its own, or of a packaged table.
+
+Asking imports torch and takes seconds to a minute, so the answer is kept by version and by the state of the installed
+package. SGLang itself is never imported here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from navigator.config.paths import write_private
+from navigator.domain.errors import MissingPart, UsageError
+from navigator.domain.text import safe_line
+
+Kind = Literal["switch", "value", "other"]
+"""switch: takes no value. value: takes one. other: an action of its own, which `--config` files do not take."""
+
+_ASK_SECONDS = 180.0
+_VERSION_SECONDS = 30.0
+_MARK = "navigator-flags:"
+
+_PROGRAM = """
+import argparse, contextlib, io, json, sys
+from sglang.srt.server_args import ServerArgs
+parser = argparse.ArgumentParser(prog="sglang")
+ServerArgs.add_cli_args(parser)
+def kind(action):
+    if isinstance(action, argparse._StoreTrueAction):
+        return "switch"
+    return "value" if isinstance(action, argparse._StoreAction) else "other"
+flags = {n: kind(a) for a in parser._actions for n in a.option_strings if n.startswith("--")}
+errors = []
+for words in json.load(sys.stdin):
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+            parser.parse_args(words)
+        errors.append("")
+    except SystemExit:
+        errors.append(said.getvalue().strip().splitlines()[-1] if said.getvalue().strip() else "refused")
+    except Exception as error:
+        errors.append(f"{type(error).__name__}: {error}")
+print("navigator-flags:" + json.dumps({"flags": flags, "errors": errors}))
+"""
+
+_VERSION_PROGRAM = (
+    "import importlib.metadata as m, importlib.util as u\n"
+    "s = u.find_spec('sglang')\n"
+    "print('navigator-flags:' + m.version('sglang') + '\\t' + (s.origin or ''))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FlagTable:
+    """The flags of one version.
+
+    Attributes:
+        version: of SGLang.
+        flags: name with its dashes → kind.
+        origin: "parser" when an installed SGLang was asked, "table" when the packaged list answers.
+    """
+
+    version: str
+    flags: dict[str, Kind]
+    origin: Literal["parser", "table"]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.flags
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An SGLang on this machine. `package` is its `__init__.py`, by which a changed installation is noticed."""
+
+    python: Path
+    version: str
+    package: str
+
+
+@dataclass(slots=True)
+class FlagSource:
+    """Where the flags of a rendering come from: an installed SGLang, or a packaged table by version.
+
+    Args:
+        table_dir: the folder with the packaged tables (`sglang-VERSION.txt`).
+        cache_dir: where a parser's answers are kept.
+        installed: the SGLang to ask; None renders for `version` from the table.
+        version: of the table, where nothing is installed.
+    """
+
+    table_dir: Path
+    cache_dir: Path
+    installed: Installed | None = None
+    version: str = ""
+    _table: FlagTable | None = field(default=None, init=False)
+
+    def table(self) -> FlagTable:
+        """The flags, asked for once.
+
+        Raises:
+            MissingPart: the installed SGLang cannot say what it takes.
+            UsageError: there is no table of the wanted version.
+        """
+        if self._table is None:
+            if self.installed is None:
+                self._table = packaged_table(self.table_dir, self.version)
+            else:
+                answer = self._ask([])
+                self._table = FlagTable(self.installed.version, answer["flags"], "parser")
+        return self._table
+
+    def errors(self, command_lines: Sequence[Sequence[str]]) -> list[str]:
+        """What is wrong with each command line (the words after `sglang.launch_server`); "" where nothing is.
+
+        An installed SGLang's parser judges names and values. The packaged tables know names, and whether a value follows.
+        """
+        if self.installed is not None:
+            return list(self._ask([list(words) for words in command_lines])["errors"])
+        return [_against_table(self.table(), words) for words in command_lines]
+
+    def _ask(self, command_lines: list[list[str]]) -> dict[str, Any]:
+        assert self.installed is not None
+        key = json.dumps(command_lines)
+        kept = self.cache_dir / f"sglang-{self.installed.version}-{_state(self.installed, key)}.json"
+        with contextlib.suppress(OSError, ValueError):
+            answer = json.loads(kept.read_bytes())
+            if isinstance(answer, dict) and {"flags", "errors"} <= answer.keys():
+                return answer
+        answer = _run_program(self.installed, key)
+        with contextlib.suppress(OSError):  # a cache: without it the next call only waits again
+            self.cache_dir.mkdir(parents=True, exist_ok=True)
+            write_private(kept, json.dumps(answer).encode())
+        return answer
+
+
+def packaged_versions(table_dir: Path) -> list[str]:
+    """The versions that have a packaged table, oldest first."""
+    found = [path.stem.removeprefix("sglang-") for path in table_dir.glob("sglang-*.txt")]
+    return sorted(found, key=version_key)
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """A version's leading numbers, for ordering: `0.5.23.post1` → (0, 5, 23)."""
+    match = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(map(int, match.group().split("."))) if match else ()
+
+
+def packaged_table(table_dir: Path, version: str) -> FlagTable:
+    """The table of exactly `version`.
+
+    Raises:
+        UsageError: there is none; the hint names those there are.
+    """
+    path = table_dir / f"sglang-{version}.txt"
+    if version not in packaged_versions(table_dir):
+        raise UsageError(
+            f"There is no list of the flags of SGLang {version}.",
+            hint=f"Lists are here for {', '.join(packaged_versions(table_dir))}; or install SGLang and name it: --sglang PATH.",
+        )
+    flags: dict[str, Kind] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        name, _, kind = line.partition(" ")
+        if name.startswith("--"):
+            flags[name] = kind if kind in ("switch", "value") else "other"  # type: ignore[assignment]
+    return FlagTable(version, flags, "table")
+
+
+def find_sglang(named: str | None = None) -> Installed | None:
+    """The SGLang at `named` (a python, a venv's folder or its `sglang` command), else the one on PATH; None if none.
+
+    Raises:
+        MissingPart: `named` holds no SGLang that can say its version.
+    """
+    if named is not None:
+        python = python_of(Path(named).expanduser())
+        found = _installed(python) if python is not None else None
+        if found is None:
+            raise MissingPart(
+                f"There is no SGLang at {named}.",
+                hint="Name a virtual environment with SGLang in it, or its python.",
+            )
+        return found
+    command = shutil.which("sglang")
+    candidates = [python_of(Path(command))] if command else []
+    active = os.environ.get("VIRTUAL_ENV", "")
+    if active:
+        candidates.append(python_of(Path(active)))
+    for candidate in candidates:
+        if candidate is not None and (found := _installed(candidate)) is not None:
+            return found
+    return None
+
+
+def python_of(path: Path) -> Path | None:
+    """The python that belongs to a path: itself, the one of a venv's folder, or the one beside a command in `bin/`.
+
+    Links are kept: a venv's python is a link, and only under its own name does it see the venv's packages.
+    """
+    folder = path if path.is_dir() else path.parent
+    if path.is_file() and path.name.startswith("python"):
+        return path.absolute()
+    for candidate in (folder / "bin" / "python", folder / "python"):
+        if candidate.is_file():
+            return candidate.absolute()
+    return None
+
+
+def _installed(python: Path) -> Installed | None:
+    try:
+        done = subprocess.run(
+            [str(python), "-c", _VERSION_PROGRAM],
+            capture_output=True,
+            timeout=_VERSION_SECONDS,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    said = _marked(done.stdout)
+    if done.returncode != 0 or said is None:
+        return None
+    version, _, package = said.partition("\t")
+    return Installed(python, safe_line(version), package)
+
+
+def _run_program(installed: Installed, command_lines: str) -> dict[str, Any]:
+    hint = f"Try `{installed.python} -m sglang.launch_server --help`; it should list the flags."
+    try:
+        done = subprocess.run(
+            [str(installed.python), "-c", _PROGRAM],
+            input=command_lines.encode(),
+            capture_output=True,
+            timeout=_ASK_SECONDS,
+            check=False,
+            env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        )
+    except subprocess.TimeoutExpired:
+        raise MissingPart(
+            f"SGLang {installed.version} did not list its flags within {_ASK_SECONDS:g} seconds.", hint=hint
+        ) from None
+    except OSError as error:
+        raise MissingPart(f"{installed.python} cannot be run: {error.strerror}.", hint=hint) from error
+    said = _marked(done.stdout)
+    if done.returncode != 0 or said is None:
+        words = done.stderr.decode(errors="replace").strip().splitlines()
+        last = safe_line(words[-1]) if words else f"exit code {done.returncode}"
+        raise MissingPart(f"SGLang {installed.version} does not list its flags: {last}", hint=hint)
+    answer: dict[str, Any] = json.loads(said)
+    return answer
+
+
+def _marked(stdout: bytes) -> str | None:
+    """What our program printed, among what the libraries it imports may print."""
+    for line in stdout.decode(errors="replace").splitlines():
+        if line.startswith(_MARK):
+            return line.removeprefix(_MARK)
+    return None
+
+
+def _state(installed: Installed, question: str) -> str:
+    """Changes when the installation or the question does."""
+    words = [str(installed.python), installed.package, question, _PROGRAM]
+    for name in (installed.package, str(Path(installed.package).parent / "srt" / "server_args.py")):
+        with contextlib.suppress(OSError):
+            status = Path(name).stat()
+            words.append(f"{status.st_size} {status.st_mtime_ns}")
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
+
+
+def _against_table(table: FlagTable, words: Sequence[str]) -> str:
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("--"):
+            return f"{word} follows no flag that takes it"
+        name, joined, _ = word.partition("=")
+        if name not in table:
+            return f"{name} is unknown to SGLang {table.version}"
+        if table.flags[name] == "switch" or joined:
+            continue
+        if not rest or rest[0].startswith("--"):
+            return f"{name} needs a value"
+        rest.pop(0)
+    return ""
