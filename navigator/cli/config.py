@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
@@ -33,19 +34,29 @@ def show(as_json: bool) -> None:
     output.say(f"# {described['file'] or 'no file: all defaults'}")
     for section, values in described.items():
         if isinstance(values, dict):
-            output.say(f"[{section}]")
-            for key, entry in values.items():
-                origin = "" if entry["from"] == "file" else "  # default"
-                output.say(
-                    f"{key} = {json.dumps(entry['value'])}{origin}"
-                    if entry["value"] is not None
-                    else f"# {key}: not set"
-                )
+            _show_table(section, values)
     for entry in described["projects"]:
         output.say("[[project]]")
         for key, value in entry.items():
             if value["from"] == "file":
                 output.say(f"{key} = {json.dumps(value['value'])}")
+
+
+def _show_table(name: str, values: dict[str, Any]) -> None:
+    """A table as it could stand in the file, its inner tables after it."""
+    output.say(f"[{name}]")
+    inner = {key: entry for key, entry in values.items() if "from" not in entry}
+    for key, entry in values.items():
+        if key in inner:
+            continue
+        origin = "" if entry["from"] == "file" else "  # default"
+        output.say(
+            f"{key} = {json.dumps(entry['value'])}{origin}"
+            if entry["value"] is not None
+            else f"# {key}: not set"
+        )
+    for key, table in inner.items():
+        _show_table(f"{name}.{key}", table)
 
 
 @config.command("check")

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from navigator.config.section import VARIABLE_NAME, Positive, Section
+from navigator.config.swap_settings import SwapSettings
 from navigator.domain.errors import UsageError
 from navigator.domain.states import Role
 
 TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
 
-SwapStrategyName = Literal["systemd", "sleep", "managed", "resident", "adapter", "command", "rehearsal"]
 LandingName = Literal["branch", "current"]
 
-_Positive = Annotated[int, Field(gt=0)]
 _Text = Annotated[str, StringConstraints(min_length=1)]
-_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-class Section(BaseModel):
-    """A table of the file: frozen, closed to unknown keys, and strict (`"8"` is no number)."""
-
-    # hide_input_in_errors: a value that was refused may be a key that somebody put in the wrong place.
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 
 
 class ServerSettings(Section):
@@ -37,14 +28,14 @@ class ServerSettings(Section):
     model: str
     base_url: str = "http://127.0.0.1:30000"
     api_key_env: str = ""
-    max_inflight: _Positive = 8
-    context_tokens: _Positive = 131072
+    max_inflight: Positive = 8
+    context_tokens: Positive = 131072
     tokenizer: str = ""
     temperature: float = Field(default=0.2, ge=0, le=2)
     top_p: float = Field(default=0.9, gt=0, le=1)
-    max_tokens: _Positive = 5000
+    max_tokens: Positive = 5000
     thinking: bool = False
-    extra_body: dict[str, Any] = {}
+    extra_body: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("base_url")
     @classmethod
@@ -67,7 +58,7 @@ class ServerSettings(Section):
     @field_validator("api_key_env")
     @classmethod
     def _variable_name(cls, value: str) -> str:
-        if value and not _VARIABLE_NAME.fullmatch(value):
+        if value and not VARIABLE_NAME.fullmatch(value):
             raise ValueError(
                 "must be the name of an environment variable; the key itself never stands in the file"
             )
@@ -108,23 +99,10 @@ class FinalSettings(ServerSettings):
         return self
 
 
-class SwapSettings(Section):
-    """How the GPU changes hands. There is no default strategy: a wrong guess would stop a service."""
-
-    strategy: SwapStrategyName | None = None
-    script: str = ""
-
-    @model_validator(mode="after")
-    def _command_named(self) -> Self:
-        if self.strategy == "command" and not self.script:
-            raise ValueError('strategy "command" needs script, the command to run')
-        return self
-
-
 class BatchSettings(Section):
     """When a review is due, and how many revisions may follow. Minutes may be fractions."""
 
-    target: _Positive = 30
+    target: Positive = 30
     max_wait_minutes: float = Field(default=30.0, ge=0, allow_inf_nan=False)
     quiet_minutes: float = Field(default=3.0, ge=0, allow_inf_nan=False)
     revisions: int = Field(default=2, ge=0, le=2)
@@ -133,8 +111,8 @@ class BatchSettings(Section):
 class ChecksSettings(Section):
     """Limits of the sandbox. `unsandboxed` runs a project's tests without one: an explicit choice."""
 
-    timeout_seconds: _Positive = 300
-    memory_mb: _Positive = 4096
+    timeout_seconds: Positive = 300
+    memory_mb: Positive = 4096
     unsandboxed: bool = False
 
 
@@ -243,10 +221,13 @@ def describe(settings: Settings) -> dict[str, Any]:
 
 
 def _described(table: Section) -> dict[str, Any]:
-    return {
-        key: {"value": value, "from": "file" if key in table.model_fields_set else "default"}
-        for key, value in table.model_dump(mode="json").items()
-    }
+    """Each key of a table; a table within it is described in the same way under its own name."""
+    shown: dict[str, Any] = {}
+    for key, value in table.model_dump(mode="json").items():
+        inner = getattr(table, key)
+        origin = "file" if key in table.model_fields_set else "default"
+        shown[key] = _described(inner) if isinstance(inner, Section) else {"value": value, "from": origin}
+    return shown
 
 
 def time_scale(flag: float | None) -> float:

@@ -29,6 +29,30 @@ thinking = false
 extra_body = {}
 [swap]
 script = ""
+[swap.sleep]
+engine = "auto"
+tags = ["weights", "kv_cache", "cuda_graph"]
+level = 1
+admin_key_env = ""
+drain_seconds = 120
+release_seconds = 60
+wake_seconds = 180
+generator_mib = 0
+reviewer_mib = 0
+[swap.managed]
+server = "auto"
+drain_seconds = 120
+load_seconds = 600
+[swap.command]
+argv = []
+status = []
+seconds = 900
+status_seconds = 10
+drain_seconds = 120
+[swap.adapter]
+generator_path = ""
+reviewer_path = ""
+load_seconds = 120
 [batch]
 target = 30
 max_wait_minutes = 30
@@ -69,6 +93,9 @@ def test_every_documented_default_is_the_default(tmp_path: Path) -> None:
     for table, missing in (("generator", set()), ("swap", {"strategy"}), ("batch", set()), ("checks", set())):
         section = getattr(spelled, table)
         assert set(type(section).model_fields) - section.model_fields_set == missing
+    for name in ("sleep", "managed", "command", "adapter"):
+        table = getattr(spelled.swap, name)
+        assert set(type(table).model_fields) == table.model_fields_set
 
 
 def test_a_missing_file_means_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,6 +153,10 @@ def test_a_key_like_no_other_gets_the_list(tmp_path: Path) -> None:
         ('[checks]\nunsandboxed = "yes"\n', "config.toml:2: checks.unsandboxed"),
         ('[swap]\nstrategy = "magic"\n', "config.toml:2: swap.strategy"),
         ('[swap]\nstrategy = "command"\n', "config.toml:1: swap"),
+        ("[swap.sleep]\nlevel = 2\n", "swap.sleep.level"),
+        ('[swap.sleep]\ntags = ["weight"]\n', "swap.sleep.tags"),
+        ('[swap.sleep]\nadmin_key_env = "sk-1"\n', "swap.sleep.admin_key_env"),
+        ("[swap.command]\nseconds = 0\n", "swap.command.seconds"),
         ('[generator]\nbase_url = "127.0.0.1:30000"\n', "config.toml:2: generator.base_url"),
         ('[generator]\nbase_url = "ftp://host"\n', "config.toml:2: generator.base_url"),
         ('[generator]\nbase_url = "http://"\n', "config.toml:2: generator.base_url"),
@@ -286,3 +317,12 @@ def test_the_line_found_holds_the_key(tables: list[tuple[str, str]]) -> None:
         assert lines[number - 1].strip().startswith(f"{key} =")
         above = [line for line in lines[:number] if line.startswith("[")]
         assert above[-1] == f"[{table}]"
+
+
+def test_a_table_within_a_table_is_described_like_any(tmp_path: Path) -> None:
+    shown = describe(
+        load_settings(write(tmp_path, '[swap]\nstrategy = "sleep"\n[swap.sleep]\nengine = "vllm"\n'))
+    )
+    assert shown["swap"]["sleep"]["engine"] == {"value": "vllm", "from": "file"}
+    assert shown["swap"]["sleep"]["wake_seconds"] == {"value": 180.0, "from": "default"}
+    assert shown["swap"]["strategy"] == {"value": "sleep", "from": "file"}
