@@ -264,6 +264,7 @@ class Conductor:
                 seconds=result.seconds,
                 outcome=result.outcome,
                 reason=result.reason,
+                failure=result.failure,
                 rehearsal=world.strategy.rehearsal,
             )
             with world.store.transaction() as tx:
