@@ -67,6 +67,15 @@ class FileDiff:
         return sum(line.kind == "-" for hunk in self.hunks for line in hunk.lines)
 
 
+def choices(file: FileDiff, number: int) -> tuple[str, ...]:
+    """The labels by which parts of one file's change can be chosen: its hunks', or `F<number>` where no line changes.
+
+    `number` is the file's place in the diff, from 1. A change without lines is a rename, a change of mode alone, or a file
+    that is empty on the side it exists on. A change of mode beside hunks belongs to the first of them.
+    """
+    return tuple(hunk.label for hunk in file.hunks) or (f"F{number}",)
+
+
 def numbered(hunk: Hunk) -> str:
     """A hunk as the reviewer sees it: new-file numbers in front, none before removed lines.
 
