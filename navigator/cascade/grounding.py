@@ -1,4 +1,4 @@
-"""From a reviewer's answer to a verdict that stands on quoted text.
+"""From a reviewer's findings to a verdict that stands on quoted text.
 
 A finding counts only if its quote can be resolved: `wrong` in the hunk it names, new or removed side; `missing` in the
 task or in the code that was shown. The line number only breaks ties. What cannot be resolved is kept, shown as unanchored,
@@ -7,59 +7,37 @@ and cannot cause REVISE. The verdict is derived from what is left; the model's o
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
+from navigator.cascade.quotes import find_quote, fold_unicode, sentences
+from navigator.cascade.review_answer import (
+    Addressed,
+    RawFinding,
+    RawReview,
+    UnreadableReview,
+    clipped,
+    read_review,
+)
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
 from navigator.domain.models import Finding
-from navigator.domain.states import Criterion, FindingKind, Severity, Verdict
+from navigator.domain.states import FindingKind, Severity, Verdict
+
+__all__ = [
+    "BLOCKING",
+    "Addressed",
+    "RawFinding",
+    "RawReview",
+    "Shown",
+    "UnreadableReview",
+    "blocks",
+    "derive_verdict",
+    "ground",
+    "read_review",
+]
 
 BLOCKING = frozenset({Severity.BLOCKER, Severity.MAJOR})
-_SPACES = re.compile(r"\s+")
-_NUMBERED = re.compile(r"^\s*\d*\s*\|[ +-]?")
-
-
-class UnreadableReview(Exception):
-    """The answer is not a review: the reason is for the log and the retry, never a verdict."""
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class RawFinding(_Strict):
-    """A finding as the model wrote it."""
-
-    kind: FindingKind
-    hunk: str
-    quote: str
-    line: int = 0
-    severity: Severity
-    criterion: Criterion
-    trigger: str = ""
-    message: str
-
-
-class Addressed(_Strict):
-    """The model's word on one earlier finding, numbered from 1."""
-
-    finding: int
-    met: bool
-    why: str = ""
-
-
-class RawReview(_Strict):
-    """A review as the model wrote it."""
-
-    summary: str = ""
-    addressed: tuple[Addressed, ...] = ()
-    findings: tuple[RawFinding, ...]
-    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -68,7 +46,7 @@ class Shown:
 
     Attributes:
         files: the diff, with its labels.
-        task: the task's text.
+        task: the task's text, and the developer's note where there is one.
         context: path -> (first line number, text) of each piece of code around the change.
     """
 
@@ -85,41 +63,14 @@ class Shown:
         return None
 
 
-def read_review(content: str, reasoning: str = "") -> RawReview:
-    """Parse an answer.
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A line that a quote may be of. `rank` orders ties: lower is nearer to what was meant."""
 
-    With thinking off, some servers put constrained JSON into `reasoning_content` and leave `content` empty; both are read.
-
-    Raises:
-        UnreadableReview: no JSON object, or a field missing or of the wrong sort.
-    """
-    for text in (content, reasoning):
-        if text.strip():
-            return _parse(text)
-    raise UnreadableReview("the answer is empty")
-
-
-def _parse(text: str) -> RawReview:
-    start = text.find("{")
-    if start < 0:
-        raise UnreadableReview("the answer holds no JSON object")
-    try:
-        # strict=False: constrained decoders let raw control characters through inside strings.
-        value, _ = json.JSONDecoder(strict=False).raw_decode(text[start:])
-        review = RawReview.model_validate(value)
-    except json.JSONDecodeError as error:
-        raise UnreadableReview(
-            f"the answer is not valid JSON: {error.msg} at character {error.pos}"
-        ) from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UnreadableReview(f"the answer's field {where or '(root)'}: {first['msg']}") from error
-    except RecursionError as error:
-        raise UnreadableReview("the answer is nested too deeply") from error
-    if review.verdict is Verdict.UNREVIEWED:
-        raise UnreadableReview("UNREVIEWED is not a verdict that a reviewer gives")
-    return review
+    path: str
+    line: int | None
+    side: str
+    rank: tuple[int, ...] = ()
 
 
 def ground(raw: RawReview, shown: Shown) -> tuple[Finding, ...]:
@@ -127,101 +78,124 @@ def ground(raw: RawReview, shown: Shown) -> tuple[Finding, ...]:
     return tuple(_ground_one(finding, shown) for finding in raw.findings)
 
 
+def blocks(finding: Finding) -> bool:
+    """Whether this finding alone makes REVISE: grounded, of weight, and no mere remark of a later round."""
+    return finding.anchored and not finding.remark and finding.severity in BLOCKING
+
+
 def derive_verdict(findings: Sequence[Finding]) -> Verdict:
     """REVISE if and only if at least one blocker or major finding is anchored."""
-    blocking = any(finding.anchored and finding.severity in BLOCKING for finding in findings)
-    return Verdict.REVISE if blocking else Verdict.APPROVE
+    return Verdict.REVISE if any(map(blocks, findings)) else Verdict.APPROVE
 
 
 def _ground_one(raw: RawFinding, shown: Shown) -> Finding:
     base: dict[str, Any] = {
         "kind": raw.kind,
         "hunk": raw.hunk,
-        "quote": raw.quote,
+        "quote": clipped("quote", raw.quote),
         "severity": raw.severity,
         "criterion": raw.criterion,
-        "trigger": raw.trigger,
-        "message": raw.message,
+        "trigger": clipped("trigger", raw.trigger),
+        "message": clipped("message", raw.message),
     }
-    place = shown.hunk(raw.hunk)
-    if place is None or not _fold(raw.quote):
+    named = shown.hunk(raw.hunk)
+    if named is None:
         return Finding(**base, anchored=False)
-    file, hunk = place
-    if raw.kind is FindingKind.WRONG:
-        line = _in_hunk(raw, hunk)
-        if line is None:
-            return Finding(**base, path=file.path, anchored=False)
-        side = "old" if line.kind == "-" else "new"
-        number = line.old if line.kind == "-" else line.new
-        return Finding(**base, path=file.path, line=number, side=side, anchored=True)
-    return _ground_missing(raw, base, file, hunk, shown)
+    file, hunk = named
+    if not fold_unicode(raw.quote):
+        return Finding(**base, path=file.path, anchored=False)
+    place = _in_hunk(raw, file, hunk) if raw.kind is FindingKind.WRONG else _missing(raw, file, hunk, shown)
+    if place is None:
+        return Finding(**base, path=file.path, anchored=False)
+    return Finding(**base, path=place.path, line=place.line, side=place.side, anchored=True)
 
 
-def _ground_missing(
-    raw: RawFinding, base: dict[str, Any], file: FileDiff, hunk: Hunk, shown: Shown
-) -> Finding:
-    quote = _fold(raw.quote)
-    found = _in_context(raw, quote, shown, prefer=file.path)
-    if found is not None:
-        return Finding(**base, path=found[0], line=found[1], side="context", anchored=True)
-    line = _in_hunk(raw, hunk)
-    if line is not None:
-        side = "old" if line.kind == "-" else "new"
-        number = line.old if line.kind == "-" else line.new
-        return Finding(**base, path=file.path, line=number, side=side, anchored=True)
-    if _stands_in_task(quote, shown.task):
-        return Finding(**base, path=file.path, line=hunk.new_start, side="task", anchored=True)
-    return Finding(**base, path=file.path, anchored=False)
+def _in_hunk(raw: RawFinding, file: FileDiff, hunk: Hunk) -> _Place | None:
+    found = _places(raw, file, hunk)
+    return found[1] if found else None
 
 
-def _in_hunk(raw: RawFinding, hunk: Hunk) -> DiffLine | None:
-    quotes = [quote for quote in map(_fold, raw.quote.splitlines()) if quote]
-    for matches in (_equal, _within):
-        candidates = [line for line in hunk.lines for quote in quotes[:1] if matches(quote, _fold(line.text))]
-        if candidates:
-            # A line that changed outranks a context line; the number only breaks ties.
-            return min(candidates, key=lambda line: (line.kind == " ", _distance(line, raw.line)))
-    return None
-
-
-def _in_context(raw: RawFinding, quote: str, shown: Shown, *, prefer: str) -> tuple[str, int] | None:
-    candidates: list[tuple[bool, int, str, int]] = []
-    for path, pieces in shown.context.items():
-        for first, text in pieces:
-            for offset, line in enumerate(text.splitlines()):
-                folded = _fold(line)
-                if _equal(quote, folded) or _within(quote, folded):
-                    number = first + offset
-                    candidates.append(
-                        (path != prefer, abs(number - raw.line) if raw.line else 0, path, number)
-                    )
-    if not candidates:
+def _places(raw: RawFinding, file: FileDiff, hunk: Hunk) -> tuple[int, _Place] | None:
+    """The rung and the line of the hunk that the quote is of: on the new side, the removed one, or across both as shown."""
+    views = [
+        [line for line in hunk.lines if line.kind in kinds]
+        for kinds in ((" ", "+"), (" ", "-"), (" ", "+", "-"))
+    ]
+    found = find_quote(raw.quote, [[line.text for line in view] for view in views])
+    order = {id(line): number for number, line in enumerate(hunk.lines)}
+    best: tuple[tuple[int, ...], int, DiffLine] | None = None
+    for view, matches in zip(views, found, strict=True):
+        for match in matches:
+            lines = view[match.first : match.last + 1]
+            # A quote of several lines is about the first of them that changed.
+            line = next((line for line in lines if line.kind != " "), lines[0])
+            rank = (
+                int(bool(match.sign) and line.kind != match.sign),
+                *_nearness(_number(line), raw.line, changed=line.kind != " "),
+                order[id(line)],
+            )
+            if best is None or rank < best[0]:
+                best = (rank, match.rung, line)
+    if best is None:
         return None
-    _, _, path, number = min(candidates)
-    return path, number
+    line = best[2]
+    return best[1], _Place(file.path, _number(line), "old" if line.kind == "-" else "new", best[0])
 
 
-# A quote that is only a part of a line must be long enough to mean that line: `)` stands everywhere.
-_SHORTEST_PART = 8
+def _missing(raw: RawFinding, file: FileDiff, hunk: Hunk, shown: Shown) -> _Place | None:
+    """Where a `missing` finding's proof stands: the strictest reading wins; among equals the code around comes first, then
+    the hunk it names, the task, and the other hunks."""
+    options: list[tuple[int, int, _Place]] = []
+    around = _in_context(raw, shown, prefer=file.path)
+    if around is not None:
+        options.append((around[0], 0, around[1]))
+    own = _places(raw, file, hunk)
+    if own is not None:
+        options.append((own[0], 1, own[1]))
+    task = _in_task(raw.quote, shown.task)
+    if task is not None:
+        options.append((task, 2, _Place(file.path, max(hunk.new_start, 1), "task")))
+    for other, its in _others(shown, hunk):
+        elsewhere = _places(raw, other, its)
+        if elsewhere is not None:
+            options.append((elsewhere[0], 3, elsewhere[1]))
+    return min(options, key=lambda option: option[:2])[2] if options else None
 
 
-def _equal(quote: str, line: str) -> bool:
-    return quote == line
+def _others(shown: Shown, but: Hunk) -> Iterator[tuple[FileDiff, Hunk]]:
+    for file in shown.files:
+        for hunk in file.hunks:
+            if hunk is not but:
+                yield file, hunk
 
 
-def _within(quote: str, line: str) -> bool:
-    return len(quote) >= _SHORTEST_PART and quote in line
+def _in_context(raw: RawFinding, shown: Shown, *, prefer: str) -> tuple[int, _Place] | None:
+    pieces = [
+        (path, first, text.splitlines()) for path, parts in shown.context.items() for first, text in parts
+    ]
+    found = find_quote(raw.quote, [lines for _, _, lines in pieces])
+    places: list[tuple[int, _Place]] = []
+    for (path, first, _), matches in zip(pieces, found, strict=True):
+        for match in matches:
+            number = first + match.first
+            rank = (int(path != prefer), *_nearness(number, raw.line, changed=False), number)
+            places.append((match.rung, _Place(path, number, "context", rank)))
+    return min(places, key=lambda option: (option[0], option[1].rank, option[1].path)) if places else None
 
 
-def _stands_in_task(quote: str, task: str) -> bool:
-    return len(quote) >= _SHORTEST_PART and quote in _fold(task)
+def _in_task(quote: str, task: str) -> int | None:
+    """The rung on which a quote stands in the task: a whole line or sentence, however short, or a part long enough."""
+    texts = [*([part] for part in sentences(task)), task.splitlines()]
+    rungs = [match.rung for matches in find_quote(quote, texts) for match in matches]
+    return min(rungs) if rungs else None
 
 
-def _distance(line: DiffLine, wanted: int) -> int:
-    number = line.new if line.new is not None else line.old
-    return abs((number or 0) - wanted) if wanted else 0
+def _nearness(number: int | None, wanted: int, *, changed: bool) -> tuple[int, int, int]:
+    """Order of ties: the very number that was named; then lines that changed; then the nearest."""
+    if not wanted or number is None:
+        return (1, int(not changed), 0)
+    return (int(number != wanted), int(not changed), abs(number - wanted))
 
 
-def _fold(text: str) -> str:
-    """Text without the number column, its sign, and differences of white space; case stays."""
-    return _SPACES.sub(" ", _NUMBERED.sub("", text)).strip()
+def _number(line: DiffLine) -> int | None:
+    return line.old if line.kind == "-" else line.new

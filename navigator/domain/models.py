@@ -188,7 +188,8 @@ class Finding(Model):
     """One remark of a review.
 
     `hunk` is the label in the diff the reviewer saw ("H1" …); `line` is the new-file line of the quote (old-file for a
-    quote on the removed side), None when unanchored; `side` is "new", "old", "task" or "context".
+    quote on the removed side), None when unanchored; `side` is "new", "old", "task" or "context". A `remark` is something
+    new that a later reading noticed and that is no blocker: it was not asked for, and decides nothing.
     """
 
     kind: FindingKind
@@ -202,6 +203,7 @@ class Finding(Model):
     message: str
     anchored: bool = False
     side: str = "new"
+    remark: bool = False
 
 
 class Review(Model):

@@ -134,7 +134,7 @@ TABLE: list[tuple[str, str, Verdict, list[tuple[bool, str, int | None, str]]]] =
         [(False, "totals.py", None, "new")],
     ),
     ("a hunk that does not exist", answer(finding(hunk="H9")), Verdict.APPROVE, [(False, "", None, "new")]),
-    ("an empty quote", answer(finding(quote="  ")), Verdict.APPROVE, [(False, "", None, "new")]),
+    ("an empty quote", answer(finding(quote="  ")), Verdict.APPROVE, [(False, "totals.py", None, "new")]),
     (
         "wrong that quotes the task is not grounded",
         answer(finding(quote="Every total must be a Decimal, also in net().")),

@@ -1,0 +1,257 @@
+"""From the bytes of a reviewer's answer to its fields, or to the reason why it is no review.
+
+Strict about what decides (every field of the schema has to be there, two answers in one are none), patient about form: a
+fence or prose round the object, raw control characters inside strings, other words for the same severity. A server that
+constrains decoding sends none of these; one that does not sends all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from navigator.domain.states import Criterion, FindingKind, Severity, Verdict
+
+LONGEST = {"quote": 400, "trigger": 300, "message": 500, "summary": 600, "why": 300}
+"""Characters of each text that are kept; the schema asks for no more."""
+
+_MOST_OBJECTS = 200
+"""Opening braces that are tried as the beginning of the answer."""
+
+
+class UnreadableReview(Exception):
+    """The answer is not a review: the reason is for the log and the retry, never a verdict."""
+
+
+# Other words for the same thing. What stands in neither list makes the answer unreadable: dropped unknown severities
+# once turned blockers into approvals elsewhere, and guessing "minor" would do the same.
+_SEVERITIES = {
+    **dict.fromkeys(("critical", "fatal", "severe", "showstopper", "p0", "urgent"), Severity.BLOCKER),
+    **dict.fromkeys(("high", "error", "important", "serious", "p1"), Severity.MAJOR),
+    **dict.fromkeys(("medium", "moderate", "warning", "p2"), Severity.MINOR),
+    **dict.fromkeys(("low", "info", "trivial", "nitpick", "suggestion", "style", "p3"), Severity.NIT),
+}
+_VERDICTS = {
+    **dict.fromkeys(("approved", "accept", "accepted", "lgtm", "pass"), Verdict.APPROVE),
+    **dict.fromkeys(
+        ("request_changes", "changes_requested", "needs_work", "reject", "rejected", "revised", "fail"),
+        Verdict.REVISE,
+    ),
+}
+_CRITERIA = {
+    **dict.fromkeys(("security", "data_loss"), Criterion.SAFETY),
+    **dict.fromkeys(("bug", "logic", "correct"), Criterion.CORRECTNESS),
+    **dict.fromkeys(("complete", "incomplete"), Criterion.COMPLETENESS),
+}
+_LABEL = re.compile(r"(?:\bhunk\s*)?([HF])\s*(\d+)\b|^\W*(?:hunk\s*)?(\d+)\W*$", re.I)
+
+
+def _word(value: Any, others: dict[str, Any]) -> Any:
+    """A word of a closed list: case, blanks and known synonyms do not matter."""
+    if not isinstance(value, str):
+        return value
+    plain = re.sub(r"[\s-]+", "_", value.strip().lower())
+    return others.get(plain, plain)
+
+
+def _verdict(value: Any) -> Any:
+    word = _word(value, _VERDICTS)
+    return word.upper() if isinstance(word, str) else word
+
+
+def _label(value: Any) -> Any:
+    """`H2` out of `h2`, `@@ H2 @@`, `hunk 2` or 2; what is no label stays as it is, and names no hunk."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"H{value}"
+    if not isinstance(value, str):
+        return value
+    found = {
+        f"{(match[1] or 'H').upper()}{int(match[2] or match[3])}"
+        for match in _LABEL.finditer(value[:200])
+        if len(match[2] or match[3]) < 8
+    }
+    return found.pop() if len(found) == 1 else value.strip()[:40]
+
+
+def _number(value: Any) -> int:
+    """A line number that only breaks ties: what is none counts as "not said" (0)."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return 0
+    digits = re.search(r"\d{1,9}", str(value)[:40])
+    return int(digits[0]) if digits else 0
+
+
+def _mended(value: Any) -> Any:
+    """Text that can be stored: a lone surrogate (`"\\ud800"` is legal JSON) becomes a replacement character."""
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
+
+
+_Text = Annotated[str, BeforeValidator(_mended)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class RawFinding(_Strict):
+    """A finding as the model wrote it. `earlier` is the number of the finding that it repeats, 0 for a new one, None
+    where it does not say."""
+
+    kind: Annotated[FindingKind, BeforeValidator(lambda value: _word(value, {}))]
+    hunk: Annotated[str, BeforeValidator(_label)]
+    quote: _Text
+    line: Annotated[int, BeforeValidator(_number)]
+    severity: Annotated[Severity, BeforeValidator(lambda value: _word(value, _SEVERITIES))]
+    criterion: Annotated[Criterion, BeforeValidator(lambda value: _word(value, _CRITERIA))]
+    trigger: _Text
+    message: _Text
+    earlier: Annotated[
+        int | None, BeforeValidator(lambda value: None if value is None else _number(value))
+    ] = None
+
+
+class Addressed(_Strict):
+    """The model's word on one earlier finding, numbered from 1."""
+
+    finding: int
+    met: bool
+    why: _Text = ""
+
+
+class RawReview(_Strict):
+    """A review as the model wrote it."""
+
+    summary: _Text
+    addressed: tuple[Addressed, ...] = ()
+    findings: tuple[RawFinding, ...]
+    verdict: Annotated[Verdict, BeforeValidator(_verdict)]
+
+
+def clipped(name: str, text: str) -> str:
+    """A text of an answer, cut where a server without a schema let it run on."""
+    most = LONGEST[name]
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def read_review(content: str, reasoning: str = "", *, again: bool = False) -> RawReview:
+    """Parse an answer.
+
+    With thinking off, some servers put constrained JSON into `reasoning_content` and leave `content` empty. The reasoning
+    counts only where the content holds no object and the reasoning is nothing but one: a draft among thoughts is no answer.
+
+    Args:
+        content: the answer's text.
+        reasoning: what came in the reasoning channel.
+        again: a second reading, whose answer has to say which earlier findings are met.
+
+    Raises:
+        UnreadableReview: no JSON object, several that differ, or a field missing or of the wrong sort.
+    """
+    content = _after_thoughts(content)
+    if "{" not in content and _is_bare(reasoning):
+        content = reasoning
+    if not content.strip():
+        raise UnreadableReview("the answer is empty")
+    return _review(_one_object(content), again=again)
+
+
+def _review(value: dict[str, Any], *, again: bool) -> RawReview:
+    try:
+        review = RawReview.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UnreadableReview(f"the answer's field {where or '(root)'}: {first['msg']}") from error
+    if review.verdict is Verdict.UNREVIEWED:
+        raise UnreadableReview("UNREVIEWED is not a verdict that a reviewer gives")
+    if again and "addressed" not in value:
+        raise UnreadableReview("the answer's field addressed: it does not say which findings are met")
+    return review
+
+
+def _after_thoughts(text: str) -> str:
+    """What follows `</think>`; a thought that never ends is followed by nothing."""
+    stripped = text.lstrip()
+    if stripped.startswith("<think>"):
+        return stripped.partition("</think>")[2]
+    return text
+
+
+def _is_bare(text: str) -> bool:
+    """Whether a text is one JSON object, perhaps in a fence, and nothing else."""
+    inner = re.sub(r"\A```(?:json)?\s*\n?|\n?```\s*\Z", "", text.strip(), flags=re.I).strip()
+    return inner.startswith("{") and inner.endswith("}")
+
+
+class _Twice(ValueError):
+    """One object names a key twice: which value counts cannot be told."""
+
+
+def _one_object(text: str) -> dict[str, Any]:
+    """The one review in a text.
+
+    Raises:
+        UnreadableReview: there is none, or two that differ.
+    """
+    found: list[dict[str, Any]] = []
+    problem = "the answer holds no JSON object"
+    # An object of another kind (an example in prose) is passed over; it is kept to say what its fields lack.
+    other: dict[str, Any] | None = None
+    try:
+        for value in _objects(text):
+            if isinstance(value, str):
+                problem = value
+            elif "verdict" in value or "findings" in value:
+                found.append(value)
+            else:
+                other = other or value
+    except _Twice as error:
+        raise UnreadableReview(str(error)) from error
+    except RecursionError as error:
+        raise UnreadableReview("the answer is nested too deeply") from error
+    if not found and other is not None:
+        return other
+    if not found:
+        raise UnreadableReview(problem)
+    if any(value != found[0] for value in found[1:]):
+        raise UnreadableReview("the answer holds two reviews that differ")
+    return found[0]
+
+
+def _objects(text: str) -> Iterator[dict[str, Any] | str]:
+    """Every object of a text that stands in no other one, or in words why what begins at a brace is none."""
+    # strict=False: constrained decoders let raw control characters through inside strings.
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once)
+    at = text.find("{")
+    for _ in range(_MOST_OBJECTS):
+        if at < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            yield f"the answer is not valid JSON: {error.msg} at character {error.pos}"
+            if '"verdict"' in text[at : error.pos] or '"findings"' in text[at : error.pos]:
+                return  # the review itself is broken: what stands inside it is no review of its own
+            end = at + 1
+        except _Twice:
+            raise
+        except ValueError as error:  # a number of more digits than Python reads
+            yield f"the answer is not valid JSON: {error}"
+            return
+        else:
+            if isinstance(value, dict):
+                yield value
+        at = text.find("{", end)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _Twice(f"the answer names {twice[:40]!r} twice in one object")
+    return made
