@@ -16,6 +16,7 @@ from typing import Any
 from navigator.cascade.commands.registry import perform
 from navigator.cascade.live import Live
 from navigator.cascade.recovery import recover
+from navigator.cascade.routing import writer_for
 from navigator.cascade.server import SocketServer
 from navigator.cascade.stages.land import land
 from navigator.cascade.stages.review import review
@@ -144,7 +145,7 @@ class Conductor:
         world = self._world
         match action:
             case acts.Generate(task_id):
-                self._work(task_id, Role.GENERATOR, write(world, task_id))
+                self._work(task_id, writer_for(world, world.reader.task(task_id)), write(world, task_id))
             case acts.Check(task_id):
                 self._work(task_id, None, write(world, task_id))
             case acts.ReviewTask(task_id):

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from navigator.cascade.routing import writer_of
 from navigator.cascade.world import World
 from navigator.domain.snapshot import BatchRules, Snapshot, TaskView
 from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
@@ -37,7 +38,7 @@ class Live:
         now = time.monotonic()
         tasks = world.reader.loop_tasks(_LOOKED_AT)
         due = world.reader.pending_landings()
-        views = tuple(self._view(task, now, landing_due=task.id in due) for task in tasks)
+        views = tuple(self._view(world, task, now, landing_due=task.id in due) for task in tasks)
         held = {task.id for task in tasks}
         self._since = {key: value for key, value in self._since.items() if key in held}
         batch = world.settings.batch
@@ -63,7 +64,7 @@ class Live:
             final_enabled=world.settings.final.enabled,
         )
 
-    def _view(self, task: LoopTask, now: float, *, landing_due: bool) -> TaskView:
+    def _view(self, world: World, task: LoopTask, now: float, *, landing_due: bool) -> TaskView:
         known = self._since.get(task.id)
         if known is None:
             # A task that was there before this process: its age by the wall clock, which may have jumped.
@@ -82,6 +83,7 @@ class Live:
             round=task.round,
             since=known[1],
             files=task.files,
+            writer=writer_of(world.settings, task.kind, task.complexity, task.wrote),
             landing_due=landing_due,
         )
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from navigator.config.routing import RoutingSettings
 from navigator.config.section import VARIABLE_NAME, Positive, Section
 from navigator.config.swap_settings import SwapSettings
 from navigator.domain.errors import UsageError
@@ -72,10 +73,11 @@ class ServerSettings(Section):
 
 
 class GeneratorSettings(ServerSettings):
-    """The fast model, which writes."""
+    """The fast model, which writes. `self_review`: it reads each change of its own, too; that decides nothing."""
 
     model: _Text = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
+    self_review: bool = False
 
 
 class ReviewerSettings(ServerSettings):
@@ -163,6 +165,7 @@ class Settings(Section):
     generator: GeneratorSettings = GeneratorSettings()
     reviewer: ReviewerSettings = ReviewerSettings()
     final: FinalSettings = FinalSettings()
+    routing: RoutingSettings = RoutingSettings()
     swap: SwapSettings = SwapSettings()
     batch: BatchSettings = BatchSettings()
     checks: ChecksSettings = ChecksSettings()

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.config.reading import line_of
+from navigator.config.routing import RoutingSettings
 from navigator.config.settings import Settings, describe, load_settings, time_scale
 from navigator.domain.errors import ConfigError, UsageError
-from navigator.domain.states import Role
+from navigator.domain.states import Complexity, Role, TaskKind
 
 DOCUMENTED = """
 [generator]
@@ -27,6 +28,17 @@ top_p = 0.9
 max_tokens = 5000
 thinking = false
 extra_body = {}
+self_review = false
+[routing]
+scan = "generator"
+implement = "generator"
+fix = "generator"
+refactor = "generator"
+test = "generator"
+docs = "generator"
+security = "generator"
+architecture = "generator"
+complex_tasks = "generator"
 [swap]
 script = ""
 [swap.sleep]
@@ -90,12 +102,34 @@ def test_every_documented_default_is_the_default(tmp_path: Path) -> None:
     silent = load_settings(write(tmp_path, '[[project]]\npath = "~/src/thing"\n'))
     assert spelled == silent
     # Every key of the documented tables was named, but those without a default.
-    for table, missing in (("generator", set()), ("swap", {"strategy"}), ("batch", set()), ("checks", set())):
+    for table, missing in (
+        ("generator", set()),
+        ("routing", set()),
+        ("swap", {"strategy"}),
+        ("batch", set()),
+        ("checks", set()),
+    ):
         section = getattr(spelled, table)
         assert set(type(section).model_fields) - section.model_fields_set == missing
     for name in ("sleep", "managed", "command", "adapter"):
         table = getattr(spelled.swap, name)
         assert set(type(table).model_fields) == table.model_fields_set
+
+
+def test_routing_names_the_model_that_writes_each_kind(tmp_path: Path) -> None:
+    text = '[routing]\nsecurity = "reviewer"\ncomplex_tasks = "reviewer"\n'
+    routing = load_settings(write(tmp_path, text)).routing
+    for kind in TaskKind:
+        easy = Role.REVIEWER if kind is TaskKind.SECURITY else Role.GENERATOR
+        assert routing.writer(kind, Complexity.MEDIUM) is easy
+        assert routing.writer(kind, Complexity.COMPLEX) is Role.REVIEWER
+        assert Settings().routing.writer(kind, Complexity.COMPLEX) is Role.GENERATOR
+    error = refusal(tmp_path, '[routing]\nfix = "final"\n')
+    assert "routing.fix" in str(error)
+
+
+def test_every_kind_of_task_can_be_routed() -> None:
+    assert {kind.value for kind in TaskKind} == set(RoutingSettings.model_fields) - {"complex_tasks"}
 
 
 def test_a_missing_file_means_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

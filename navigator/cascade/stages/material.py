@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from navigator.cascade.blocks import data_block
@@ -42,10 +42,11 @@ class Material:
     messages: tuple[Message, ...]
     prompt_version: str
     key: str
+    writer: Role = Role.GENERATOR
 
 
-async def gather(world: World, task: Task) -> Material:
-    """Pin the base if the attempt has none, build the context, render the prompt.
+async def gather(world: World, task: Task, writer: Role = Role.GENERATOR) -> Material:
+    """Pin the base if the attempt has none, build the context for `writer`, render the prompt.
 
     Raises:
         NavigatorError: the repository is gone, or cannot be worked on; the message says why.
@@ -57,8 +58,8 @@ async def gather(world: World, task: Task) -> Material:
             with world.store.transaction() as tx:
                 tx.set_task_base(task.id, base)
             task = task.model_copy(update={"base_commit": base})
-        source, context = await asyncio.to_thread(_context, world, project, task, private, base)
-    return _render(world, task, project, private, source, base, context)
+        source, context = await asyncio.to_thread(_context, world, project, task, private, base, writer)
+    return replace(_render(world, task, project, private, source, base, context), writer=writer)
 
 
 def _ground(world: World, project: Project, task: Task) -> tuple[str, PrivateRepo]:
@@ -77,9 +78,9 @@ def _new_base(project: Project, private: PrivateRepo) -> str:
 
 
 def _context(
-    world: World, project: Project, task: Task, private: PrivateRepo, base: str
+    world: World, project: Project, task: Task, private: PrivateRepo, base: str, writer: Role
 ) -> tuple[TreeSource, Context]:
-    server = world.settings.server(Role.GENERATOR)
+    server = world.settings.server(writer)
     room = server.context_tokens - server.max_tokens - _OVERHEAD - world.counter.count(task.text + task.note)
     if room < 1_000:
         raise NavigatorError(

@@ -1,4 +1,4 @@
-"""The generator's turn on one task: write or revise, apply, repair what does not apply, leave a proposal.
+"""The writing model's turn on one task: write or revise, apply, repair what does not apply, leave a proposal.
 
 One stage covers the states generating and checking, because an answer's checks start as it ends and a repair goes back
 while the generator is resident. Every answer is stored before it is judged: a restart judges it, and does not ask again.
@@ -9,18 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Sequence
 
-from navigator.cascade.calls import Message, call_model
+from navigator.cascade.calls import Message
+from navigator.cascade.routing import writer_for
 from navigator.cascade.stages.drafting import POLICY_CODE, Draft, NoChange, NotApplied, draft
-from navigator.cascade.stages.limits import FAILED_CALLS_A_ROUND, TASKS_OWN_FAULT
 from navigator.cascade.stages.material import Material, findings_block, gather, worth_sending
+from navigator.cascade.stages.report import REPORT_KINDS, is_report, keep_report, report
+from navigator.cascade.stages.turn import ask, give_up, move, requeue
 from navigator.cascade.world import World, is_rehearsal
 from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Proposal, Task
-from navigator.domain.states import NO_CHANGE_NEEDED, EditCode, Role, TaskKind, TaskState
+from navigator.domain.models import Proposal
+from navigator.domain.states import NO_CHANGE_NEEDED, EditCode, TaskState
 from navigator.domain.text import safe_line
-from navigator.serving.errors import CutByLength, Refused, ServingError
 from navigator.store.errors import StoreError
 from navigator.store.space import require_space
 
@@ -34,9 +34,6 @@ CALLS_A_ROUND = 8
 REFUSED = "refused"
 """A call's outcome once its answer was judged and did not apply."""
 
-REPORT_KINDS = frozenset({TaskKind.SCAN, TaskKind.ARCHITECTURE})
-"""Kinds whose output is a report, not a change."""
-
 _TITLE = 72
 
 
@@ -48,28 +45,29 @@ async def write(world: World, task_id: str) -> None:
         StoreError: what happened could not be written down; the task stands where it was last seen.
     """
     task = world.reader.task(task_id)
+    writer = writer_for(world, task)
     resumed = task.state is TaskState.CHECKING
     if not resumed:
-        _move(world, task, TaskState.GENERATING)
+        move(world, task, TaskState.GENERATING)
     try:
-        material = await gather(world, task)
+        material = await gather(world, task, writer)
     except StoreError:
         raise
     except NavigatorError as error:
         require_space(
             world.paths.root
         )  # a git that found no room says so in many ways: none is the task's fault
-        _give_up(world, task, f"{error}")
+        give_up(world, task, f"{error}")
         return
     if task.kind in REPORT_KINDS:
-        await _report(world, material)
+        await report(world, material)
         return
     await _write_change(world, material, may_call=not resumed)
 
 
 async def _write_change(world: World, material: Material, *, may_call: bool) -> None:
     task = material.task
-    stored = world.reader.last_answer(task.id, task.attempt, task.round)
+    stored = world.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
     if stored is None:
         first = await _opening(world, material)
         if first is None:
@@ -77,10 +75,13 @@ async def _write_change(world: World, material: Material, *, may_call: bool) -> 
         text = first
     else:
         text = stored.text
+    if is_report(task, text, marker=material.marker):
+        keep_report(world, task, text)
+        return
     judged = stored is not None and stored.outcome == REFUSED
     while True:
         if not judged:
-            _move(world, task, TaskState.CHECKING)
+            move(world, task, TaskState.CHECKING)
         async with world.project_lock(task.project_id):
             outcome = await asyncio.to_thread(
                 draft, text, material.private, material.source, material.base_commit, marker=material.marker
@@ -89,22 +90,23 @@ async def _write_change(world: World, material: Material, *, may_call: bool) -> 
             await _propose(world, material, outcome)
             return
         if isinstance(outcome, NoChange):
-            _no_change(world, task, outcome.reason)
+            _no_change(world, material, outcome.reason)
             return
         if not judged:
-            _record(world, task, outcome)
+            _record(world, material, outcome)
         next_step = _repair(world, material, outcome)
         if isinstance(next_step, str):
-            _give_up(world, task, next_step)
+            give_up(world, task, next_step)
             return
         if not may_call:
             # Resumed on the CPU alone, perhaps while the reviewer holds the GPU: the repair waits its turn.
-            _requeue(world, task, "a repair is due")
+            requeue(world, task, "a repair is due")
             return
-        _move(world, task, TaskState.GENERATING)
-        answer = await _ask(
+        move(world, task, TaskState.GENERATING)
+        answer = await ask(
             world,
             task,
+            material.writer,
             "repair",
             next_step[0],
             [*_opening_messages(world, material)[0], {"role": "assistant", "content": text}, *next_step[1]],
@@ -120,7 +122,7 @@ def _opening_messages(world: World, material: Material) -> tuple[list[Message], 
     messages = list(material.messages)
     if task.round == 0:
         return messages, material.prompt_version, "generate"
-    previous = world.reader.last_answer(task.id, task.attempt, task.round - 1)
+    previous = world.reader.last_answer(task.id, task.attempt, task.round - 1, role=material.writer)
     review = world.reader.review_of_round(task.id, task.attempt, task.round - 1)
     findings = worth_sending(review.findings) if review else []
     _, user, version = world.prompts.render(
@@ -134,36 +136,7 @@ def _opening_messages(world: World, material: Material) -> tuple[list[Message], 
 
 async def _opening(world: World, material: Material) -> str | None:
     messages, version, purpose = _opening_messages(world, material)
-    return await _ask(world, material.task, purpose, version, messages)
-
-
-async def _ask(
-    world: World, task: Task, purpose: str, version: str, messages: Sequence[Message]
-) -> str | None:
-    """One call; None when the task ended here because its answer never fits."""
-    server = world.settings.generator
-    try:
-        answer = await call_model(
-            world,
-            Role.GENERATOR,
-            task,
-            purpose=purpose,
-            prompt_version=version,
-            messages=messages,
-            max_tokens=server.max_tokens,
-            seq=world.reader.answers_refused(task.id, task.attempt, task.round),
-        )
-    except CutByLength:
-        _give_up(world, task, f"The answer did not end within max_tokens = {server.max_tokens}.")
-        return None
-    except ServingError as error:
-        failed = world.reader.failed_calls(task.id, task.attempt, task.round, Role.GENERATOR)
-        if (isinstance(error, Refused) and error.status in TASKS_OWN_FAULT) or failed >= FAILED_CALLS_A_ROUND:
-            _give_up(world, task, str(error))
-            return None
-        _requeue(world, task, str(error))
-        raise
-    return answer.text
+    return await ask(world, material.task, material.writer, purpose, version, messages)
 
 
 def _repair(world: World, material: Material, refused: NotApplied) -> tuple[str, list[Message]] | str:
@@ -173,7 +146,7 @@ def _repair(world: World, material: Material, refused: NotApplied) -> tuple[str,
     where = ", ".join(safe_line(path) for path in refused.paths if path)
     verdict = f"The edits did not apply ({codes}{' in ' + where if where else ''}): {refused.problems[0]}"
     tried = Counter(world.reader.failed_paths(task.id, task.attempt, task.round))
-    if world.reader.answers_refused(task.id, task.attempt, task.round) >= CALLS_A_ROUND:
+    if world.reader.answers_refused(task.id, task.attempt, task.round, material.writer) >= CALLS_A_ROUND:
         return verdict
     worst = max(refused.paths, key=lambda path: tried[path])
     whole = ""
@@ -193,7 +166,7 @@ def _fits_whole(material: Material, path: str) -> bool:
 
 async def _propose(world: World, material: Material, made: Draft) -> None:
     task = material.task
-    cost = world.reader.round_cost(task.id, task.attempt, task.round)
+    cost = world.reader.round_cost(task.id, task.attempt, task.round, material.writer)
     proposal = Proposal(
         id="",
         task_id=task.id,
@@ -203,6 +176,7 @@ async def _propose(world: World, material: Material, made: Draft) -> None:
         round=task.round,
         base_commit=material.base_commit,
         tree=made.tree,
+        written_by=material.writer,
         title=title_of(task.text),
         summary=made.prose,
         edits=made.edits,
@@ -224,30 +198,16 @@ async def _propose(world: World, material: Material, made: Draft) -> None:
         tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
 
 
-async def _report(world: World, material: Material) -> None:
-    """A task whose output is words: they go to the developer as they are."""
-    task = material.task
-    system, user, version = world.prompts.render(
-        "report", kind=task.kind.value, key=material.key, material=material.messages[1]["content"]
-    )
-    stored = world.reader.last_answer(task.id, task.attempt, task.round)
-    messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    text = stored.text if stored else await _ask(world, task, "report", version, messages)
-    if text is None:
-        return
-    with world.store.transaction() as tx:
-        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, report=text.strip(), reason="report")
-
-
 def title_of(text: str) -> str:
     """The first line of a task's text, at most 72 characters."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "change")
     return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
 
 
-def _record(world: World, task: Task, refused: NotApplied) -> None:
+def _record(world: World, material: Material, refused: NotApplied) -> None:
+    task = material.task
     with world.store.transaction() as tx:
-        answer = tx.read.last_answer(task.id, task.attempt, task.round)
+        answer = tx.read.last_answer(task.id, task.attempt, task.round, role=material.writer)
         assert answer is not None
         tx.judge_call(answer.call_id, REFUSED)
         for code, path in refused.failures:
@@ -263,33 +223,10 @@ def _record(world: World, task: Task, refused: NotApplied) -> None:
         tx.event("edits_refused", task_id=task.id, data={"problems": [p[:500] for p in refused.problems]})
 
 
-def _no_change(world: World, task: Task, reason: str) -> None:
+def _no_change(world: World, material: Material, reason: str) -> None:
     """NO_CHANGE is an answer: in round 0 to the task, later to the reviewer, whose proposal stays open."""
-    who = NO_CHANGE_NEEDED if task.round == 0 else "The generator keeps its change"
+    task = material.task
+    who = NO_CHANGE_NEEDED if task.round == 0 else f"The {material.writer.value} keeps its change"
     with world.store.transaction() as tx:
         tx.event("no_change", task_id=task.id, data={"code": EditCode.NO_OP.value, "round": task.round})
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, reason=f"{who}: {reason}")
-
-
-def _give_up(world: World, task: Task, reason: str) -> None:
-    """In round 0 the task failed; a revision that cannot be made leaves the last proposal to the developer."""
-    if task.round == 0:
-        _set(world, task, TaskState.FAILED, reason)
-        return
-    _set(world, task, TaskState.AWAITING_APPROVAL, f"Revision {task.round} could not be made. {reason}")
-
-
-def _requeue(world: World, task: Task, reason: str) -> None:
-    _set(world, task, TaskState.QUEUED if task.round == 0 else TaskState.REVISING, reason)
-
-
-def _set(world: World, task: Task, state: TaskState, reason: str) -> None:
-    with world.store.transaction() as tx:
-        tx.set_task_state(task.id, state, reason=reason)
-
-
-def _move(world: World, task: Task, state: TaskState) -> None:
-    if world.reader.task(task.id).state is state:
-        return
-    with world.store.transaction() as tx:
-        tx.set_task_state(task.id, state)

@@ -1,0 +1,29 @@
+"""Which model writes a task: by its kind and its complexity, as `[routing]` of the settings says.
+
+What an attempt was begun with it goes on with: a change of the settings is followed where a task begins anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from navigator.config.settings import Settings
+from navigator.domain.states import Complexity, Role, TaskKind
+
+if TYPE_CHECKING:
+    from navigator.cascade.world import World
+    from navigator.domain.models import Task
+
+
+def writer_of(settings: Settings, kind: TaskKind, complexity: Complexity, wrote: Role | None = None) -> Role:
+    """The role that writes.
+
+    Args:
+        wrote: the role whose answer the task's present attempt goes on from; None where there is none.
+    """
+    return wrote or settings.routing.writer(kind, complexity)
+
+
+def writer_for(world: World, task: Task) -> Role:
+    """The role that writes this task now, as the scheduler's snapshot has it, too."""
+    return writer_of(world.settings, task.kind, task.complexity, world.reader.wrote(task.id))
