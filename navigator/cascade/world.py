@@ -92,7 +92,14 @@ class World:
         """
         from navigator.serving.swap import make_strategy
 
-        return make_strategy(self.settings, self.paths, time_scale=self.time_scale, seed=self.seed)
+        return make_strategy(
+            self.settings, self.paths, time_scale=self.time_scale, seed=self.seed, in_flight=self._in_flight
+        )
+
+    def _in_flight(self) -> Iterator[str]:
+        """The ids of every request that runs right now, on a connection that is kept or only lent."""
+        for client in {*self._clients.values(), *self._lent}:
+            yield from client.in_flight
 
     @cached_property
     def counter(self) -> TokenCounter:

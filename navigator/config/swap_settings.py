@@ -6,7 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from navigator.config.read_ahead_settings import ReadAheadSettings
 from navigator.config.section import VARIABLE_NAME, Seconds, Section
+from navigator.config.systemd_settings import SystemdSettings
 
 SwapStrategyName = Literal["systemd", "sleep", "managed", "resident", "adapter", "command", "rehearsal"]
 
@@ -74,10 +76,12 @@ class SwapSettings(Section):
 
     strategy: SwapStrategyName | None = None
     script: str = ""
+    systemd: SystemdSettings = SystemdSettings()
     sleep: SleepSettings = SleepSettings()
     managed: ManagedSettings = ManagedSettings()
     command: CommandSettings = CommandSettings()
     adapter: AdapterSettings = AdapterSettings()
+    read_ahead: ReadAheadSettings = ReadAheadSettings()
 
     @model_validator(mode="after")
     def _command_named(self) -> Self:

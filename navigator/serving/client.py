@@ -84,12 +84,18 @@ class ModelClient:
         self._transport = Transport(settings, self.timeouts)
         self._kind: ServerKind | None = None
         self._kind_lock = asyncio.Lock()
+        self._in_flight: set[str] = set()
 
     async def __aenter__(self) -> ModelClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+    @property
+    def in_flight(self) -> frozenset[str]:
+        """The ids of the requests that run right now."""
+        return frozenset(self._in_flight)
 
     async def aclose(self) -> None:
         """Close every connection; calls under way, in a pause or at the gate fail with a `ServingError`."""
@@ -226,6 +232,7 @@ class ModelClient:
         )
         assembly = Assembly(self._max_chars, schema=request.schema is not None, thinking=request.thinking)
         whole = False
+        self._in_flight.add(rid)
         try:
             async with asyncio.timeout_at(min(started + self.timeouts.first_token, deadline)) as limit:
                 while not await self._exchange(body, rid, assembly, deadline, limit.reschedule, on_progress):
@@ -238,6 +245,7 @@ class ModelClient:
         except ServingError as error:
             raise _completed(error, assembly, loop.time() - started) from None
         finally:
+            self._in_flight.discard(rid)
             if not whole:
                 await self.abort(rid)
         return ChatAnswer(

@@ -17,7 +17,10 @@ def manager() -> Iterator[UserSystemd]:
     if reason := missing():
         pytest.skip(reason)
     # Not below pytest's own folder: the path of a socket has room for 107 characters.
-    with tempfile.TemporaryDirectory(prefix="nav-sd-") as folder, user_systemd(Path(folder) / "home") as running:
+    with (
+        tempfile.TemporaryDirectory(prefix="nav-sd-") as folder,
+        user_systemd(Path(folder) / "home") as running,
+    ):
         yield running
 
 

@@ -76,7 +76,7 @@ class Desk:
 
     def __post_init__(self) -> None:
         shared = free_port()
-        self.ports = {role: shared for role in UNITS}
+        self.ports = dict.fromkeys(UNITS, shared)
         # No test waits for the defaults, which are meant for real models.
         self.settings = {
             "LOCK": str(self.folder / "lock"),
@@ -94,7 +94,15 @@ class Desk:
 
     def serve(self, role: str, *flaws: str, unit: str = "", model: str = "") -> None:
         """(Re)write the role's unit: its server, with these flaws; `unit` are more lines of [Service]."""
-        words = [sys.executable, STAND_IN, "--port", self.ports[role], "--model", model or MODELS[role], *flaws]
+        words = [
+            sys.executable,
+            STAND_IN,
+            "--port",
+            self.ports[role],
+            "--model",
+            model or MODELS[role],
+            *flaws,
+        ]
         self.command(role, [str(word) for word in words], unit)
 
     def command(self, role: str, words: list[str], unit: str = "") -> None:
@@ -120,7 +128,9 @@ class Desk:
         """The script's; keyword arguments are settings in capitals, without their prefix."""
         known = {f"{role.upper()}_URL": self.url(role) for role in UNITS}
         known |= {f"{role.upper()}_MODEL": MODELS[role] for role in UNITS}
-        prefixed = {f"NAVIGATOR_SWAP_{key}": value for key, value in (known | self.settings | settings).items()}
+        prefixed = {
+            f"NAVIGATOR_SWAP_{key}": value for key, value in (known | self.settings | settings).items()
+        }
         return self.manager.environment | prefixed
 
     def swap(self, *words: str, **settings: str) -> Swapped:

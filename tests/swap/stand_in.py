@@ -1,7 +1,7 @@
 """A small server on SGLang's wire, for what a swap can meet: `python stand_in.py --port P --model M [flaws]`.
 
-It holds no model. A streamed answer takes as many tokens as asked for, `--tick` seconds each. SIGTERM is SGLang's: /health turns 503, what is
-in flight is finished, then it exits.
+It holds no model. A streamed answer takes as many tokens as asked for, `--tick` seconds each. SIGTERM is SGLang's:
+/health turns 503, what is in flight is finished, then it exits.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--port", type=int, required=True)
@@ -68,7 +69,7 @@ class Handler(BaseHTTPRequestHandler):
             for rid in rids:
                 if rid in running:
                     running[rid].set()
-            with open("aborted.log", "a", encoding="utf-8") as log:
+            with Path("aborted.log").open("a", encoding="utf-8") as log:
                 print(options.model, "all" if body.get("abort_all") else body.get("rid"), file=log)
             self.reply(200, {})
         elif self.path == "/v1/chat/completions":
@@ -84,7 +85,11 @@ class Handler(BaseHTTPRequestHandler):
         try:
             if not body.get("stream"):
                 time.sleep(options.tick)
-                choice = {"index": 0, "message": {"role": "assistant", "content": "ok"}, "finish_reason": "length"}
+                choice = {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": "ok"},
+                    "finish_reason": "length",
+                }
                 self.reply(200, head | {"object": "chat.completion", "choices": [choice]})
                 return
             self.send_response(200)

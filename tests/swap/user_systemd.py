@@ -27,7 +27,8 @@ for tree in /sys/fs/cgroup/systemd /sys/fs/cgroup/unified /sys/fs/cgroup; do
     echo $$ >"$tree/$GROUP/cgroup.procs"
 done
 exec unshare --mount --propagation private sh -c \
-    'mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system && exec "$0" --user --log-target=console --log-level=notice' "$MANAGER"
+    'mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system &&
+     exec "$0" --user --log-target=console --log-level=notice' "$MANAGER"
 """
 
 

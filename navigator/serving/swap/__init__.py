@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from navigator.domain.errors import MissingPart
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from navigator.serving.swap.base import SwapStrategy
 
 AVAILABLE = {
+    "systemd": "each role is a systemd unit, and a script makes one of them run at a time",
     "resident": "both servers are up at once, each at its base_url",
     "rehearsal": "the embedded stand-in plays both servers; what it writes lands only in the demo's repositories",
 }
@@ -25,6 +27,7 @@ def make_strategy(
     seed: int = 0,
     *,
     fault_rate: float | None = None,
+    in_flight: Callable[[], Iterable[str]] = tuple,
 ) -> SwapStrategy:
     """The strategy that `[swap] strategy` names.
 
@@ -34,6 +37,7 @@ def make_strategy(
         time_scale: factor on simulated time; only the rehearsal's.
         seed: of the rehearsal's answers.
         fault_rate: share of planted faults in the rehearsal's answers, None for its own.
+        in_flight: the ids of Navigator's own requests that run right now; for strategies that can abort them by id.
 
     Raises:
         MissingPart: none is named, or one that is not here; the hint says how to choose.
@@ -43,6 +47,10 @@ def make_strategy(
         from navigator.serving.swap.resident import ResidentStrategy
 
         return ResidentStrategy(settings)
+    if chosen == "systemd":
+        from navigator.serving.swap.systemd import SystemdStrategy
+
+        return SystemdStrategy(settings, in_flight=in_flight)
     if chosen == "rehearsal":
         from navigator.serving.swap.rehearsal import RehearsalStrategy
 
