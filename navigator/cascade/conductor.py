@@ -15,6 +15,7 @@ from typing import Any
 
 from navigator.cascade.commands.registry import perform
 from navigator.cascade.live import Live
+from navigator.cascade.read_ahead import Warmth
 from navigator.cascade.recovery import recover
 from navigator.cascade.routing import writer_for
 from navigator.cascade.server import SocketServer
@@ -84,11 +85,13 @@ class Conductor:
         world.store.on_commit = self._committed
         world.on_live = self._server.publish_live
         strategy = world.strategy  # a missing strategy is said before anything is bound or recovered
+        self._warmth = Warmth(world.settings, strategy)
         await recover(world)
         await self._server.start()
         try:
             self._live.resident = await strategy.resident()
             self._note_resident()
+            await self._warmth.rest(self._live.resident)
             seen = self._live.resident.value if self._live.resident else "nothing"
             log.info("conductor begins: strategy %s, resident %s", strategy.name, seen)
             await self._note_assumptions(self._live.resident)
@@ -255,7 +258,9 @@ class Conductor:
         with world.store.transaction() as tx:
             tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
         try:
+            measuring = await self._warmth.before(to)
             result = await world.strategy.swap(to, report)
+            weight_bytes, warm_bytes = await self._warmth.measured(measuring)
             swap = Swap(
                 from_role=origin,
                 to_role=to,
@@ -266,6 +271,8 @@ class Conductor:
                 outcome=result.outcome,
                 reason=result.reason,
                 failure=result.failure,
+                weight_bytes=weight_bytes,
+                warm_bytes=warm_bytes,
                 rehearsal=world.strategy.rehearsal,
             )
             with world.store.transaction() as tx:
@@ -296,6 +303,7 @@ class Conductor:
                 self._end_batch()
                 self._note_resident()
             self._wake.set()
+        await self._warmth.rest(live.resident)
 
     async def _note_assumptions(self, role: Role | None) -> None:
         """A rehearsal says what it assumes about time; the session's modelled figures stand on that."""
@@ -402,6 +410,7 @@ class Conductor:
         for job in list(self._jobs):
             job.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
+        await self._warmth.close()
         await self._server.quiesce()
         self.session.ended(self._stopping)
         log.info("conductor ends: %s", self._stopping or "cut off")

@@ -66,7 +66,7 @@ def install(
     if uninstall:
         _uninstall(places, yes=yes, dry_run=dry_run, as_json=as_json)
         return
-    from navigator.cascade.resources import resource_dir
+    from navigator.config.resources import resource_dir
     from navigator.serving.setup.files import action_for, refuse_others
     from navigator.serving.setup.profiles import load_profile
     from navigator.serving.setup.render import Wanted, render
