@@ -13,27 +13,28 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from navigator.cascade.batches import Batches
 from navigator.cascade.commands.registry import perform
 from navigator.cascade.live import Live
-from navigator.cascade.read_ahead import Warmth
+from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
+from navigator.cascade.residency import Residency
 from navigator.cascade.routing import writer_for
 from navigator.cascade.server import SocketServer
+from navigator.cascade.stages.derive import check
 from navigator.cascade.stages.land import land
 from navigator.cascade.stages.review import review
 from navigator.cascade.stages.write import write
 from navigator.cascade.storage import Storage
 from navigator.cascade.summary import Session
-from navigator.cascade.views import batch_name, open_proposal
 from navigator.cascade.wire import Result
 from navigator.cascade.world import World
 from navigator.domain import snapshot as acts
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Event, Swap, utc_now
+from navigator.domain.errors import NavigatorError, UsageError
+from navigator.domain.models import Event
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.next_actions import next_actions
 from navigator.serving.errors import ServingError
-from navigator.serving.swap.base import PhaseEvent
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.space import is_low
 
@@ -65,7 +66,6 @@ class Conductor:
         self._live = Live()
         self._wake = asyncio.Event()
         self._stopping = ""
-        self._batch = ""
         self._jobs: set[asyncio.Task[None]] = set()
         self._stages: dict[str, asyncio.Task[None]] = {}
         self._storage = Storage(world, self.stop)
@@ -74,6 +74,11 @@ class Conductor:
             world.paths.socket, self._handle, lambda after: world.reader.events(after, limit=1_000_000)
         )
         self.session = Session(world)
+        self._batches = Batches(world)
+        self._residency = Residency(
+            world, self._live, self.session, self._storage, self._batches, self._wake.set
+        )
+        self._watch = Watch(world, self._live, self._residency, self._storage, self._wake.set)
 
     async def run(self) -> Session:
         """Work until the goal is reached, `stop` is asked for, or the process is told to end.
@@ -85,16 +90,13 @@ class Conductor:
         world.store.on_commit = self._committed
         world.on_live = self._server.publish_live
         strategy = world.strategy  # a missing strategy is said before anything is bound or recovered
-        self._warmth = Warmth(world.settings, strategy)
         await recover(world)
         await self._server.start()
+        log.info("conductor begins")
         try:
-            self._live.resident = await strategy.resident()
-            self._note_resident()
-            await self._warmth.rest(self._live.resident)
-            seen = self._live.resident.value if self._live.resident else "nothing"
-            log.info("conductor begins: strategy %s, resident %s", strategy.name, seen)
-            await self._note_assumptions(self._live.resident)
+            await self._residency.begin()
+            if not strategy.both_resident:
+                self._spawn(self._keep_watch())
             while not self._stopping:
                 self._wake.clear()
                 try:
@@ -126,7 +128,7 @@ class Conductor:
         if self._storage.look():
             return _HEARTBEAT
         self._storage.take_back(frozenset(self._live.busy))
-        self._close_idle_batch()
+        self._batches.end_if_quiet(until=self._options.until)
         snapshot = self._live.snapshot(
             self._world,
             until=self._options.until,
@@ -150,7 +152,7 @@ class Conductor:
             case acts.Generate(task_id):
                 self._work(task_id, writer_for(world, world.reader.task(task_id)), write(world, task_id))
             case acts.Check(task_id):
-                self._work(task_id, None, write(world, task_id))
+                self._work(task_id, None, check(world, task_id))
             case acts.ReviewTask(task_id):
                 self._work(task_id, Role.REVIEWER, self._review(task_id))
             case acts.FinalReview(task_id):
@@ -161,7 +163,7 @@ class Conductor:
                 self._renew(task_id)
             case acts.SwapTo(role):
                 self._live.swapping_to = role
-                self._spawn(self._swap(role))
+                self._spawn(self._residency.swap(role))
 
     def _work(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         self._live.busy[task_id] = role
@@ -191,9 +193,11 @@ class Conductor:
                 self._live.answered(role)
         except ServingError as error:
             if role is not None:
-                count = self._failed(role, began)
+                give_up_after = GIVE_UP_AFTER if self._options.until else None
+                count = self._live.failed(role, began=began, give_up_after=give_up_after)
                 log.warning("%s did not answer (%d in a row): %s", role.value, count, error)
-                await self._look_again(role)
+                if role is self._live.resident:
+                    await self._watch.look(failures=count)
         except asyncio.CancelledError:
             raise
         except DatabaseCorrupt as error:
@@ -209,7 +213,7 @@ class Conductor:
                 self._fail(task_id, error)
 
     async def _review(self, task_id: str) -> None:
-        self._name_batch(task_id)
+        self._batches.take_in(task_id)
         await review(self._world, task_id)
 
     def _fail(self, task_id: str, error: Exception) -> None:
@@ -232,132 +236,15 @@ class Conductor:
             tx.new_attempt(task_id, note=task.note)
         self._wake.set()
 
-    # The swap
-
-    async def _swap(self, to: Role) -> None:
-        world, live = self._world, self._live
-        origin, started, began = live.resident, utc_now(), time.monotonic()
-        await world.forget_client(to)
-        if origin is not None:
-            await world.forget_client(origin)
-
-        def report(event: PhaseEvent) -> None:
-            world.on_live(
-                {
-                    "swap": {
-                        "from": origin.value if origin else None,
-                        "to": to.value,
-                        "phase": event.phase,
-                        "state": event.state,
-                        "seconds": event.seconds,
-                    }
-                }
-            )
-
-        world.on_live({"swap": {"from": origin.value if origin else None, "to": to.value, "phase": "begin"}})
-        with world.store.transaction() as tx:
-            tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
-        try:
-            measuring = await self._warmth.before(to)
-            result = await world.strategy.swap(to, report)
-            weight_bytes, warm_bytes = await self._warmth.measured(measuring)
-            swap = Swap(
-                from_role=origin,
-                to_role=to,
-                strategy=world.strategy.name,
-                started=started,
-                phases=result.phases,
-                seconds=result.seconds,
-                outcome=result.outcome,
-                reason=result.reason,
-                failure=result.failure,
-                weight_bytes=weight_bytes,
-                warm_bytes=warm_bytes,
-                rehearsal=world.strategy.rehearsal,
-            )
-            with world.store.transaction() as tx:
-                tx.add_swap(swap)
-            live.resident = await world.strategy.resident()
-            log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, result.seconds, result.reason)
-            self.session.swapped(swap)
-            await self._note_assumptions(live.resident)
-            if origin is not None and result.outcome == "done":
-                live.swaps_made += 1
-            if result.outcome != "done":
-                count = self._failed(to, began)
-                log.error("swap to %s failed (%d in a row): %s", to.value, count, result.reason)
-        except NavigatorError as error:
-            self._failed(to, began)
-            log.error("swap to %s failed: %s", to.value, error)
-            live.resident = await world.strategy.resident()
-        except Exception:
-            # A defect in a strategy: said whole in the log, tried again after the pause that every failure has.
-            self._failed(to, began)
-            log.exception("swap to %s broke", to.value)
-            live.resident = await world.strategy.resident()
-        finally:
-            live.swapping_to = None
-            if live.resident is Role.REVIEWER:
-                live.hurry = False
-            with self._storage.writing("the swap's end"):
-                self._end_batch()
-                self._note_resident()
-            self._wake.set()
-        await self._warmth.rest(live.resident)
-
-    async def _note_assumptions(self, role: Role | None) -> None:
-        """A rehearsal says what it assumes about time; the session's modelled figures stand on that."""
-        if not self._world.strategy.rehearsal or role is None:
-            return
-        self.session.assume(role, (await self._world.client(role).server_info()).get("timing"))
-
-    def _failed(self, role: Role, began: float) -> int:
-        give_up_after = GIVE_UP_AFTER if self._options.until else None
-        return self._live.failed(role, began=began, give_up_after=give_up_after)
-
-    async def _look_again(self, role: Role) -> None:
-        """After a failed call: is the model still there? A swap made by hand, or a death, is noticed here."""
-        if role is Role.FINAL or self._live.swapping_to is not None:
-            return
-        seen = await self._world.strategy.resident()
-        if seen is not self._live.resident:
-            log.warning("resident is %s, not %s", seen, self._live.resident)
-            await self._world.forget_client(role)
-            self._live.resident = seen
-            self._note_resident()
-
-    def _note_resident(self) -> None:
-        resident = self._live.resident
-        word = "both" if self._world.strategy.both_resident else resident.value if resident else ""
-        with self._world.store.transaction() as tx:
-            tx.set_meta("resident", word)
-            tx.event("resident", data={"role": word})
-
-    # Batches: the proposals reviewed in one residency of the reviewer
-
-    def _name_batch(self, task_id: str) -> None:
-        with self._world.store.transaction() as tx:
-            if not self._batch:
-                self._batch = batch_name(tx.read, utc_now())
-                tx.add_batch(self._batch)
-            tx.set_batch([open_proposal(tx.read, task_id).id], self._batch)
-
-    def _end_batch(self) -> None:
-        if not self._batch:
-            return
-        with self._world.store.transaction() as tx:
-            tx.end_batch(self._batch)
-        self._batch = ""
-
-    def _close_idle_batch(self) -> None:
-        """Where both models are resident, a batch ends when nothing is in review any more."""
-        if (
-            not (self._batch and self._world.strategy.both_resident)
-            or Role.REVIEWER in self._live.busy.values()
-        ):
-            return
-        if not self._world.reader.tasks(states={TaskState.AWAITING_REVIEW, TaskState.REVIEWING}, limit=1):
-            self._end_batch()
+    async def _keep_watch(self) -> None:
+        """Look at the servers now and then: a swap by other hands and a death are no call's business to find."""
+        while True:
+            await asyncio.sleep(_HEARTBEAT)
+            try:
+                await self._watch.look()
+            except Exception:
+                # A defect in a strategy's look must not end the session that goes well without it.
+                log.exception("a look at the servers broke")
 
     # The socket
 
@@ -366,14 +253,31 @@ class Conductor:
             return self._status()
         if op == "review.now":
             self._live.hurry = True
+            self._live.pardon(Role.REVIEWER)
             self._wake.set()
             return {"hurry": True}
+        if op == "swap.to":
+            return self._swap_by_hand(args)
         if op == "stop":
             self.stop("asked to stop")
             return {"stopping": True}
         result = await perform(self._world, op, args)
         self._wake.set()
         return result
+
+    def _swap_by_hand(self, args: dict[str, Any]) -> Result:
+        """The developer asks for a role: it comes once what is in hand has ended. What follows is the scheduler's again."""
+        if args.get("role") not in (Role.GENERATOR.value, Role.REVIEWER.value):
+            raise UsageError("A swap goes to generator or reviewer.")
+        role = Role(args["role"])
+        there = self._world.strategy.both_resident or (
+            self._live.resident is role and self._live.swapping_to is None
+        )
+        self._live.pardon(role)
+        if not there:
+            self._live.wanted = role
+            self._wake.set()
+        return {"to": role.value, "already": there, "in_hand": len(self._live.busy)}
 
     def _status(self) -> Result:
         live = self._live
@@ -383,10 +287,12 @@ class Conductor:
             "strategy": self._world.strategy.name,
             "swapping_to": live.swapping_to.value if live.swapping_to else None,
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
-            "batch": self._batch,
+            "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,
             "hurry": live.hurry,
+            "wanted": live.wanted.value if live.wanted else None,
+            "given_up": {role.value: reason for role, reason in live.given_up.items()},
             "disk_full": self._storage.full,
         }
 
@@ -410,13 +316,13 @@ class Conductor:
         for job in list(self._jobs):
             job.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
-        await self._warmth.close()
+        await self._residency.warmth.close()
         await self._server.quiesce()
         self.session.ended(self._stopping)
         log.info("conductor ends: %s", self._stopping or "cut off")
         # What cannot be written down now is seen by the next start; the socket and the servers are let go of all the same.
         with self._storage.writing("the session's end"):
-            self._end_batch()
+            self._batches.end()
             with self._world.store.transaction() as tx:
                 tx.event("conductor_ended", data={"reason": self._stopping})
             await recover(self._world)
@@ -426,4 +332,4 @@ class Conductor:
             # The stand-in ends with its session: nothing is resident any more.
             self._live.resident = None
             with self._storage.writing("that nothing is resident"):
-                self._note_resident()
+                self._residency.note()

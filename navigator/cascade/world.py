@@ -61,6 +61,7 @@ class World:
         time_scale: the rehearsal's.
         seed: the rehearsal's.
         allow_rehearsal_landing: let a rehearsal's proposals land in repositories that the demo did not make.
+        alone: no conductor comes by to take up what an operation leaves to do.
         on_live: told about progress that is not kept.
     """
 
@@ -71,6 +72,7 @@ class World:
     time_scale: float = 1.0
     seed: int = 0
     allow_rehearsal_landing: bool = False
+    alone: bool = False
     on_live: Callable[[dict[str, Any]], None] = lambda progress: None
     keys: KeyRing = field(default_factory=KeyRing)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)

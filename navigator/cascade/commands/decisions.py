@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from navigator.cascade.parts import standing_on, waits_for
 from navigator.cascade.wire import Result
 from navigator.cascade.world import World
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
@@ -83,6 +84,12 @@ def _check(world: World, kind: DecisionKind, proposal: Proposal, tree: str, conf
         )
     if kind is not DecisionKind.APPROVE:
         return
+    part = waits_for(world.reader, proposal)
+    if part is not None:
+        raise Conflict(
+            f"{proposal.id} was written on top of {part.id}, which has not landed yet.",
+            hint=f"Approve {part.id} first: `navigator approve {part.id}`.",
+        )
     missing = [
         f"{item.rule}:{item.path}"
         for item in proposal.policy
@@ -107,17 +114,20 @@ def _full_note(world: World, kind: DecisionKind, proposal: Proposal, note: str) 
     """The developer's note, and the comments that stand on the proposal's lines."""
     if kind is not DecisionKind.SEND_BACK:
         return note
-    comments = [
-        f"{comment['path']}:{comment['line']}: {comment['quote'].strip()}\n  {comment['text']}"
-        for comment in world.reader.comments(task_id=proposal.task_id, sent=False)
-    ]
-    full = "\n".join([note.strip(), *comments]).strip()
+    comments = world.reader.comments(task_id=proposal.task_id, sent=False)
+    full = "\n".join([note.strip(), *map(comment_text, comments)]).strip()
     if not full:
         raise UsageError(
             f"{proposal.id}: to send back, say what to do otherwise.",
             hint="Add --note TEXT, or comment on a line.",
         )
-    return full
+    # What is sent back of a part stays a part: its task's note says which.
+    return f"{world.reader.task(proposal.task_id).note}\n\n{full}" if proposal.parent else full
+
+
+def comment_text(comment: Mapping[str, Any]) -> str:
+    """A comment as a note quotes it: where, the line, the words."""
+    return f"{comment['path']}:{comment['line']}: {comment['quote'].strip()}\n  {comment['text']}"
 
 
 def _write(world: World, kind: DecisionKind, proposal: Proposal, note: str, confirm: Sequence[str]) -> None:
@@ -172,7 +182,11 @@ async def undo_landings(world: World, ids: Sequence[str]) -> Result:
         except NavigatorError as error:
             rows.append({"id": proposal.id, "undone": False, "reason": str(error)})
             continue
-        rows.append({"id": proposal.id, "undone": True, "ref": landing.ref, "reason": landing.reason})
+        reason = landing.reason
+        above = [task.id for task in standing_on(world.reader, proposal)]
+        if above:
+            reason += f"; {', '.join(above)} stood on it, and is written anew once its proposal is approved"
+        rows.append({"id": proposal.id, "undone": True, "ref": landing.ref, "reason": reason})
     return {"undone": rows}
 
 

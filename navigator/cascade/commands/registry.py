@@ -22,6 +22,7 @@ _OPERATIONS = {
     "task.retry": ("tasks", "retry_tasks"),
     "task.done": ("tasks", "close_tasks"),
     "decide": ("decisions", "decide"),
+    "split": ("hunks", "split"),
     "undo": ("decisions", "undo_landings"),
     "take-back": ("decisions", "take_back"),
     "seen": ("notes", "mark_seen"),

@@ -15,6 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
+from navigator.cascade.parts import landing_batch, lost_ground, renewed_note, waits_for
 from navigator.cascade.world import World, at_home
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, Proposal, Task, utc_now
@@ -49,6 +50,7 @@ async def land(world: World, task_id: str, *, allow_rehearsal: bool = False) -> 
 async def _land(world: World, task: Task, proposal: Proposal, allow_rehearsal: bool) -> Landing:
     try:
         _require_nothing_open(world, proposal)
+        _require_ground(world, proposal)
         plan = await asyncio.to_thread(_prepare, world, task, proposal, allow_rehearsal)
     except StaleBase as error:
         return _stale(world, task, proposal, str(error))
@@ -93,6 +95,19 @@ def _require_nothing_open(world: World, proposal: Proposal) -> None:
             )
 
 
+def _require_ground(world: World, proposal: Proposal) -> None:
+    """What was written on top of a part lands after it, and on its branch."""
+    part = waits_for(world.reader, proposal)
+    if part is not None:
+        raise LandingRefused(
+            f"{proposal.id} was written on top of {part.id}, which has not landed yet.",
+            hint=f"Approve {part.id} first, then {proposal.id} again.",
+        )
+    lost = lost_ground(world.reader, proposal)
+    if lost:
+        raise StaleBase(lost, paths=proposal.paths, hint="The task starts a new attempt on today's files.")
+
+
 def _prepare(world: World, task: Task, proposal: Proposal, allow_rehearsal: bool) -> LandingPlan:
     project = world.project(task.project_id)
     with at_home(project):
@@ -102,7 +117,7 @@ def _prepare(world: World, task: Task, proposal: Proposal, allow_rehearsal: bool
         facts,
         world.private(project),
         proposal,
-        proposal.batch,
+        landing_batch(world.reader, proposal),
         commit_message(task, proposal),
         trailers=_trailers(proposal),
         landed=world.reader.landed_commits(project.id),
@@ -124,6 +139,8 @@ def _trailers(proposal: Proposal) -> dict[str, str]:
     if proposal.review is not None:
         review = proposal.review
         lines["Reviewed-By-Model"] = f"{review.model} {review.prompt_version} {review.verdict.value}"
+    if proposal.parent:
+        lines["Navigator-Part-Of"] = f"{proposal.parent} ({', '.join(proposal.hunks)}), reviewed as a whole"
     if proposal.rehearsal:
         lines["Rehearsal"] = "true"
     return lines
@@ -167,7 +184,7 @@ def _stale(world: World, task: Task, proposal: Proposal, reason: str) -> Landing
     landing = Landing(state=LandingState.REFUSED, reason=reason, at=utc_now())
     with world.store.transaction() as tx:
         tx.set_landing(proposal.id, landing)
-        tx.set_task_state(task.id, TaskState.STALE, reason=reason)
+        tx.set_task_state(task.id, TaskState.STALE, reason=reason, note=renewed_note(tx.read, task))
     return landing
 
 

@@ -1,0 +1,79 @@
+"""The gates again on a part of a proposal: nobody writes it and nobody reviews it, so these are all that it goes through."""
+
+from __future__ import annotations
+
+import asyncio
+
+from navigator.cascade.stages.write import write
+from navigator.cascade.views import open_proposal
+from navigator.cascade.world import World
+from navigator.domain.models import CheckResult, Proposal
+from navigator.domain.states import CheckOutcome, PolicyAction, TaskState
+from navigator.domain.text import safe_line
+from navigator.workspace.checks import syntax_check
+from navigator.workspace.diffs import ABSENT
+from navigator.workspace.policy import check_policy
+from navigator.workspace.private import PrivateRepo
+
+
+async def check(world: World, task_id: str) -> None:
+    """Take a task on from checking: a part through its gates, anything else as the writing stage left it."""
+    if is_part(world, task_id):
+        await check_part(world, task_id)
+    else:
+        await write(world, task_id)
+
+
+def is_part(world: World, task_id: str) -> bool:
+    """Whether what the task has in hand now is a part of another proposal."""
+    task = world.reader.task(task_id)
+    held = world.reader.proposals(task_id=task.id)
+    return bool(held) and bool(held[-1].parent) and held[-1].attempt == task.attempt
+
+
+async def check_part(world: World, task_id: str) -> None:
+    """Run every gate on a part's own tree; whatever they say, it goes before the developer with it.
+
+    Raises:
+        NavigatorError: the private repository cannot be read.
+    """
+    task = world.reader.task(task_id)
+    if task.state is not TaskState.CHECKING:
+        return
+    proposal = open_proposal(world.reader, task.id)
+    project = world.project(task.project_id)
+    async with world.project_lock(project.id):
+        private = await asyncio.to_thread(world.private, project)
+        checks = await asyncio.to_thread(gates, private, proposal)
+    with world.store.transaction() as tx:
+        tx.set_checks(proposal.id, checks)
+        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
+
+
+def gates(private: PrivateRepo, proposal: Proposal) -> list[CheckResult]:
+    """The gates that need no test run: does each changed file parse, and what does the policy say of the tree."""
+    raw = private.raw_diff(proposal.base_commit, proposal.tree)
+    problems: list[str] = []
+    before: list[bool] = []
+    for change in raw:
+        if change.new_mode == ABSENT:
+            continue
+        problem = syntax_check(change.path, private.read_blob(change.new_sha))
+        if problem is None:
+            continue
+        problems.append(f"{safe_line(change.path)}:{problem}")
+        was = change.old_mode != ABSENT and syntax_check(change.path, private.read_blob(change.old_sha))
+        before.append(bool(was))
+    parsed = CheckOutcome.PASSED
+    if problems:
+        parsed = CheckOutcome.FAILED_BEFORE if all(before) else CheckOutcome.FAILED
+    items = check_policy(raw, private.tree_entries(proposal.base_commit).keys(), private.read_blob)
+    refused = [item for item in items if item.action is PolicyAction.REFUSE]
+    return [
+        CheckResult(name="files parse", outcome=parsed, detail="\n".join(problems)),
+        CheckResult(
+            name="path policy",
+            outcome=CheckOutcome.FAILED if refused else CheckOutcome.PASSED,
+            detail="\n".join(f"{safe_line(item.path)} {item.detail}" for item in refused),
+        ),
+    ]
