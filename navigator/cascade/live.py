@@ -17,13 +17,28 @@ _LOOKED_AT = LOOP_TASK_STATES | {TaskState.APPROVED}
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 
+RESTARTS = 2
+"""How often a server that dies, or does not come up, is started again before it is left to a person."""
+
+_REMEMBERED = 3600.0
+"""Seconds after which a death counts no more: a server that falls once a week is no loop."""
+
 
 @dataclass
 class Live:
-    """The conductor's own memory; a crash loses it, and nothing that matters."""
+    """The conductor's own memory; a crash loses it, and nothing that matters.
+
+    Attributes:
+        wanted: the role that the developer asked for by hand, until it is there or failed to come.
+        lost: the role whose server died in mid-work and is to come back before the other one.
+        given_up: roles that are not loaded any more, with the reason; a person, or another's swap, brings them back.
+    """
 
     resident: Role | None = None
     swapping_to: Role | None = None
+    wanted: Role | None = None
+    lost: Role | None = None
+    given_up: dict[Role, str] = field(default_factory=dict)
     busy: dict[str, Role | None] = field(default_factory=dict)
     hurry: bool = False
     swaps_made: int = 0
@@ -32,6 +47,8 @@ class Live:
     _failures: dict[Role, int] = field(default_factory=dict)
     _failed_at: dict[Role, float] = field(default_factory=dict)
     _not_before: dict[Role, float] = field(default_factory=dict)
+    _failed_loads: dict[Role, int] = field(default_factory=dict)
+    _deaths: dict[Role, list[float]] = field(default_factory=dict)
 
     def snapshot(self, world: World, *, until: str, max_swaps: int | None, both_resident: bool) -> Snapshot:
         """The store's tasks and this memory as one frozen picture."""
@@ -60,6 +77,8 @@ class Live:
             until=until,
             swaps_left=None if max_swaps is None else max(0, max_swaps - self.swaps_made),
             hurry=self.hurry,
+            wanted=self.wanted,
+            lost=self.lost,
             last_arrival=self._last_arrival,
             final_enabled=world.settings.final.enabled,
         )
@@ -104,13 +123,59 @@ class Live:
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (count - 1))
         if give_up_after is not None and count >= give_up_after:
             pause = math.inf
+        if role in self.given_up:
+            return count
         self._not_before[role] = time.monotonic() + pause
         return count
 
     def answered(self, role: Role) -> None:
         """Note that a role answered."""
         self._failures.pop(role, None)
-        self._not_before.pop(role, None)
+        if role not in self.given_up:
+            self._not_before.pop(role, None)
+
+    def load_failed(self, role: Role, reason: str, *, began: float) -> int:
+        """Note that a role could not be loaded; after `RESTARTS` more tries it is given up. Returns the tries in a row."""
+        self.failed(role, began=began, give_up_after=None)
+        count = self._failed_loads[role] = self._failed_loads.get(role, 0) + 1
+        if count > RESTARTS:
+            self._give_up(role, f"it did not come up {count} times in a row; {reason}")
+        return count
+
+    def died(self, role: Role, words: str) -> int:
+        """Note that a role's server died unasked, and what it said last; returns how often in this residency."""
+        now = time.monotonic()
+        deaths = [moment for moment in self._deaths.get(role, []) if now - moment < _REMEMBERED]
+        self._deaths[role] = [*deaths, now]
+        count = len(self._deaths[role])
+        self.lost = role
+        self._not_before[role] = now + min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (count - 1))
+        if count > RESTARTS:
+            self._give_up(role, f"its server died {count} times; {words}")
+        return count
+
+    def loaded(self, role: Role) -> None:
+        """Note that a role came up. The other one's deaths belonged to a residency that is over."""
+        self._failed_loads.pop(role, None)
+        self.answered(role)
+        if self.lost is role:
+            self.lost = None
+        for other in [held for held in self._deaths if held is not role]:
+            del self._deaths[other]
+
+    def pardon(self, role: Role) -> None:
+        """A person asked for it, or loaded it by hand: everything held against the role is forgotten."""
+        self.given_up.pop(role, None)
+        for held in (self._deaths, self._failed_loads, self._failures, self._not_before):
+            held.pop(role, None)
+        if self.lost is role:
+            self.lost = None
+
+    def _give_up(self, role: Role, reason: str) -> None:
+        self.given_up[role] = reason
+        self._not_before[role] = math.inf
+        if self.lost is role:
+            self.lost = None
 
 
 def _age(stamp: str) -> float:

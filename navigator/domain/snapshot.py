@@ -50,6 +50,8 @@ class Snapshot:
         until: "idle", "reviewed" or "" for a conductor that stays.
         swaps_left: how many more swaps this session may make; None for no limit.
         hurry: the developer asked for a review now.
+        wanted: the role that the developer asked for by hand; it is loaded whether it has something to do or not.
+        lost: the role whose server died; it is loaded again before the other one, if it has something to do.
         last_arrival: monotonic second of the newest task.
         final_enabled: an optional last review by a cloud model is on.
     """
@@ -66,6 +68,8 @@ class Snapshot:
     until: str = ""
     swaps_left: int | None = None
     hurry: bool = False
+    wanted: Role | None = None
+    lost: Role | None = None
     last_arrival: float = 0.0
     final_enabled: bool = False
 

@@ -14,7 +14,9 @@ The rules, for one GPU that holds one role at a time:
    failed, and the swap is made when nothing of that role is in hand. Tasks in `checking` hold it, each for
    at most `CHECKS_HOLD_SECONDS` from when it entered that state.
 4. When no role holds the GPU, the generator is loaded if there is something to write, else the reviewer
-   when due.
+   when due. A role whose server died (`lost`) and that has something to do is loaded before the other one:
+   while it may not be tried yet, nothing is.
+5. A role that the developer asks for by hand (`wanted`) is loaded as soon as 3 allows, whatever else is due.
 
 The bound: in a session under `until` that starts with the generator resident and is neither hurried nor
 given new tasks, and whose checks end within the hold, at most 2·r + 1 swaps are made, r being the largest
@@ -54,6 +56,8 @@ def decide_swap(snapshot: Snapshot, now: float) -> SwapDecision | None:
     """The swap that is due at `now` (a monotonic second), or None when residency stays as it is."""
     if snapshot.both_resident or snapshot.swapping_to is not None or snapshot.swaps_left == 0:
         return None
+    if snapshot.wanted not in (None, snapshot.resident) and may_be_tried(snapshot, snapshot.wanted, now):
+        return _ready(snapshot, snapshot.wanted, now)
     if snapshot.resident is Role.GENERATOR:
         return _ready(snapshot, Role.REVIEWER, now) if _reviewer_due(snapshot, now) else None
     if snapshot.resident is Role.REVIEWER:
@@ -115,6 +119,10 @@ def _generator_due(snapshot: Snapshot, now: float) -> bool:
 
 def _first_load(snapshot: Snapshot, now: float) -> SwapDecision | None:
     to_write = wanted_writes(snapshot)
+    if snapshot.lost is not None and (
+        to_write if snapshot.lost is Role.GENERATOR else reviewer_work(snapshot)
+    ):
+        return SwapDecision(snapshot.lost, ready=True) if may_be_tried(snapshot, snapshot.lost, now) else None
     if to_write and may_be_tried(snapshot, Role.GENERATOR, now):
         return SwapDecision(Role.GENERATOR, ready=True)
     if not reviewer_work(snapshot) or not may_be_tried(snapshot, Role.REVIEWER, now):

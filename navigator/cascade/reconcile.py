@@ -1,0 +1,100 @@
+"""What is really loaded, looked at in mid-session: a swap by other hands, a server that died.
+
+The look costs next to nothing, since it is taken every few seconds for as long as the conductor lives: the process table, a
+unit's state or the list of models. Never SGLang's `/health`, which generates a token each time, and which counts a server as
+dead that is merely busy with a long prompt. Only where the look disagrees with what is believed is the strategy's own, thorough
+question asked.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from navigator.cascade.live import Live
+from navigator.cascade.residency import Residency
+from navigator.cascade.storage import Storage
+from navigator.cascade.world import World
+from navigator.domain.errors import NavigatorError
+from navigator.domain.states import Role
+from navigator.domain.text import safe_line
+from navigator.serving.swap.base import Sighting, look
+
+log = logging.getLogger(__name__)
+
+THOROUGH_AFTER = 3
+"""Failed calls in a row after which a server that is there, but answers nothing, is asked whether it is well."""
+
+
+class Watch:
+    """Compares what is believed with what is there.
+
+    Args:
+        wake: called when they differed.
+    """
+
+    def __init__(
+        self, world: World, live: Live, residency: Residency, storage: Storage, wake: Callable[[], None]
+    ) -> None:
+        self._world = world
+        self._live = live
+        self._residency = residency
+        self._storage = storage
+        self._wake = wake
+
+    async def look(self, *, failures: int = 0) -> None:
+        """Look once, and have the rest of the conductor know what was seen.
+
+        Args:
+            failures: calls that failed in a row just now.
+        """
+        live, strategy = self._live, self._world.strategy
+        if strategy.both_resident or live.swapping_to is not None:
+            return
+        believed = live.resident
+        try:
+            seen = await look(strategy, believed)
+            if seen.resident is believed and failures >= THOROUGH_AFTER:
+                seen = Sighting(
+                    await strategy.resident(), dead=True, failure="timeout", detail="it answers nothing"
+                )
+            elif seen.sure and seen.resident is not None and seen.resident is not believed:
+                # Somebody loads another model by hand: it counts from when it answers.
+                seen = Sighting(await strategy.resident())
+        except (NavigatorError, OSError) as error:
+            log.debug("what is resident cannot be told now: %s", error)
+            return
+        moved = live.swapping_to is not None or live.resident is not believed
+        if moved or not seen.sure or seen.resident is believed:
+            return
+        await self._differs(believed, seen)
+        self._wake()
+
+    async def _differs(self, believed: Role | None, seen: Sighting) -> None:
+        await self._residency.forget(believed, seen.resident)
+        if seen.resident is not None:
+            self._residency.outside(believed, seen.resident)
+            return
+        assert believed is not None
+        self._live.resident = None
+        if seen.dead:
+            self._died(believed, seen)
+        else:
+            log.info("%s was unloaded by its server", believed.value)
+        with self._storage.writing("what is resident"):
+            self._residency.note()
+
+    def _died(self, role: Role, seen: Sighting) -> None:
+        """It is started again when there is work for it, twice in one residency, and then no more."""
+        words = safe_line(seen.detail)[-2000:]
+        count = self._live.died(role, words or "see its log")
+        log.error("the %s's server died (%d): %s %s", role.value, count, seen.failure, words)
+        with self._storage.writing("that a server died"), self._world.store.transaction() as tx:
+            data = {
+                "role": role.value,
+                "failure": seen.failure or "crashed",
+                "detail": words,
+                "deaths": count,
+            }
+            tx.event("server_died", data=data)
+        self._residency.note_given_up(role)

@@ -1,0 +1,209 @@
+"""Who holds the GPU: changes it, writes it down, and finds out when somebody else changed it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from functools import cached_property
+
+from navigator.cascade.batches import Batches
+from navigator.cascade.live import Live
+from navigator.cascade.read_ahead import Warmth
+from navigator.cascade.storage import Storage
+from navigator.cascade.summary import Session
+from navigator.cascade.world import World
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Swap, utc_now
+from navigator.domain.states import Role
+from navigator.serving.swap.base import PhaseEvent, SwapResult
+
+log = logging.getLogger(__name__)
+
+
+class Residency:
+    """The conductor's hand on the swap strategy. Everything it finds or does stands in the store and in `Live`.
+
+    Args:
+        batches: ended when the reviewer leaves.
+        wake: called when something changed that the scheduler should hear of.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        live: Live,
+        session: Session,
+        storage: Storage,
+        batches: Batches,
+        wake: Callable[[], None],
+    ) -> None:
+        self._world = world
+        self._live = live
+        self._session = session
+        self._storage = storage
+        self._batches = batches
+        self._wake = wake
+
+    @cached_property
+    def warmth(self) -> Warmth:
+        """Reads weights ahead, and measures how much of them a swap found in memory."""
+        return Warmth(self._world.settings, self._world.strategy)
+
+    async def begin(self) -> None:
+        """Find out what is really loaded, whatever was last written down."""
+        known = self._world.reader.meta("resident")
+        before = Role(known) if known in (Role.GENERATOR.value, Role.REVIEWER.value) else None
+        found = self._live.resident = await self._world.strategy.resident()
+        log.info("strategy %s, resident %s", self._world.strategy.name, found.value if found else "nothing")
+        if None not in (before, found) and before is not found and not self._world.strategy.both_resident:
+            self.outside(before, found)
+        else:
+            self.note()
+        await self.warmth.rest(found)
+        await self.assumptions(found)
+
+    async def swap(self, to: Role) -> None:
+        """Give the GPU to `to`; whatever comes of it is written down, and never raised."""
+        world, live = self._world, self._live
+        origin, started, began = live.resident, utc_now(), time.monotonic()
+        await self.forget(to, origin)
+        names = {"from": origin.value if origin else None, "to": to.value}
+
+        def report(event: PhaseEvent) -> None:
+            world.on_live(
+                {"swap": names | {"phase": event.phase, "state": event.state, "seconds": event.seconds}}
+            )
+
+        world.on_live({"swap": names | {"phase": "begin"}})
+        with self._storage.writing("that a swap begins"), world.store.transaction() as tx:
+            tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
+        try:
+            measuring = await self.warmth.before(to)
+            result = await world.strategy.swap(to, report)
+            bytes_read = await self.warmth.measured(measuring)
+            await self._ended(origin, to, started, began, result, bytes_read)
+        except NavigatorError as error:
+            self._load_failed(to, began, str(error))
+            live.resident = await self._seen()
+        except Exception as error:
+            # A defect in a strategy: said whole in the log, tried again after the pause that every failure has.
+            log.exception("swap to %s broke", to.value)
+            self._load_failed(to, began, repr(error))
+            live.resident = await self._seen()
+        finally:
+            live.swapping_to = None
+            if live.wanted is to:
+                live.wanted = None
+            if live.resident is Role.REVIEWER:
+                live.hurry = False
+            with self._storage.writing("the swap's end"):
+                if live.resident is Role.GENERATOR:
+                    self._batches.end()
+                self.note()
+            self._wake()
+        await self.warmth.rest(live.resident)
+
+    async def _ended(
+        self,
+        origin: Role | None,
+        to: Role,
+        started: str,
+        began: float,
+        result: SwapResult,
+        read: tuple[int, int],
+    ) -> None:
+        world, live = self._world, self._live
+        swap = Swap(
+            from_role=origin,
+            to_role=to,
+            strategy=world.strategy.name,
+            started=started,
+            phases=result.phases,
+            seconds=result.seconds,
+            outcome=result.outcome,
+            reason=result.reason,
+            failure=result.failure,
+            weight_bytes=read[0],
+            warm_bytes=read[1],
+            rehearsal=world.strategy.rehearsal,
+        )
+        with self._storage.writing("a swap"), world.store.transaction() as tx:
+            tx.add_swap(swap)
+        live.resident = await self._seen()
+        log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, result.seconds, result.reason)
+        self._session.swapped(swap)
+        await self.assumptions(live.resident)
+        if result.outcome != "done":
+            self._load_failed(to, began, result.reason)
+            return
+        live.loaded(to)
+        if origin is not None:
+            live.swaps_made += 1
+
+    async def _seen(self) -> Role | None:
+        """What is loaded; None where it cannot be told."""
+        try:
+            return await self._world.strategy.resident()
+        except NavigatorError as error:
+            log.warning("what is resident cannot be told: %s", error)
+            return None
+
+    def _load_failed(self, role: Role, began: float, reason: str) -> None:
+        count = self._live.load_failed(role, reason, began=began)
+        log.error("swap to %s failed (%d in a row): %s", role.value, count, reason)
+        self.note_given_up(role)
+
+    async def forget(self, *roles: Role | None) -> None:
+        """Drop the connections to servers that go or come."""
+        for role in roles:
+            if role is not None:
+                await self._world.forget_client(role)
+
+    def note_given_up(self, role: Role) -> None:
+        """Say it once when a role is not loaded again: its tasks stay queued until somebody looks."""
+        reason = self._live.given_up.get(role)
+        if reason is None:
+            return
+        log.error("%s is given up: %s", role.value, reason)
+        with self._storage.writing("that a role is given up"), self._world.store.transaction() as tx:
+            tx.event("given_up", data={"role": role.value, "reason": reason})
+
+    def outside(self, before: Role | None, found: Role | None) -> None:
+        """Somebody else swapped: kept as a swap of theirs, whose time nobody measured."""
+        world = self._world
+        assert found is not None
+        log.warning(
+            "resident is %s, not %s: not our doing", found.value, before.value if before else "nothing"
+        )
+        swap = Swap(
+            from_role=before,
+            to_role=found,
+            strategy=world.strategy.name,
+            started=utc_now(),
+            made_by="outside",
+            rehearsal=world.strategy.rehearsal,
+        )
+        self._live.resident = found
+        self._live.pardon(found)
+        with self._storage.writing("a swap made outside"):
+            with world.store.transaction() as tx:
+                tx.add_swap(swap)
+                tx.event("swap_outside", data={"from": before.value if before else "", "to": found.value})
+            if found is Role.GENERATOR:
+                self._batches.end()
+            self.note()
+
+    def note(self) -> None:
+        """Write down who is resident."""
+        resident = self._live.resident
+        word = "both" if self._world.strategy.both_resident else resident.value if resident else ""
+        with self._world.store.transaction() as tx:
+            tx.set_meta("resident", word)
+            tx.event("resident", data={"role": word})
+
+    async def assumptions(self, role: Role | None) -> None:
+        """A rehearsal says what it assumes about time; the session's modelled figures stand on that."""
+        if not self._world.strategy.rehearsal or role is None:
+            return
+        self._session.assume(role, (await self._world.client(role).server_info()).get("timing"))
