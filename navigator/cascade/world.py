@@ -79,6 +79,7 @@ class World:
     _clients: dict[Role, ModelClient] = field(default_factory=dict)
     _lent: Counter[ModelClient] = field(default_factory=Counter)
     _project_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
+    _baseline_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
 
     @cached_property
     def prompts(self) -> PromptLibrary:
@@ -161,6 +162,19 @@ class World:
     def project_lock(self, project_id: int) -> asyncio.Lock:
         """Held while a project's private repository or its branches are written."""
         return self._project_locks.setdefault(project_id, asyncio.Lock())
+
+    def baseline_lock(self, project_id: int) -> asyncio.Lock:
+        """Held while a project's tests run on its base: siblings wait for that one run."""
+        return self._baseline_locks.setdefault(project_id, asyncio.Lock())
+
+    @cached_property
+    def checks_at_once(self) -> asyncio.Semaphore:
+        """How many projects' tests run beside each other: they share the CPU with what feeds the GPU."""
+        import os
+
+        from navigator.scheduling.view import CHECKS_AT_ONCE
+
+        return asyncio.Semaphore(max(1, min(CHECKS_AT_ONCE, os.cpu_count() or 1)))
 
     def project(self, project_id: int) -> Project:
         """A project by its number."""

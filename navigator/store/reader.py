@@ -11,6 +11,7 @@ from navigator.domain.ids import number_of, proposal_id, task_id
 from navigator.domain.models import Project, Proposal, Review, Task
 from navigator.domain.states import LOOP_TASK_STATES, ProposalState, Role, TaskState, Verdict
 from navigator.store import rows
+from navigator.store.baselines import BaselineReads
 from navigator.store.ledger_reads import LedgerReads
 from navigator.store.loop_reads import LoopReads
 from navigator.store.queries import limited
@@ -52,7 +53,7 @@ _FLAGS = {
 }
 
 
-class Reader(LedgerReads, LoopReads, SuggestionReads):
+class Reader(LedgerReads, LoopReads, SuggestionReads, BaselineReads):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks

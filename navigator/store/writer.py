@@ -10,6 +10,7 @@ from pathlib import Path
 
 from navigator.domain.models import Event
 from navigator.store.backups import back_up
+from navigator.store.baselines import BaselineWrites
 from navigator.store.errors import StoreError, translated
 from navigator.store.ledger_writes import LedgerWrites
 from navigator.store.project_writes import ProjectWrites, TaskWrites
@@ -19,7 +20,7 @@ from navigator.store.reader import Reader
 from navigator.store.suggestion_writes import SuggestionWrites
 
 
-class Transaction(ProjectWrites, TaskWrites, ProposalWrites, SuggestionWrites, LedgerWrites):
+class Transaction(ProjectWrites, TaskWrites, ProposalWrites, SuggestionWrites, BaselineWrites, LedgerWrites):
     """All writing methods. One lives for one `with store.transaction()` and is of no use after it."""
 
 

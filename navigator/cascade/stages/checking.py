@@ -1,0 +1,141 @@
+"""The project's own tests on a tree, and on its base: run beside the models' work, each base once.
+
+Nothing here asks a model or changes a task's state. A run that is cancelled is killed with everything it started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from navigator.cascade.world import World
+from navigator.domain.models import Baseline, CheckResult, Project, Task
+from navigator.domain.states import CheckOutcome
+from navigator.workspace.private import PrivateRepo
+from navigator.workspace.sandbox.compare import NAME, compared
+from navigator.workspace.sandbox.limits import Limits
+from navigator.workspace.sandbox.probe import Sandbox, probe
+from navigator.workspace.sandbox.room import Room
+from navigator.workspace.sandbox.suite import SuiteRun, environment_digest, prepare, run_suite
+
+_T = TypeVar("_T")
+
+UNTESTED_NO_COMMAND = "no test command"
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What one run of a project's tests stands on."""
+
+    project: Project
+    private: PrivateRepo
+    limits: Limits
+    sandbox: Sandbox
+    without: bool
+    scratch: Path
+
+
+async def run_checks(
+    world: World, project: Project, base_commit: str, tree: str, *, task: Task | None = None
+) -> tuple[CheckResult, ...]:
+    """Run the project's tests on `tree`, and on its base where that was not done yet; say whose doing a failure is.
+
+    Args:
+        base_commit: the commit that the tree was made on. It must be pinned, and the tree kept from gc.
+        task: whose tree it is, for the log; None where it belongs to none.
+
+    Returns:
+        One result named "tests". UNTESTED, with the reason, where there is no command, no sandbox, or a part is missing.
+    """
+    if not project.check.strip():
+        return (CheckResult(name=NAME, outcome=CheckOutcome.UNTESTED, detail=UNTESTED_NO_COMMAND),)
+    ground = await stand(world, project)
+    base_tree = await asyncio.to_thread(ground.private.tree_of, base_commit)
+    before = await baseline_of(world, ground, base_tree)
+    if tree == base_tree:
+        run = SuiteRun(before.outcome, before.failures, before.detail, before.seconds)
+        return (compared(before, run),)
+    world.on_live({"task": task.id if task else "", "checking": project.name})
+    after = await _run(world, ground, tree)
+    return (compared(before, after),)
+
+
+async def stand(world: World, project: Project) -> Ground:
+    """Look at the sandbox and the settings."""
+    checks = world.settings.checks
+    private = await asyncio.to_thread(world.private, project)
+    return Ground(
+        project=project,
+        private=private,
+        limits=Limits(seconds=checks.timeout_seconds, memory_mb=checks.memory_mb),
+        sandbox=Sandbox(reason="switched off") if checks.unsandboxed else await asyncio.to_thread(probe),
+        without=checks.unsandboxed,
+        scratch=world.paths.root / "checks",
+    )
+
+
+async def baseline_of(world: World, ground: Ground, base_tree: str, *, anew: bool = False) -> Baseline:
+    """What the project's tests say of an unchanged tree: known, or found out now, once for all who ask.
+
+    Args:
+        anew: run them whatever is known.
+    """
+    project = ground.project
+    async with world.baseline_lock(project.id):
+        room = await asyncio.to_thread(prepare, project, ground.private, base_tree)
+        environment = await asyncio.to_thread(environment_digest, ground.sandbox, room, ground.limits)
+        known = world.reader.baseline(project.id, base_tree, project.check, environment)
+        if known is not None and not anew:
+            return known
+        run = await _run(world, ground, base_tree, room)
+        found = Baseline(
+            project_id=project.id,
+            tree=base_tree,
+            command=project.check,
+            environment=environment,
+            outcome=run.outcome,
+            failures=run.failures,
+            detail=run.detail,
+            seconds=round(run.seconds, 3),
+        )
+        if not run.ran:
+            # Nothing was started: what stood in the way may be gone the next time.
+            return found
+        with world.store.transaction() as tx:
+            return tx.set_baseline(found)
+
+
+async def _run(world: World, ground: Ground, tree: str, room: Room | None = None) -> SuiteRun:
+    """One run, when there is room for one more beside those under way."""
+    async with world.checks_at_once:
+        if room is None:
+            room = await asyncio.to_thread(prepare, ground.project, ground.private, tree)
+        return await _cancellable(
+            partial(
+                run_suite,
+                room,
+                ground.private,
+                tree,
+                ground.limits,
+                ground.sandbox,
+                ground.scratch,
+                without=ground.without,
+            )
+        )
+
+
+async def _cancellable(work: Callable[..., _T]) -> _T:
+    """Run `work(cancel=…)` in a thread; a cancellation kills what it runs, and waits until that is gone."""
+    cancel = threading.Event()
+    running = asyncio.ensure_future(asyncio.to_thread(work, cancel=cancel))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        cancel.set()
+        await asyncio.wait([running])
+        raise

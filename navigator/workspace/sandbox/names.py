@@ -1,0 +1,205 @@
+"""Which tests failed, by name, from what known test runners print.
+
+A name is only used to tell one run from another of the same command, so it need not be one that the runner takes back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+MOST_NAMES = 2_000
+_LONGEST = 300
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_DURATION = re.compile(r"\s*[\[(]?\b\d+(?:[.,]\d+)?\s?(?:ms|s|sec|seconds|m)\b[\])]?\s*$")
+
+
+def plain(output: str) -> str:
+    """Output without colours and without lines that were drawn over."""
+    text = _ANSI.sub("", output).replace("\r\n", "\n")
+    return re.sub(r"[^\n]*\r(?=[^\n])", "", text)
+
+
+def failing_tests(output: str) -> tuple[str, ...]:
+    """The names of tests that failed, sorted, once each; empty where the output names none."""
+    lines = plain(output).split("\n")
+    found: dict[str, None] = {}
+    for reader in _READERS:
+        for name in reader(lines):
+            cleaned = " ".join(_DURATION.sub("", name).split())[:_LONGEST]
+            if cleaned:
+                found[cleaned] = None
+            if len(found) >= MOST_NAMES:
+                break
+    return tuple(sorted(found))
+
+
+_PYTEST = re.compile(r"(?:FAILED|ERROR) ((?:[^\s:]+\.\w+)(?:::.*?)?)(?: - .*)?")
+_UNITTEST = re.compile(r"(?:FAIL|ERROR): (\S+) \(([\w.<>]+)\)(.*)")
+_CARGO = re.compile(r"test (\S.*?)(?: - should panic)? \.\.\. FAILED")
+_CARGO_DOC = re.compile(r"test (\S.*? \(line \d+\))(?: - compile.*)? \.\.\. FAILED")
+_RUST_ERROR = re.compile(r"error(?:\[E\d+\])?: could not compile `([^`]+)`(?: \((.*?)\))?.*")
+_GO = re.compile(r"\s*--- FAIL: (\S+)(?: \(.*\))?")
+_GO_PACKAGE = re.compile(r"(FAIL|ok|\?)\s+(\S+)(?:\s+(?:[\d.]+s|\(cached\)|\[.*\]).*)")
+_TAP = re.compile(r"(\s*)not ok \d+(?: -)? ?(.*)")
+_TAP_OPEN = re.compile(r"(\s*)# Subtest: (.*)")
+_NODE_SPEC = re.compile(r"(\s*)✖ (.+)")
+_JEST = re.compile(r"\s*● (.+ › .+|.+)")
+_JEST_FILE = re.compile(r"\s*FAIL\s+(\S+\.\w+)(?: > (.+)| \(.*\)|)\s*")
+_VITEST = re.compile(r"\s*(?:FAIL|×)\s+(?:\|.*?\|\s+)?(\S+\.\w+ > .+)")
+_MOCHA = re.compile(r"\s{2}(\d+)\) (.+)")
+_RSPEC = re.compile(r"rspec (\S+(?::\d+|\[[\d:]+\]))(?: # (.*))?")
+_GRADLE = re.compile(r"(\S.* > .+) FAILED")
+_MAVEN = re.compile(r"\[ERROR\]\s+([\w.$]+[.:][\w\[\]]+)(?::\d+.*| -- .*|\s+<<<.*| » .*)")
+_PHPUNIT = re.compile(r"\d+\) ([\w\\]+::\S+.*)")
+_DOTNET = re.compile(r"\s+Failed (\S.*?) \[.*\]")
+_CTEST = re.compile(r"\s+\d+ - (\S.*) \((?:Failed|Timeout|SEGFAULT|Not Run|.*\*\*\*.*)\)")
+_BATS = re.compile(r" ✗ (.+)")
+
+
+def _each(
+    pattern: re.Pattern[str], name: Callable[[re.Match[str]], str]
+) -> Callable[[list[str]], Iterator[str]]:
+    def read(lines: list[str]) -> Iterator[str]:
+        for line in lines:
+            match = pattern.fullmatch(line.rstrip()) if len(line) < 2_000 else None
+            if match is not None:
+                yield name(match)
+
+    return read
+
+
+def _unittest(match: re.Match[str]) -> str:
+    method, where, rest = match[1], match[2], match[3]
+    # Python 3.11 and later name the method in both places.
+    name = where if where.endswith(f".{method}") else f"{where}.{method}"
+    return f"{name}{rest}" if rest.strip() else name
+
+
+def _go(lines: list[str]) -> Iterator[str]:
+    """Go names the package after its tests."""
+    waiting: list[str] = []
+    for line in lines:
+        if match := _GO.fullmatch(line.rstrip()):
+            waiting.append(match[1])
+        elif match := _GO_PACKAGE.fullmatch(line.rstrip()):
+            if match[1] == "FAIL":
+                yield from (f"{match[2]}.{name}" for name in waiting)
+                if not waiting:
+                    yield match[2]
+            waiting = []
+    yield from waiting
+
+
+def _tap(lines: list[str]) -> Iterator[str]:
+    """TAP, nested as node writes it: a failing group repeats what failed in it, and is named only if nothing did."""
+    above: dict[int, str] = {}
+    named: list[tuple[int, str]] = []
+    for line in lines:
+        if match := _TAP_OPEN.fullmatch(line.rstrip()):
+            above = {depth: name for depth, name in above.items() if depth < len(match[1])}
+            above[len(match[1])] = match[2]
+        elif match := _TAP.fullmatch(line.rstrip()):
+            depth, said = len(match[1]), match[2]
+            if re.search(r"#\s*(?:todo|skip)\b", said, re.IGNORECASE):
+                continue
+            path = [name for at, name in sorted(above.items()) if at < depth]
+            if any(at > depth and said in name for at, name in named):
+                continue
+            named.append((depth, " > ".join([*path, said.partition(" # ")[0]])))
+    yield from (name for _, name in named)
+
+
+def _node_spec(lines: list[str]) -> Iterator[str]:
+    """Node's own reporter says every failure twice, the second time in a list at the end."""
+    start = next((at for at, line in enumerate(lines) if line.strip() == "✖ failing tests:"), None)
+    if start is None:
+        return
+    for line in lines[start + 1 :]:
+        match = _NODE_SPEC.fullmatch(line.rstrip())
+        if match is not None and not match[1]:
+            yield match[2]
+
+
+def _jest(lines: list[str]) -> Iterator[str]:
+    """`● suite › test` below `FAIL file`; a suite that does not run has only its file."""
+    file = ""
+    seen = False
+    for line in lines:
+        if match := _JEST_FILE.fullmatch(line.rstrip()):
+            if file and not seen:
+                yield file
+            file, seen = match[1], False
+        elif file and (match := _JEST.fullmatch(line.rstrip())):
+            if match[1].startswith("Console") or match[1].startswith("Cannot log"):
+                continue
+            seen = True
+            yield file if "failed to run" in match[1] else f"{file} › {match[1]}"
+    if file and not seen:
+        yield file
+
+
+def _mocha(lines: list[str]) -> Iterator[str]:
+    """The list at the end: a number, then the suites and the test, each deeper than the one before."""
+    start = next((at for at, line in enumerate(lines) if re.fullmatch(r"\s+\d+ failing", line)), None)
+    if start is None:
+        return
+    at = start + 1
+    while at < len(lines):
+        match = _MOCHA.fullmatch(lines[at].rstrip())
+        at += 1
+        if match is None:
+            continue
+        parts = [match[2]]
+        while at < len(lines) and lines[at].strip() and not parts[-1].endswith(":"):
+            parts.append(lines[at].strip())
+            at += 1
+        yield " ".join(parts).rstrip(":")
+
+
+_READERS: tuple[Callable[[list[str]], Iterator[str]], ...] = (
+    _each(_PYTEST, lambda m: m[1]),
+    _each(_UNITTEST, _unittest),
+    _each(_CARGO_DOC, lambda m: m[1]),
+    _each(_CARGO, lambda m: m[1]),
+    _each(_RUST_ERROR, lambda m: f"{m[1]} ({m[2] or 'build'}) does not compile"),
+    _go,
+    _tap,
+    _node_spec,
+    _each(_VITEST, lambda m: m[1]),
+    _jest,
+    _mocha,
+    _each(_RSPEC, lambda m: m[2] or m[1]),
+    _each(_GRADLE, lambda m: m[1]),
+    _each(_MAVEN, lambda m: m[1]),
+    _each(_PHPUNIT, lambda m: m[1]),
+    _each(_DOTNET, lambda m: m[1]),
+    _each(_CTEST, lambda m: m[1]),
+    _each(_BATS, lambda m: m[1]),
+)
+
+_COUNTS: tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...] = (
+    (re.compile(r"^test result: \w+\. (\d+) passed"), None),  # cargo: one line a binary
+    (re.compile(r"^Ran (\d+) tests? in "), re.compile(r"^FAILED \((.*)\)$")),
+    (re.compile(r"^\s*Tests:?\s+(?:.*?[,|] )?(\d+) passed"), None),  # jest, vitest
+    (re.compile(r"^[#ℹ] pass (\d+)$"), None),  # node
+    (re.compile(r"^\s+(\d+) passing(?: \(.*\))?$"), None),  # mocha
+    (re.compile(r"^=*\s*(?:.*?, )?(\d+) passed\b.* in [\d.]+s.*"), None),  # pytest
+)
+
+
+def passed_count(output: str) -> int | None:
+    """How many tests the runner says passed; None where it does not say."""
+    lines = plain(output).split("\n")
+    for pattern, failed in _COUNTS:
+        found = [int(match[1]) for line in lines if len(line) < 500 and (match := pattern.match(line))]
+        if not found:
+            continue
+        total = sum(found)
+        if failed is not None:
+            for line in lines:
+                if match := failed.match(line):
+                    total -= sum(int(n) for n in re.findall(r"(?:failures|errors)=(\d+)", match[1]))
+        return max(0, total)
+    return None

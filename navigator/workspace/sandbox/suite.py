@@ -1,0 +1,246 @@
+"""A project's test command on one tree: written out, run, read, thrown away."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Project
+from navigator.domain.states import CheckOutcome
+from navigator.domain.text import safe_line, safe_text
+from navigator.workspace.private import PrivateRepo
+from navigator.workspace.sandbox.binds import digest_of
+from navigator.workspace.sandbox.limits import Limits, Ran
+from navigator.workspace.sandbox.names import failing_tests, passed_count, plain
+from navigator.workspace.sandbox.probe import Sandbox
+from navigator.workspace.sandbox.room import (
+    Room,
+    described,
+    furnish,
+    may_stand_at,
+    sandboxed,
+    unsandboxed,
+)
+from navigator.workspace.sandbox.supervise import supervise
+from navigator.workspace.sandbox.tree import write_out
+
+SHOWN = 4_000
+"""Characters of a run's output that are kept: for the developer, and for models as data."""
+
+_FORMAT = "1"
+"""Part of every environment's digest: raised when what a run means changes."""
+
+_NOT_FOUND = 127
+_NOT_EXECUTABLE = 126
+
+_ABSENT = re.compile(
+    r"^(?:/bin/sh: (?:\d+: )?|sh: (?:\d+: )?|bash: (?:line \d+: )?|make: |env: [‘'\"]?)(?P<what>[^\s:‘’'\"]+)[’'\"]?: "
+    r"(?:not found|command not found|No such file or directory|Permission denied).*",
+    re.MULTILINE,
+)
+_NO_MODULE = re.compile(
+    r"(?:No module named |Cannot find (?:module|package) )['\"]?(?P<what>[\w@./-]+)", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRun:
+    """What a test command said of one tree.
+
+    `outcome` is PASSED, FAILED or UNTESTED; `failures` are names of failing tests, where the runner prints them;
+    `detail`'s first line says it in words, what follows is the part of the output that matters; `passed` counts tests,
+    None where the runner does not. `ran` is false where the command was never started; `cut` names the limit that ended it.
+    """
+
+    outcome: CheckOutcome
+    failures: tuple[str, ...] = ()
+    detail: str = ""
+    seconds: float = 0.0
+    passed: int | None = None
+    cut: str = ""
+    ran: bool = True
+
+    @property
+    def line(self) -> str:
+        """The first line of the detail."""
+        return self.detail.partition("\n")[0]
+
+
+def prepare(project: Project, private: PrivateRepo, tree: str) -> Room:
+    """What the project's check would see on `tree`. Runs nothing of the project."""
+    return furnish(project, private.tree_entries(tree).keys())
+
+
+def environment_digest(sandbox: Sandbox, room: Room, limits: Limits) -> str:
+    """What beside the tree and the command decides a result: sandbox, limits, and the state of what is bound."""
+    told = [
+        _FORMAT,
+        "bubblewrap" if sandbox.works else "unsandboxed",
+        f"{limits}",
+        *digest_of(room.binds),
+        *sorted(f"{name}={value}" for name, value in room.toolchains.env.items()),
+    ]
+    return hashlib.sha256("\n".join(told).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+
+
+def run_suite(
+    room: Room,
+    private: PrivateRepo,
+    tree: str,
+    limits: Limits,
+    sandbox: Sandbox,
+    scratch_root: Path,
+    *,
+    without: bool = False,
+    cancel: threading.Event | None = None,
+) -> SuiteRun:
+    """Write `tree` out, run the project's check on it, and take everything away again. Blocks: call it in a thread.
+
+    Args:
+        scratch_root: the folder below which the run gets one of its own.
+        without: run without a sandbox where there is none.
+        cancel: when set, the run ends as "cancelled".
+    """
+    if not room.command.strip():
+        return _untested(
+            "no test command", "Give the project one: `navigator project check NAME` proposes one."
+        )
+    if not sandbox.works and not without:
+        return _untested(f"no sandbox: {sandbox.reason}", sandbox.hint)
+    if not may_stand_at(room.project.path):
+        return _untested(f"a project at {room.project.path} cannot be shown inside a sandbox", "Move it.")
+    scratch_root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix="check-", dir=scratch_root)).resolve()
+    try:
+        files = scratch / "tree"
+        write_out(private, tree, files, most_bytes=limits.disk_mb << 20)
+        if sandbox.works:
+            command, env = sandboxed(sandbox, room, limits, files, scratch)
+        else:
+            command, env = unsandboxed(room, limits, files, scratch)
+        ran = supervise(command, limits, env=env, cwd=files, scratch=scratch, cancel=cancel)
+    except NavigatorError as error:
+        return _untested(error.message, error.hint)
+    except OSError as error:
+        return _untested(f"the run could not be prepared: {error.strerror or error}", "Is the disk full?")
+    finally:
+        _take_away(scratch)
+    return read_run(ran, room)
+
+
+def _untested(why: str, what_to_do: str = "", ran: Ran | None = None, output: str = "") -> SuiteRun:
+    lines = [safe_line(why), *((safe_text(what_to_do),) if what_to_do else ())]
+    detail = "\n".join(lines) + (f"\n\n{output}" if output else "")
+    return SuiteRun(
+        CheckOutcome.UNTESTED, detail=detail, seconds=ran.seconds if ran else 0.0, ran=ran is not None
+    )
+
+
+def read_run(ran: Ran, room: Room) -> SuiteRun:
+    """What a finished run means: its exit status, the tests it names, and why it could not start, in words."""
+    text = safe_text(plain(ran.output))
+    names = tuple(safe_line(name) for name in failing_tests(ran.output))
+    passed = passed_count(ran.output)
+    if not ran.cut and ran.status == 0:
+        count = f"{passed} passed" if passed is not None else "passed"
+        return SuiteRun(CheckOutcome.PASSED, (), count, ran.seconds, passed)
+    shown = excerpt(text, names)
+    if ran.cut:
+        line = f"{ran.cut[:1].upper()}{ran.cut[1:]}, and was ended"
+        return SuiteRun(
+            CheckOutcome.FAILED, names, f"{line}\n\n{shown}".rstrip(), ran.seconds, passed, ran.cut
+        )
+    missing = _why_not_started(ran, text, room)
+    if missing:
+        return _untested(missing[0], missing[1], ran, shown)
+    if names:
+        line = f"{len(names)} failed" + (f", {passed} passed" if passed else "")
+    else:
+        line = f"exit status {ran.status}" if ran.status >= 0 else f"ended by signal {-ran.status}"
+    return SuiteRun(CheckOutcome.FAILED, names, f"{line}\n\n{shown}".rstrip(), ran.seconds, passed)
+
+
+def _why_not_started(ran: Ran, text: str, room: Room) -> tuple[str, str] | None:
+    """The reason and what to do about it, where the command never came to run a test."""
+    if ran.status in (_NOT_FOUND, _NOT_EXECUTABLE):
+        found = _ABSENT.search(text)
+        what = safe_line(found["what"]) if found else "the command"
+        return f"{what} was not found in the sandbox", _hint_for(what, room)
+    if room.missing and (found := _ABSENT.search(text)):
+        what = safe_line(found["what"])
+        return f"{what} was not found in the sandbox", _hint_for(what, room)
+    found = _NO_MODULE.search(text)
+    if found and ran.status != 0 and len(text) < 600 and text.count("\n") < 8:
+        what = safe_line(found["what"])
+        return f"{what} is not installed where the sandbox sees it", _hint_for(what, room)
+    return None
+
+
+def _hint_for(what: str, room: Room) -> str:
+    seen = ", ".join(described(room.dependencies)) or "none"
+    return (
+        f"Inside are: /usr, the project's files, its dependency folders ({seen}) and toolchains the command names. Install "
+        f"{what} into the project's own environment, or add the folder that holds it to `check_mounts`."
+    )
+
+
+def excerpt(text: str, names: Sequence[str] = (), room: int = SHOWN) -> str:
+    """The part of an output that says what went wrong: its end, and before it the first lines about failures."""
+    text = text.strip()
+    if len(text) <= room:
+        return text
+    tail = text[-room * 2 // 3 :]
+    tail = tail[tail.find("\n") + 1 :]
+    head_room = room - len(tail) - 32
+    first = _first_failure(text, names)
+    head = text[first : first + head_room]
+    head = head[: head.rfind("\n")] if "\n" in head else head
+    return f"{head}\n[… {len(text) - len(head) - len(tail)} characters …]\n{tail}"
+
+
+def _first_failure(text: str, names: Sequence[str]) -> int:
+    """Where the first lines about a failure stand; the beginning where none are told."""
+    match = re.search(
+        r"^(?:=+ (?:FAILURES|ERRORS) =+|(?:FAIL|ERROR): |failures:|---- .* stdout|--- FAIL|error\[)",
+        text,
+        re.M,
+    )
+    if match is not None:
+        return match.start()
+    places = [text.find(name) for name in names[:20]]
+    return min((place for place in places if place >= 0), default=0)
+
+
+def _take_away(scratch: Path) -> None:
+    """Remove a run's folder, whatever modes the tests left in it."""
+
+    def again(function: object, path: str, _: object) -> None:
+        parent = os.path.dirname(path)  # noqa: PTH120
+        try:
+            os.chmod(parent, 0o700)  # noqa: PTH101
+            if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
+                os.chmod(path, 0o700)  # noqa: PTH101
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                os.unlink(path)  # noqa: PTH108
+        except OSError:
+            return
+
+    shutil.rmtree(scratch, onerror=again)
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def sweep(scratch_root: Path) -> int:
+    """Take away what runs of a killed process left. The caller holds the state folder's lock."""
+    left = [path for path in scratch_root.glob("check-*") if path.is_dir()]
+    for path in left:
+        _take_away(path)
+    return len(left)

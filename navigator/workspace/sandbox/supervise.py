@@ -1,0 +1,207 @@
+"""One command, watched until it ends or passes a limit; then it is killed with everything it started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from navigator.workspace.sandbox.limits import MIB, Limits, Ran
+
+_TICK = 0.05
+_LOOK_AT_PROCESSES = 0.2
+_LOOK_AT_DISK = 0.5
+_DISK_SHARE = 20
+"""Looking at the disk takes at most one part in so many of the time."""
+
+_LEAST_FREE = 512 * MIB
+"""Bytes that stay free on the scratch's disk, whatever the limit would allow."""
+
+_MOST_ENTRIES = 400_000
+_GONE = 5.0
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def supervise(
+    command: Sequence[str],
+    limits: Limits,
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    scratch: Path,
+    cancel: threading.Event | None = None,
+) -> Ran:
+    """Run a command to its end.
+
+    Args:
+        command: the program and its arguments.
+        env: its whole environment.
+        cwd: where it starts.
+        scratch: the folder whose growth counts against `limits.disk_mb`.
+        cancel: when set, the command is killed.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    began = time.monotonic()
+    process = subprocess.Popen(
+        list(command),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=dict(env),
+        cwd=cwd,
+        start_new_session=True,
+    )
+    watch = _Watch(process.pid, limits, scratch, began)
+    kept = bytearray()
+    cut = ""
+    assert process.stdout is not None
+    try:
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while True:
+                if selector.select(_TICK):
+                    chunk = os.read(process.stdout.fileno(), 1 << 18)
+                    if not chunk:
+                        break
+                    kept += chunk
+                    if len(kept) > limits.output:
+                        cut = f"it wrote more than {limits.output >> 20} MiB"
+                        break
+                cut = "cancelled" if cancel is not None and cancel.is_set() else watch.look()
+                # A process outside of a sandbox may leave the pipe to a child and end.
+                if cut or (process.poll() is not None and not selector.select(_TICK)):
+                    break
+    finally:
+        _end(process, watch)
+    seconds = time.monotonic() - began
+    output = bytes(kept[: limits.output]).decode("utf-8", "replace")
+    return Ran(status=process.returncode, output=output, seconds=seconds, cut=cut, timed_out=watch.timed_out)
+
+
+class _Watch:
+    """What a running command takes, looked at from outside."""
+
+    def __init__(self, pid: int, limits: Limits, scratch: Path, began: float) -> None:
+        self.pid = pid
+        self.timed_out = False
+        self._limits = limits
+        self._scratch = scratch
+        self._deadline = began + limits.seconds
+        self._next_processes = began
+        self._next_disk = began + _LOOK_AT_DISK
+        self._before = used_bytes(scratch)
+
+    def look(self) -> str:
+        """The limit that is passed, in words; "" while none is."""
+        now = time.monotonic()
+        if now >= self._deadline:
+            self.timed_out = True
+            return f"it did not end within {self._limits.seconds:g} s"
+        if now >= self._next_processes:
+            self._next_processes = now + _LOOK_AT_PROCESSES
+            if said := self._processes():
+                return said
+        if now >= self._next_disk:
+            said = self._disk()
+            took = time.monotonic() - now
+            self._next_disk = now + max(_LOOK_AT_DISK, took * _DISK_SHARE)
+            return said
+        return ""
+
+    def _processes(self) -> str:
+        pids = descendants(self.pid, most=self._limits.processes)
+        if len(pids) >= self._limits.processes:
+            return f"it ran {self._limits.processes} processes at once"
+        if sum(map(_private_bytes, pids)) > self._limits.memory_mb * MIB:
+            return f"it took more than {self._limits.memory_mb} MiB of memory"
+        return ""
+
+    def _disk(self) -> str:
+        with contextlib.suppress(OSError):
+            room = os.statvfs(self._scratch)
+            if room.f_bavail * room.f_frsize < _LEAST_FREE:
+                return "the disk is nearly full"
+        if used_bytes(self._scratch) - self._before > self._limits.disk_mb * MIB:
+            return f"it wrote more than {self._limits.disk_mb} MiB of files"
+        return ""
+
+
+def descendants(pid: int, *, most: int) -> list[int]:
+    """`pid` and every process below it, as far as `most` of them."""
+    found, at = [pid], 0
+    while at < len(found) and len(found) < most:
+        try:
+            threads = os.listdir(f"/proc/{found[at]}/task")  # noqa: PTH208
+            for thread in threads:
+                children = Path(f"/proc/{found[at]}/task/{thread}/children").read_text("ascii")
+                found += map(int, children.split())
+        except (OSError, ValueError):
+            # It ended while being looked at.
+            pass
+        at += 1
+    return found
+
+
+def _private_bytes(pid: int) -> int:
+    """Memory that is this process's own: what it shares with others, and files, are counted once or not at all."""
+    try:
+        words = Path(f"/proc/{pid}/statm").read_text("ascii").split()
+        return max(0, int(words[1]) - int(words[2])) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def used_bytes(folder: Path) -> int:
+    """Bytes on disk below a folder. Links are not followed; folders with very many entries count as endless."""
+    total, seen, stack = 0, 0, [str(folder)]
+    while stack:
+        try:
+            with os.scandir(stack.pop()) as entries:
+                for entry in entries:
+                    seen += 1
+                    with contextlib.suppress(OSError):
+                        total += entry.stat(follow_symlinks=False).st_blocks * 512
+                        if entry.is_dir(follow_symlinks=False):
+                            stack.append(entry.path)
+        except OSError:
+            continue
+        if seen > _MOST_ENTRIES:
+            return 1 << 62
+    return total
+
+
+def _end(process: subprocess.Popen[bytes], watch: _Watch) -> None:
+    """Kill what is left. The sandbox's first process takes its whole process namespace with it.
+
+    Outside of a sandbox, what left the process group is found while it still hangs below the command.
+    """
+    left = descendants(process.pid, most=100_000) if process.poll() is None else []
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for pid in reversed(left[1:]):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+    # Killed is not yet gone: the scratch is taken away only once nobody writes into it.
+    deadline = time.monotonic() + _GONE
+    while time.monotonic() < deadline and any(map(_alive, left)):
+        time.sleep(0.005)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return (
+            Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0] not in "ZX"
+        )
+    except (OSError, IndexError):
+        return False
