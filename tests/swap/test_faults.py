@@ -1,0 +1,481 @@
+"""What can go wrong in a swap, made to go wrong: a real systemd, real processes, real ports. Every test ends within bounds
+that it sets itself, and says which model answers afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.engines import llama
+from tests.swap.desk import UNITS, Desk, wait_for
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]
+
+
+@pytest.fixture
+def generating(desk: Desk) -> Desk:
+    """The generator is resident."""
+    first = desk.swap("generator")
+    assert first.code == 0, first.err
+    return desk
+
+
+# The target does not come up
+
+NEVER = {
+    "exits_at_once": ("--words=Something broke", "unit_failed"),
+    "out_of_memory": (
+        "--words=torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB",
+        "no_memory",
+    ),
+    "not_enough": (
+        "--words=RuntimeError: Not enough memory. Please try to increase --mem-fraction-static",
+        "no_memory",
+    ),
+    "disk": ("--words=OSError: [Errno 28] No space left on device", "disk_full"),
+    "port": ("--words=OSError: [Errno 98] Address already in use", "port_taken"),
+    "never_healthy": ("--sick", "timeout"),
+    "never_listens": ("--boot=600", "timeout"),
+}
+
+
+@pytest.mark.parametrize("fault", NEVER)
+def test_a_target_that_does_not_come_up(generating: Desk, fault: str) -> None:
+    """The reason has a class, and the model from before answers again."""
+    flaw, kind = NEVER[fault]
+    generating.serve("reviewer", flaw)
+    done = generating.swap("reviewer", LOAD_SECONDS="2", HEALTH_SECONDS="2")
+    assert (done.code, done.outcome, done.failure) == (1, "went_back", kind), done.err
+    assert generating.serves("generator")
+    assert generating.state("reviewer") != "active"
+    last = generating.logged()[-1]
+    assert (last["outcome"], last["class"]) == ("went_back", kind)
+    if flaw.startswith("--words="):
+        assert flaw.removeprefix("--words=")[:40] in done.err
+
+
+def test_last_words_are_of_this_start(generating: Desk) -> None:
+    """An old line in the unit's file does not explain a new failure."""
+    generating.log("reviewer").write_text("torch.OutOfMemoryError: CUDA out of memory\n", "utf-8")
+    generating.serve("reviewer", "--words=Something else")
+    assert generating.swap("reviewer").failure == "unit_failed"
+
+
+def test_nothing_to_go_back_to(desk: Desk) -> None:
+    desk.serve("reviewer", "--words=Something broke")
+    done = desk.swap("reviewer")
+    assert (done.code, done.outcome, done.failure) == (4, "failed", "unit_failed")
+
+
+def test_neither_comes_up(generating: Desk) -> None:
+    generating.serve("reviewer", "--words=Something broke")
+    generating.serve("generator", "--words=Broken too")  # what runs goes on; it cannot start again
+    done = generating.swap("reviewer")
+    assert (done.code, done.outcome) == (4, "failed")
+    assert "going back failed too" in done.out.splitlines()[-1]
+
+
+def test_the_wrong_model_on_the_right_unit(generating: Desk) -> None:
+    generating.serve("reviewer", model="test/another")
+    done = generating.swap("reviewer")
+    assert (done.code, done.failure) == (1, "wrong_model"), done.err
+    assert "test/another" in done.detail("verify") or "test/another" in done.out
+    assert generating.serves("generator")
+
+
+def test_a_key_that_is_refused(generating: Desk) -> None:
+    generating.serve("reviewer", "--key", "right")
+    done = generating.swap("reviewer", REVIEWER_API_KEY="wrong")
+    assert (done.code, done.failure) == (1, "refused"), done.err
+    assert generating.swap("reviewer", REVIEWER_API_KEY="right").code == 0
+
+
+def test_a_unit_that_is_not_there(generating: Desk) -> None:
+    done = generating.swap("reviewer", REVIEWER_UNIT="no-such.service")
+    assert done.code == 3
+    assert "no-such.service" in done.err
+    assert generating.serves("generator")
+
+
+# Ports
+
+
+def test_a_stranger_on_the_targets_port(generating: Desk) -> None:
+    """Seen before anything is stopped."""
+    pid = generating.manager.main_pid(UNITS["generator"])
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        generating.ports["reviewer"] = stranger.getsockname()[1]
+        generating.serve("reviewer")
+        done = generating.swap("reviewer")
+    assert (done.code, done.outcome, done.failure) == (1, "went_back", "port_taken"), done.err
+    assert ("stop", "done") not in done.phases
+    assert generating.manager.main_pid(UNITS["generator"]) == pid
+
+
+def test_a_port_that_is_not_let_go(desk: Desk) -> None:
+    """A process that escaped its unit's control group keeps the shared port."""
+    if not Path("/sys/fs/cgroup/systemd").is_dir() and not Path("/sys/fs/cgroup/cgroup.procs").exists():
+        pytest.skip("no control groups here")
+    desk.swap("generator")
+    taken = subprocess.Popen(
+        [
+            *("python3", "-c"),
+            "import socket, time\n"
+            "while True:\n"
+            f"    try: s = socket.create_server(('127.0.0.1', {desk.ports['generator']})); break\n"
+            "    except OSError: time.sleep(0.001)\n"
+            "time.sleep(600)",
+        ]
+    )
+    try:
+        done = desk.swap("reviewer", RELEASE_SECONDS="1")
+        assert (done.code, done.failure) == (4, "port_taken"), done.err
+    finally:
+        taken.kill()
+        taken.wait()
+    assert desk.swap("reviewer").code == 0
+
+
+# Units that do not stop
+
+
+def test_a_server_that_ignores_sigterm(desk: Desk) -> None:
+    """systemd would wait a minute; the script does not."""
+    desk.serve("generator", "--deaf")
+    desk.swap("generator")
+    done = desk.swap("reviewer", STOP_SECONDS="1")
+    assert done.code == 0, done.err
+    assert "SIGKILL" in done.detail("stop")
+    assert desk.serves("reviewer")
+
+
+def test_children_that_are_left_behind(desk: Desk) -> None:
+    """KillMode=process leaves a worker; it holds memory, so it is ended."""
+    desk.serve("generator", "--child", unit="KillMode=process")
+    desk.swap("generator")
+    done = desk.swap("reviewer")
+    assert done.code == 0, done.err
+    assert "left 1 processes behind" in done.detail("release")
+
+
+@pytest.mark.engines
+def test_llama_server_stuck_on_a_stream(desk: Desk, tmp_path: Path) -> None:
+    """A real server that hangs on SIGTERM while a stream is in flight and takes no orders to abort."""
+    if reason := llama.missing():
+        pytest.skip(reason)
+    words = [
+        *(
+            str(llama.home() / "llama-server"),
+            "--model",
+            str(llama.home() / "tiny.gguf"),
+            "--alias",
+            "tiny-random",
+        ),
+        *(
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(desk.ports["generator"]),
+            "--ctx-size",
+            "8192",
+            "--parallel",
+            "1",
+        ),
+        *("--threads", "1", "--no-ui", "--offline"),
+    ]
+    desk.command("generator", words)
+    first = desk.swap("generator", GENERATOR_MODEL="tiny-random")
+    assert first.code == 0, first.err
+    stream = Stream(desk, "generator", {"n_predict": -1, "ignore_eos": True}, path="/completion")
+    wait_for(lambda: stream.events > 3)
+    done = desk.swap("reviewer", GENERATOR_MODEL="tiny-random", DRAIN_SECONDS="1", STOP_SECONDS="3")
+    assert done.code == 0, done.err
+    assert "takes no orders" in done.detail("drain")
+    assert desk.serves("reviewer")
+    stream.thread.join(10)
+
+
+# Requests in flight
+
+
+class Stream:
+    """A streamed answer, read in a thread."""
+
+    def __init__(
+        self, desk: Desk, role: str, body: dict[str, object], path: str = "/v1/chat/completions"
+    ) -> None:
+        self.events = 0
+        self.last = ""
+        self.whole = False
+        request = urllib.request.Request(
+            f"{desk.url(role)}{path}",
+            json.dumps({"stream": True, "messages": [], "prompt": "x"} | body).encode(),
+            {"Content-Type": "application/json"},
+        )
+        self.thread = threading.Thread(target=self._read, args=(request,), daemon=True)
+        self.thread.start()
+
+    def _read(self, request: urllib.request.Request) -> None:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=60) as answer:
+                for raw in answer:
+                    line = raw.decode().strip()
+                    if line == "data: [DONE]":
+                        self.whole = True
+                    elif line:
+                        self.events += 1
+                        self.last = line
+        except OSError:
+            pass
+
+
+def test_a_stream_in_flight_is_waited_for(generating: Desk) -> None:
+    stream = Stream(generating, "generator", {"rid": "mine", "max_tokens": 60})
+    wait_for(lambda: stream.events > 0)
+    done = generating.swap("reviewer")
+    assert done.code == 0, done.err
+    stream.thread.join(10)
+    assert stream.whole
+    assert (stream.events, '"finish_reason": "stop"' in stream.last) == (61, True)
+    assert done.detail("drain") == ""
+
+
+def test_when_time_is_up_the_callers_request_is_aborted_by_id(generating: Desk) -> None:
+    stream = Stream(generating, "generator", {"rid": "mine", "max_tokens": 100000})
+    wait_for(lambda: stream.events > 0)
+    done = generating.swap("reviewer", DRAIN_SECONDS="0.5", RIDS="mine other")
+    assert done.code == 0, done.err
+    stream.thread.join(10)
+    assert '"finish_reason": "abort"' in stream.last
+    assert done.detail("drain").startswith("aborted: time was up with 1 in flight; 2 by id")
+    aborted = (generating.folder / "aborted.log").read_text().split()
+    assert "mine" in aborted
+    assert "all" not in aborted
+
+
+def test_when_time_is_up_a_strangers_request_is_aborted_too(generating: Desk, tmp_path: Path) -> None:
+    """The ids may also stand in a file that is read when the time is up."""
+    rids = tmp_path / "rids"
+    rids.write_text("mine\n$(touch owned)\n")
+    streams = [
+        Stream(generating, "generator", {"rid": rid, "max_tokens": 100000}) for rid in ("mine", "theirs")
+    ]
+    wait_for(lambda: all(stream.events for stream in streams))
+    done = generating.swap("reviewer", DRAIN_SECONDS="0.5", ABORT_SECONDS="1", RIDS_FILE=str(rids))
+    assert done.code == 0, done.err
+    assert "by id, then all" in done.detail("drain")
+    assert not (generating.folder / "owned").exists()
+
+
+def test_a_server_that_does_not_say_how_busy_it_is(desk: Desk) -> None:
+    desk.serve("generator", "--silent-loads")
+    desk.swap("generator")
+    done = desk.swap("reviewer")
+    assert done.code == 0
+    assert "does not say" in done.detail("drain")
+
+
+# Video memory
+
+
+@pytest.fixture
+def card(desk: Desk) -> Path:
+    """A card that is not there: `nvidia-smi` prints what the file says is free, line by line, the last one for ever."""
+    folder = desk.folder / "bin"
+    folder.mkdir()
+    free = folder / "free"
+    free.write_text("80000\n")
+    smi = folder / "nvidia-smi"
+    smi.write_text(
+        f"#!/bin/bash\nhead -n 1 {free}\n[[ $(wc -l <{free}) -gt 1 ]] && sed -i 1d {free}\nexit 0\n", "utf-8"
+    )
+    smi.chmod(0o755)
+    desk.settings["REVIEWER_VRAM_MIB"] = "70000"
+    desk.settings["GENERATOR_VRAM_MIB"] = "30000"
+    return free
+
+
+def with_card(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{desk.folder / 'bin'}:{os.environ['PATH']}")
+
+
+def test_memory_that_takes_its_time(generating: Desk, card: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_card(generating, monkeypatch)
+    card.write_text("100\n100\n100\n69999\n70000\n")
+    done = generating.swap("reviewer")
+    assert done.code == 0, done.err
+    assert card.read_text() == "70000\n"
+
+
+def test_memory_that_is_not_freed(generating: Desk, card: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enough for the model from before, so that one comes back."""
+    with_card(generating, monkeypatch)
+    card.write_text("40000\n")
+    done = generating.swap("reviewer", RELEASE_SECONDS="0.5")
+    assert (done.code, done.outcome, done.failure) == (1, "went_back", "no_memory"), done.err
+    assert "40000 MiB" in done.out
+    assert generating.serves("generator")
+
+
+def test_going_back_is_tried_without_the_memory(
+    generating: Desk, card: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that was there before may fit where the numbers say that it does not."""
+    with_card(generating, monkeypatch)
+    card.write_text("10\n")
+    done = generating.swap("reviewer", RELEASE_SECONDS="0.5")
+    assert (done.code, done.outcome) == (1, "went_back"), done.err
+    assert "tried all the same" in done.detail("release")
+
+
+def test_a_card_that_does_not_answer(generating: Desk, card: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be known holds nothing up."""
+    with_card(generating, monkeypatch)
+    (generating.folder / "bin" / "nvidia-smi").write_text(
+        "#!/bin/sh\necho No devices were found >&2; exit 6\n"
+    )
+    assert generating.swap("reviewer").code == 0
+
+
+# The script itself: killed, twice at once, without a log
+
+PHASES = ("drain", "stop", "release", "start", "load", "health", "verify")
+
+
+@pytest.mark.parametrize("to", ["reviewer", "generator"])
+@pytest.mark.parametrize("phase", PHASES)
+def test_killed_in_any_phase_and_run_again(desk: Desk, phase: str, to: str) -> None:
+    """SIGKILL to the script alone, as the kernel's memory killer does it; its children live on and hold no lock."""
+    slow = ("--boot=0.7", "--warm-up=0.7", "--tick=0.3")
+    desk.serve("generator", *slow, unit="TimeoutStopSec=3")
+    desk.serve("reviewer", *slow)
+    assert desk.swap("generator").code == 0
+    stream = Stream(desk, "generator", {"max_tokens": 2})
+    wait_for(lambda: desk.get("generator", "/v1/loads")[1]["loads"][0]["num_running_reqs"] == 1)
+    running = desk.begin("reviewer")
+    assert running.stdout is not None
+    for line in running.stdout:
+        if line.startswith(f"swap phase={phase} state=begin"):
+            break
+    running.kill()
+    running.wait()
+    running.stdout.close()
+    again = desk.swap(to, LOCK_SECONDS="0.2")
+    assert (again.code, again.outcome) == (0, "done"), again.err
+    assert desk.serves(to)
+    other = "generator" if to == "reviewer" else "reviewer"
+    assert desk.state(other) in ("inactive", "failed")
+    stream.thread.join(10)
+
+
+def test_told_to_end_it_ends_and_says_so(generating: Desk) -> None:
+    generating.serve("reviewer", "--boot=600")
+    running = generating.begin("reviewer")
+    assert running.stdout is not None
+    for line in running.stdout:
+        if line.startswith("swap phase=load state=begin"):
+            break
+    running.terminate()
+    rest = running.stdout.read()
+    assert running.wait(10) == 143
+    running.stdout.close()
+    assert "phase=load state=fail" in rest
+    assert rest.splitlines()[-1].startswith("swap outcome=failed")
+    assert generating.swap("generator").code == 0
+
+
+def test_its_reader_dies_and_the_swap_goes_on(generating: Desk) -> None:
+    running = generating.begin("reviewer")
+    assert running.stdout is not None
+    running.stdout.close()
+    assert running.wait(60) == 0
+    assert generating.serves("reviewer")
+
+
+def test_two_at_once_to_one_role(generating: Desk) -> None:
+    """The second waits, and finds its work done."""
+    generating.serve("reviewer", "--boot=0.5")
+    first = generating.begin("reviewer")
+    wait_for(lambda: "to=reviewer" in (generating.folder / "lock").read_text())
+    second = generating.swap("reviewer")
+    assert first.wait(60) == 0
+    assert (second.code, second.phases) == (0, [("verify", "done")]), second.err
+    assert "under way" in second.err
+
+
+def test_two_at_once_the_impatient_one(generating: Desk) -> None:
+    """It says who holds the lock, and touches nothing."""
+    generating.serve("reviewer", "--boot=2")
+    first = generating.begin("reviewer")
+    wait_for(lambda: "to=reviewer" in (generating.folder / "lock").read_text())
+    second = generating.swap("generator", LOCK_SECONDS="0.2")
+    assert (second.code, second.phases) == (5, [])
+    assert f"lock_held by pid={first.pid}" in second.out
+    assert first.wait(60) == 0
+    assert generating.serves("reviewer")
+
+
+def test_no_room_for_the_log(generating: Desk) -> None:
+    done = generating.swap("reviewer", LOG="/dev/full")
+    assert (done.code, done.outcome) == (0, "done"), done.err
+    assert "cannot be written" in done.err
+    assert "disk_full" in done.out.splitlines()[-1]
+    assert generating.serves("reviewer")
+
+
+def test_a_full_disk(generating: Desk) -> None:
+    """A real one: a file system of a few pages, filled."""
+    small = generating.folder / "small"
+    small.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", small], capture_output=True
+    ).returncode:
+        pytest.skip("no mount here")
+    try:
+        with pytest.raises(OSError, match="No space"), (small / "filler").open("wb", buffering=0) as filler:
+            while True:
+                filler.write(b"x" * 4096)
+        done = generating.swap("reviewer", LOG=str(small / "swap.log"))
+        assert (done.code, done.outcome) == (0, "done"), done.err
+        assert "disk_full" in done.out.splitlines()[-1]
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+def test_a_systemd_that_is_not_there(desk: Desk) -> None:
+    environment = desk.environment() | {"XDG_RUNTIME_DIR": str(desk.folder)}
+    done = subprocess.run(
+        [*("bash", str(Path(__file__).parents[2] / "swap" / "model-swap.sh")), "reviewer"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 3
+    assert "detail=no_systemd" in done.stdout
+
+
+def test_the_main_process_is_killed_while_it_loads(generating: Desk) -> None:
+    """As the kernel's memory killer does it: noticed at once, not at the deadline."""
+    generating.serve("reviewer", "--boot=600")
+    running = generating.begin("reviewer", LOAD_SECONDS="100")
+    wait_for(lambda: generating.state("reviewer") == "active")
+    time.sleep(0.2)
+    os.kill(generating.manager.main_pid(UNITS["reviewer"]), signal.SIGKILL)
+    assert running.stdout is not None
+    out = running.stdout.read()
+    assert running.wait(60) == 1
+    running.stdout.close()
+    assert "phase=load state=fail" in out
+    assert "detail=unit_failed" in out
+    assert generating.serves("generator")
