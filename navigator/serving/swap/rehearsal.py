@@ -28,7 +28,8 @@ from navigator.domain.text import safe_line
 from navigator.serving.chat import Timeouts
 from navigator.serving.client import ModelClient
 from navigator.serving.swap import processes
-from navigator.serving.swap.base import PhaseLog, Report, SwapFailed, SwapResult
+from navigator.serving.swap.base import Failure, PhaseLog, Report, Sighting, SwapFailed, SwapResult
+from navigator.serving.swap.failures import failure_of
 from navigator.serving.swap.processes import ProcessRecord
 
 COMMAND = (sys.executable, "-m", "navigator.rehearsal")
@@ -122,6 +123,16 @@ class RehearsalStrategy:
                 return None
         return role
 
+    async def look(self, believed: Role | None) -> Sighting:
+        """Whether the process lives, by the process table alone; where it died, what it said last."""
+        record = self._usable()
+        if record is not None:
+            return Sighting(Role(record.role))
+        kept = processes.load(self._record)
+        if believed is None or kept is None or kept.role != believed.value or kept.stamp != self._stamp:
+            return Sighting(None)
+        return Sighting(None, dead=True, failure="crashed", detail=self._last_words(believed))
+
     async def swap(self, to: Role, report: Report) -> SwapResult:
         """End what runs, start `to`, wait until it answers with the right model; go back if it does not.
 
@@ -140,7 +151,7 @@ class RehearsalStrategy:
                 await self._stop(log)
                 await self._start(to, log)
             except (NavigatorError, OSError) as error:
-                return await self._go_back(previous, log, str(error))
+                return await self._go_back(previous, log, str(error), failure_of(error))
             return log.result("done")
 
     async def close(self) -> None:
@@ -150,15 +161,17 @@ class RehearsalStrategy:
                 await self._end(record, self._patience)
             self._record.unlink(missing_ok=True)
 
-    async def _go_back(self, previous: Role | None, log: PhaseLog, reason: str) -> SwapResult:
+    async def _go_back(
+        self, previous: Role | None, log: PhaseLog, reason: str, failure: Failure
+    ) -> SwapResult:
         try:
             await self._stop(log, detail="clearing up")
             if previous is None:
-                return log.result("failed", reason)
+                return log.result("failed", reason, failure)
             await self._start(previous, log, detail=f"going back to {previous.value}")
         except (NavigatorError, OSError) as error:
-            return log.result("failed", f"{reason} Going back failed too: {error}")
-        return log.result("went_back", reason)
+            return log.result("failed", f"{reason} Going back failed too: {error}", failure)
+        return log.result("went_back", reason, failure)
 
     async def _stop(self, log: PhaseLog, detail: str = "") -> None:
         """Drain, then SIGTERM, a bounded wait, SIGKILL. Nothing is reported where nothing runs."""
@@ -241,23 +254,36 @@ class RehearsalStrategy:
                 processes.save(self._record, listening)
                 return listening
             self._require_alive(record)
-        raise SwapFailed(f"The {record.role} did not listen within {self._boot_seconds:g} s.")
+        raise SwapFailed(
+            f"The {record.role} did not listen within {self._boot_seconds:g} s.", failure="timeout"
+        )
 
     async def _loaded(self, record: ProcessRecord, client: ModelClient) -> None:
         async for _ in _until(self._load_seconds):
             if await client.health():
                 return
             self._require_alive(record)
-        raise SwapFailed(f"The {record.role} was not healthy within {self._load_seconds:g} s.")
+        raise SwapFailed(
+            f"The {record.role} was not healthy within {self._load_seconds:g} s.", failure="timeout"
+        )
 
     def _require_alive(self, record: ProcessRecord) -> None:
         child = self._children.get(record.pid)
         code = child.poll() if child is not None else None
         if code is None:
             return
-        error = self._output(Role(record.role)).with_suffix(".err")
-        last = error.read_text("utf-8", "replace").strip().rpartition("\n")[2][:300]
-        raise SwapFailed(f"The {record.role} ended with code {code}: {safe_line(last) or 'no word said'}.")
+        last = self._last_words(Role(record.role))
+        raise SwapFailed(
+            f"The {record.role} ended with code {code}: {last or 'no word said'}.", failure="crashed"
+        )
+
+    def _last_words(self, role: Role) -> str:
+        """The last line that a role's process wrote to its error output."""
+        try:
+            said = self._output(role).with_suffix(".err").read_text("utf-8", "replace")
+        except OSError:
+            return ""
+        return safe_line(said.strip().rpartition("\n")[2][:300])
 
     async def _end(self, record: ProcessRecord, patience: float) -> bool:
         """SIGTERM, wait, SIGKILL, wait. True when it is gone."""
