@@ -84,6 +84,9 @@ class ReadAhead:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
+        # One that was cancelled before its first step could not say so itself.
+        if self._report is not None and not self._report.ended:
+            self._report = replace(self._report, ended="stopped")
 
     async def wait(self) -> None:
         """Until the reading that goes on has ended."""

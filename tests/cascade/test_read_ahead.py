@@ -1,0 +1,143 @@
+"""What the conductor does about the page cache: read ahead while a role is resident, and keep how warm a swap began."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from navigator.cascade.batches import Batches
+from navigator.cascade.live import Live
+from navigator.cascade.read_ahead import Warmth
+from navigator.cascade.residency import Residency
+from navigator.cascade.storage import Storage
+from navigator.cascade.summary import Session
+from navigator.cli.session import own_world
+from navigator.config.paths import StatePaths
+from navigator.config.settings import load_settings
+from navigator.domain.states import Role
+from navigator.serving.swap import page_cache
+from navigator.serving.swap.base import Report, SwapResult
+from navigator.serving.swap.page_cache import MIB
+
+SIZE = 16 * MIB
+
+
+class Switch:
+    """A strategy that changes hands at once; what it stands for is only its name and who is resident."""
+
+    both_resident = False
+    rehearsal = False
+
+    def __init__(self, name: str = "command") -> None:
+        self.name = name
+        self.holds: Role | None = Role.GENERATOR
+
+    def base_url(self, role: Role) -> str | None:
+        return None
+
+    def model(self, role: Role) -> str | None:
+        return None
+
+    async def resident(self) -> Role | None:
+        return self.holds
+
+    async def swap(self, to: Role, report: Report) -> SwapResult:
+        self.holds = to
+        return SwapResult("done", (), 0.0)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+@pytest.fixture
+def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The reviewer's two weight files, cold, and settings that name their folder."""
+    folder = tmp_path / "reviewer"
+    folder.mkdir()
+    files = [folder / f"model-{number}.safetensors" for number in (1, 2)]
+    for path in files:
+        path.write_bytes(os.urandom(SIZE))
+    page_cache.forget(files)
+    if page_cache.residency(files).resident:
+        pytest.skip("this file system does not let go of cached pages when asked (a memory file system?)")
+    config = tmp_path / "config.toml"
+    config.write_text(
+        f'[reviewer]\nmodel = "{folder}"\n[swap]\nstrategy = "resident"\n'
+        "[swap.read_ahead]\nfloor_mb = 0\nrate_mb_s = 0\n"
+    )
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(config))
+    return files
+
+
+async def test_a_resident_generator_warms_the_reviewer(weights: list[Path]) -> None:
+    warmth = Warmth(load_settings(), Switch())
+    await warmth.rest(Role.GENERATOR)
+    assert warmth._ahead is not None
+    await warmth._ahead.wait()
+    assert await warmth.measured(await warmth.before(Role.REVIEWER)) == (2 * SIZE, 2 * SIZE)
+    await warmth.close()
+
+
+async def test_a_resident_reviewer_does_not_warm_itself(weights: list[Path]) -> None:
+    warmth = Warmth(load_settings(), Switch())
+    await warmth.rest(Role.REVIEWER)
+    assert await warmth.measured(await warmth.before(Role.REVIEWER)) == (2 * SIZE, 0)
+
+
+async def test_a_swap_stops_the_reading_before_it_begins(weights: list[Path]) -> None:
+    settings = load_settings()
+    slow = settings.swap.read_ahead.model_copy(update={"rate_mb_s": 1})
+    swap = settings.swap.model_copy(update={"read_ahead": slow})
+    warmth = Warmth(settings.model_copy(update={"swap": swap}), Switch())
+    await warmth.rest(Role.GENERATOR)
+    measuring = await warmth.before(Role.REVIEWER)
+    assert warmth._ahead is not None and (report := warmth._ahead.report()) is not None
+    assert report.ended == "stopped"
+    total, warm = await warmth.measured(measuring)
+    assert total == 2 * SIZE and warm < total
+
+
+@pytest.mark.parametrize("name", ["rehearsal", "resident", "sleep", "adapter"])
+async def test_strategies_that_read_no_files_are_left_alone(weights: list[Path], name: str) -> None:
+    warmth = Warmth(load_settings(), Switch(name))
+    await warmth.rest(Role.GENERATOR)
+    assert await warmth.before(Role.REVIEWER) is None
+    assert await warmth.measured(None) == (0, 0)
+    assert page_cache.residency(weights).resident == 0
+
+
+async def test_it_can_be_switched_off_and_still_measures(weights: list[Path]) -> None:
+    settings = load_settings()
+    off = settings.swap.read_ahead.model_copy(update={"enabled": False})
+    swap = settings.swap.model_copy(update={"read_ahead": off})
+    warmth = Warmth(settings.model_copy(update={"swap": swap}), Switch())
+    await warmth.rest(Role.GENERATOR)
+    assert await warmth.measured(await warmth.before(Role.REVIEWER)) == (2 * SIZE, 0)
+
+
+def test_a_swap_is_kept_with_how_warm_it_began(weights: list[Path], tmp_path: Path) -> None:
+    weights[0].read_bytes()
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    with own_world(StatePaths(state).ensure()) as world:
+        world.__dict__["strategy"] = Switch()
+
+        async def swap() -> None:
+            live = Live()
+            hand = Residency(
+                world,
+                live,
+                Session(world),
+                Storage(world, lambda reason: None),
+                Batches(world),
+                lambda: None,
+            )
+            await hand.swap(Role.REVIEWER)
+            await hand.warmth.close()
+
+        asyncio.run(swap())
+        made = world.reader.swaps(1)[0]
+    assert (made.weight_bytes, made.warm_bytes) == (2 * SIZE, SIZE)
