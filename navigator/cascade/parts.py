@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from navigator.domain.diff import FileDiff, Hunk, choices
+from navigator.domain.diff import FileDiff, Hunk, choices, what_happens
 from navigator.domain.models import Proposal, Task
 from navigator.domain.states import LOOP_TASK_STATES, LandingState, TaskState
 
@@ -161,18 +161,6 @@ def listed(files: Sequence[FileDiff], labels: Collection[str], *, quoting: int =
         if not file.hunks and f"F{number}" in labels:
             lines.append(f"- F{number} {file.path}: {what_happens(file)}")
     return lines
-
-
-def what_happens(file: FileDiff) -> str:
-    """A change without lines, in words."""
-    match file.status[:1]:
-        case "R":
-            return f"renamed from {file.old_path}"
-        case "A":
-            return "a new empty file"
-        case "D":
-            return "an empty file is deleted"
-    return f"mode {file.old_mode} becomes {file.new_mode}"
 
 
 def _first_change(hunk: Hunk) -> int:

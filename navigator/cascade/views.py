@@ -97,6 +97,8 @@ def batch_choice(proposals: Iterable[Proposal], *, confirmed: frozenset[str] = f
 
 def why_left_out(proposal: Proposal, confirmed: frozenset[str] = frozenset()) -> str:
     """Why a batch approval does not cover a proposal; empty when it does."""
+    if proposal.parent:
+        return f"part of {proposal.parent}: approved by itself"
     if proposal.review is None:
         return "not reviewed"
     if proposal.review.verdict is not Verdict.APPROVE:

@@ -24,6 +24,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "proposals": ("proposals", "What the models proposed"),
     "diff": ("proposals", "One proposal's change, with its findings"),
     "approve": ("decide", "Approve proposals and land them"),
+    "split": ("split", "Make a proposal of some hunks of another one"),
     "reject": ("decide", "Reject proposals"),
     "send-back": ("decide", "Have proposals written anew, with a note"),
     "undo": ("decide", "Take landings back"),

@@ -8,7 +8,7 @@ import click
 
 from navigator.cli import output
 from navigator.cli.session import reading, state_paths
-from navigator.domain.diff import FileDiff
+from navigator.domain.diff import FileDiff, what_happens
 from navigator.domain.errors import Conflict
 from navigator.domain.models import Finding, Proposal
 from navigator.domain.states import ProposalState, Verdict
@@ -40,7 +40,8 @@ def proposals(state: str | None, name: str | None, as_json: bool) -> None:
 
 
 def _row(proposal: Proposal) -> tuple[object, ...]:
-    notes = [f"overlaps {', '.join(proposal.overlaps)}"] if proposal.overlaps else []
+    notes = [f"part of {proposal.parent}"] if proposal.parent else []
+    notes += [f"overlaps {', '.join(proposal.overlaps)}"] if proposal.overlaps else []
     notes += [f"! {item.rule}" for item in proposal.policy]
     notes += ["REHEARSAL"] if proposal.rehearsal else []
     return (
@@ -82,23 +83,28 @@ def diff(ids: tuple[str, ...], against: str | None) -> None:
                 raise Conflict(f"{proposal.id} and {other.id} are of different projects.")
             private = PrivateRepo.open(paths.private, store.project(proposal.project_id))
             files = private.diff(other.tree if other else proposal.base_commit, proposal.tree)
-            _show(proposal, files, other)
+            whole = store.proposal(proposal.parent) if proposal.parent else None
+            _show(proposal, files, other, whole)
 
 
-def _show(proposal: Proposal, files: Sequence[FileDiff], other: Proposal | None) -> None:
+def _show(
+    proposal: Proposal, files: Sequence[FileDiff], other: Proposal | None, whole: Proposal | None
+) -> None:
     label = "  REHEARSAL" if proposal.rehearsal else ""
     output.say(f"{proposal.id}  {proposal.project}  {proposal.title}{label}", bold=True)
-    _show_review(proposal)
+    _show_review(proposal, whole)
     findings = list(proposal.review.findings) if proposal.review and other is None else []
     for finding in findings:
         if not finding.anchored:
             output.say("  unanchored (does not count):", fg="magenta")
             _say_finding(finding)
-    for file in files:
+    for place, file in enumerate(files, 1):
         title = f"{file.old_path} => {file.new_path}" if file.status.startswith("R") else file.path
         output.say(f"\n{safe_line(title)}  +{file.added} −{file.removed}", bold=True)
         if file.binary:
             output.say("  (binary)")
+        if not file.hunks:
+            output.say(f"  F{place} @@ {what_happens(file)}", fg="cyan")
         for hunk in file.hunks:
             output.say(f"  {hunk.label} @@ {safe_line(hunk.section)}", fg="cyan")
             for line in hunk.lines:
@@ -124,12 +130,20 @@ def _show(proposal: Proposal, files: Sequence[FileDiff], other: Proposal | None)
             _say_finding(finding)
 
 
-def _show_review(proposal: Proposal) -> None:
-    checks = "  ".join(f"{check.name} {check.outcome.value}" for check in proposal.checks)
-    output.say(f"  round {proposal.round}, {proposal.state.value}; checks: {checks or 'none'}")
+def checks_words(proposal: Proposal) -> str:
+    """What the checks said, in one line."""
+    return "  ".join(f"{check.name} {check.outcome.value}" for check in proposal.checks) or "none"
+
+
+def _show_review(proposal: Proposal, whole: Proposal | None) -> None:
+    output.say(f"  round {proposal.round}, {proposal.state.value}; checks: {checks_words(proposal)}")
     for item in proposal.policy:
         output.say(f"  ! {item.path}: {item.detail or item.rule}", fg="red")
     review = proposal.review
+    if whole is not None:
+        there = f"{verdict_word(whole)} there" if whole.review else "not read there either"
+        output.say(f"  {', '.join(proposal.hunks)} of {whole.id}, reviewed as a whole ({there})")
+        return
     if review is None:
         output.say("  not reviewed yet")
         return

@@ -76,6 +76,18 @@ def choices(file: FileDiff, number: int) -> tuple[str, ...]:
     return tuple(hunk.label for hunk in file.hunks) or (f"F{number}",)
 
 
+def what_happens(file: FileDiff) -> str:
+    """A change without lines, in words."""
+    match file.status[:1]:
+        case "R":
+            return f"renamed from {file.old_path}"
+        case "A":
+            return "a new empty file"
+        case "D":
+            return "an empty file is deleted"
+    return f"mode {file.old_mode} becomes {file.new_mode}"
+
+
 def numbered(hunk: Hunk) -> str:
     """A hunk as the reviewer sees it: new-file numbers in front, none before removed lines.
 
