@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -155,6 +156,7 @@ class ReadAhead:
             said = json.loads(line)
             self._note(role, read_bytes=int(said["read"]))
             ended = said.get("ended", ended)
+        await self._process.wait()
         return ended
 
     async def _reap(self) -> None:
@@ -162,8 +164,9 @@ class ReadAhead:
         if process is None:
             return
         if process.returncode is None:
+            # Not process.kill(): that looks for the exit code itself, and the event loop then misses it.
             with contextlib.suppress(ProcessLookupError):
-                process.kill()
+                os.kill(process.pid, signal.SIGKILL)
         await process.wait()
 
     def _note(self, role: Role, **changes: object) -> None:
