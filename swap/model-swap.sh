@@ -221,15 +221,15 @@ port_of() { # role: PORT, "" where the server is not on this machine
     local place=${C[$1.url]#*://} host
     place=${place%%/*}; PORT=${place##*:}; host=${place%:*}
     [[ $place == *:* && $PORT =~ ^[0-9]+$ ]] || { PORT=80; host=$place; [[ ${C[$1.url]} == https:* ]] && PORT=443; }
-    [[ $host =~ ^(127\.[0-9.]+|localhost|\[::1\]|0\.0\.0\.0)$ ]] || PORT=''
+    [[ $host =~ ^(127\.0\.0\.1|localhost|\[::1\]|0\.0\.0\.0)$ ]] || PORT=''
 }
-listening() { # port: whether somebody listens on it, without a process and without asking who
+listening() { # port: whether somebody listens on it, on the loopback or everywhere; asked without a process
     local wanted file local_ state
-    printf -v wanted '%04X' "$1"
+    printf -v wanted '^(0{8}|0{32}|0100007F|0{24}01000000|0{16}F{4}0{4}0100007F|0{16}0{4}F{4}0100007F):%04X$' "$1"
     for file in /proc/net/tcp /proc/net/tcp6; do
         [[ -r $file ]] || continue
         while read -r _ local_ _ state _; do
-            [[ $state == 0A && ${local_##*:} == "$wanted" ]] && return 0
+            [[ $state == 0A && $local_ =~ $wanted ]] && return 0
         done <"$file"
     done
     return 1

@@ -57,25 +57,30 @@ class SglangServer:
     log: Path
 
 
+def command(port: int, model: Path, *options: str) -> list[str]:
+    """What starts a server of `model` on loopback."""
+    return [
+        *(str(home() / "bin" / "python"), str(SHIM / "serve.py"), "--model-path", str(model)),
+        *("--device", "cpu", "--host", "127.0.0.1", "--port", str(port), "--skip-server-warmup"),
+        "--sleep-on-idle",  # or it keeps a core busy while it waits
+        *("--max-total-tokens", "8192", "--max-running-requests", "8", "--log-level", "warning"),
+        *("--enable-metrics", "--enable-cache-report", "--constrained-json-disable-any-whitespace"),
+        *options,
+    ]
+
+
 @contextlib.contextmanager
 def sglang_server(folder: Path) -> Iterator[SglangServer]:
     """A server on loopback whose `/health` has been 200. Takes half a minute to start, and 1.6 GB of memory."""
     port = free_port()
     log = folder / "sglang.log"
-    command = [
-        *(str(home() / "bin" / "python"), str(SHIM / "serve.py"), "--model-path", str(home() / "tiny")),
-        *("--device", "cpu", "--host", "127.0.0.1", "--port", str(port), "--skip-server-warmup"),
-        "--sleep-on-idle",  # or it keeps a core busy while it waits
-        *("--max-total-tokens", "8192", "--max-running-requests", "8", "--log-level", "warning"),
-        *("--enable-metrics", "--enable-cache-report", "--constrained-json-disable-any-whitespace"),
-    ]
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            command,
+            command(port, home() / "tiny"),
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
-            env=_environment(folder),
+            env=environment(folder),
             start_new_session=True,  # its children are ended with it
         )
     try:

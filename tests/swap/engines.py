@@ -1,0 +1,38 @@
+"""Real model servers as units: SGLang on the CPU with a tiny random model, under two names.
+
+HTTP, scheduler, grammar, streaming and shutdown are SGLang's own; the compiled kernels are stand-ins that nothing calls, and attention
+is PyTorch's. So the wire, the drain and the phases' plumbing are real, and no load time says anything about a GPU.
+"""
+
+from __future__ import annotations
+
+from tests.engines import sglang
+from tests.swap.desk import Desk
+
+ALIASES = {"generator": "tiny-generator", "reviewer": "tiny-reviewer"}
+PATIENT = {
+    "DRAIN_SECONDS": "120",
+    "STOP_SECONDS": "60",
+    "RELEASE_SECONDS": "30",
+    "LOAD_SECONDS": "300",
+    "HEALTH_SECONDS": "120",
+    "VERIFY_SECONDS": "60",
+}
+
+
+def sglang_unit(desk: Desk, role: str, *options: str) -> None:
+    """Make the role's unit a real SGLang server."""
+    model = desk.folder / ALIASES[role]
+    if not model.exists():
+        model.symlink_to(sglang.home() / "tiny")
+    words = sglang.command(desk.ports[role], model, *options)
+    variables = sglang.environment(desk.folder)
+    desk.command(role, words, "\n".join(f'Environment="{key}={value}"' for key, value in variables.items()))
+
+
+def sglang_desk(desk: Desk) -> None:
+    """Both units, and deadlines that fit two busy cores."""
+    desk.settings |= PATIENT
+    for role, alias in ALIASES.items():
+        sglang_unit(desk, role)
+        desk.settings[f"{role.upper()}_MODEL"] = alias
