@@ -96,8 +96,8 @@ def sglang_server(folder: Path) -> Iterator[SglangServer]:
         process.wait()
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """Nothing of ours; no network; and of some 200 model files only the few that are needed are imported."""
+def environment(folder: Path) -> dict[str, str]:
+    """Of the server: nothing of ours; no network; and of some 200 model files only the few that are needed are imported."""
     models = next((home() / "lib").glob("python3.*")) / "site-packages" / "sglang" / "srt" / "models"
     wanted = {"qwen2", "qwen3", "llama"}
     unneeded = sorted(path.stem for path in models.glob("*.py") if path.stem not in wanted | {"__init__"})

@@ -1,7 +1,7 @@
 """Real model servers as units: SGLang on the CPU with a tiny random model, under two names.
 
-HTTP, scheduler, grammar, streaming and shutdown are SGLang's own; the compiled kernels are stand-ins that nothing calls, and attention
-is PyTorch's. So the wire, the drain and the phases' plumbing are real, and no load time says anything about a GPU.
+HTTP, scheduler, grammar, streaming and shutdown are SGLang's own; the compiled kernels are stand-ins that nothing calls, and
+attention is PyTorch's. So the wire, the drain and the phases' plumbing are real, and no load time says anything about a GPU.
 """
 
 from __future__ import annotations
