@@ -1,66 +1,64 @@
-"""What the generator is shown of a project: conventions, the list of files, and the files that the task is
-about.
+"""What the generator is shown of a project: what every task of a base shares, then what this task is about.
 
-Everything is counted before it is sent. Files come whole or not at all, because an edit must quote them
-exactly; what does not fit is named with the reason, so that neither the model nor the developer takes the
-part for the whole.
+The shared part (conventions, list of files, map of what others lean on) depends on the base and the budget alone: it stands
+first in the prompt and is the same to the byte for all tasks, so a server's prefix cache serves it. Then the task's own:
+named files whole, the files that matter most to it whole or in parts, and a map of what is near them.
+
+Everything is counted before it is sent. What does not fit, or must not be sent, is named with the reason, so that neither
+the model nor the developer takes the part for the whole.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from navigator.domain.models import Project
-from navigator.workspace.central import central_files
-from navigator.workspace.runner import GitError
-from navigator.workspace.scope import holds_private_key, in_scope, is_secret, suffix_of
+from navigator.workspace.context_pack import MAX_FILE_BYTES, SIZES, Count, Packed, Sizes, fit, pack
+from navigator.workspace.repomap.files import MapFile
+from navigator.workspace.repomap.index import RepoMap
+from navigator.workspace.repomap.outline import outline
+from navigator.workspace.repomap.relevance import Query, Ranking, rank_files, read_task
+from navigator.workspace.secrets import secret_in
 from navigator.workspace.source import TreeSource
 
-Count = Callable[[str], int]
+__all__ = ["MAX_FILE_BYTES", "Context", "ContextFile", "LeftOut", "build_context", "text_of"]
 
-MAX_FILE_BYTES = 400_000
-"""A larger file is never shown whole: no budget of a local model takes it."""
+CONVENTIONS_SHARE = 0.2
+TREE_SHARE = 0.1
+MAP_SHARE = 0.08
+NEARBY_SHARE = 0.08
 
-_CONVENTIONS_SHARE = 0.2
-_TREE_SHARE = 0.15
-_MAX_WORDS = 24
-_MAX_FOUND = 8
-_COMMON_SHARE = 0.25
 _LEFT_OUT_SHOWN = 50
-
-_GENERATED = re.compile(
-    r"(?i)(?:^|/)(?:node_modules|vendor|third_party|dist|build|\.venv|__snapshots__)/"
-    r"|\.min\.(?:js|css)$|\.(?:lock|map|svg|snap)$|(?:^|/)(?:package-lock\.json|pnpm-lock\.yaml|go\.sum)$"
-)
-_QUOTED = re.compile(r"`([^`\n]{2,120})`|\"([^\"\n]{2,80})\"|'([^'\n]{2,80})'")
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,60}")
-_STOP_TEXT = """
-    the and for with that this from into when where what which should would could must have has not are was were
-    all any each one two use uses using add adds make makes new old fix file files code function method class test
-    tests change changes update remove return returns value values name names line lines error errors please also
-    there then than only instead need needs after before without within between does doing done can may its it's
-    module package project task user users list type types string number data result results call calls
-"""
-_WORD_STOP = frozenset(_STOP_TEXT.split())
+_NOT_FITTED_SHOWN = 10
+_MOST_RANKED = 150
+_LFS = b"version https://git-lfs.github.com/spec/"
 
 
 @dataclass(frozen=True, slots=True)
 class ContextFile:
-    """A file shown whole: its text with LF line endings, why it is shown ("named", "mentioned: …"), its
-    tokens."""
+    """A file, or consecutive lines of it, with LF line endings.
+
+    Attributes:
+        path: from the project's root.
+        text: what is shown.
+        why: why it is shown ("named", "defines `total_price`", …).
+        tokens: of the text.
+        whole: the whole file.
+        first: number of the first line shown, 1-based.
+    """
 
     path: str
     text: str
     why: str
     tokens: int
+    whole: bool = True
+    first: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file that is not shown, and why."""
+    """A file that is not shown, or not whole, and why."""
 
     path: str
     why: str
@@ -74,9 +72,16 @@ class Context:
         conventions: the project's conventions file, cut at a line where it is very long; None when there is
             none.
         tree: paths, one a line; folders with too many files are summed up as `folder/ (n files)`.
+        map: what the files that others lean on define; the same for every task of this base.
         files: whole files, the most relevant first.
+        excerpts: parts of files, those of one file one after the other, the most relevant file first.
+        nearby: what the files next in rank define, for this task.
         left_out: what was asked for or found, and is not there; at most 50 entries.
+        hidden: how many files of the base are never shown, by reason.
+        shared_tokens: of conventions, tree and map.
+        tree_tokens, map_tokens, nearby_tokens: of each.
         tokens: of everything above together.
+        budget: what it was to fit into.
     """
 
     conventions: ContextFile | None
@@ -84,6 +89,30 @@ class Context:
     files: tuple[ContextFile, ...]
     left_out: tuple[LeftOut, ...]
     tokens: int
+    map: str = ""
+    excerpts: tuple[ContextFile, ...] = ()
+    nearby: str = ""
+    hidden: Mapping[str, int] = field(default_factory=dict)
+    tree_tokens: int = 0
+    map_tokens: int = 0
+    nearby_tokens: int = 0
+    shared_tokens: int = 0
+    budget: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    conventions: ContextFile | None
+    tree: str
+    tree_tokens: int
+    map: str
+    map_tokens: int
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def tokens(self) -> int:
+        own = self.conventions.tokens if self.conventions else 0
+        return own + self.tree_tokens + self.map_tokens
 
 
 def build_context(
@@ -93,48 +122,61 @@ def build_context(
     files: Sequence[str],
     budget_tokens: int,
     count: Count,
+    *,
+    shared_budget: int | None = None,
+    repo: RepoMap | None = None,
+    sizes: Sizes = SIZES,
 ) -> Context:
     """Choose what to show for a task, within a budget.
-
-    Named files come first; conventions and the list of files may take a share each. When the task names no
-    file, files whose path or content it mentions follow, the most telling first; when it mentions none, the
-    files that most others speak of. Secrets are never shown nor listed.
 
     Args:
         source: the pinned base.
         files: paths that the task names; those the base lacks are reported in `left_out`.
         budget_tokens: for everything here together.
         count: tokens of a text.
+        shared_budget: what the shares of the shared part are reckoned from, so that it does not change with a task's
+            length; `budget_tokens` where not given.
+        repo: the base's map, where it was made already.
     """
-    left_out: list[LeftOut] = []
-    shown: list[ContextFile] = []
-    conventions = _conventions(source, project, int(budget_tokens * _CONVENTIONS_SHARE), count, left_out)
-    spent = conventions.tokens if conventions is not None else 0
-    source.prefetch(files)
-    for path in dict.fromkeys(files):
-        if conventions is not None and path == conventions.path:
-            continue
-        taken = _take(source, project, path, "named", budget_tokens - spent, count, left_out)
-        if taken is not None:
-            shown.append(taken)
-            spent += taken.tokens
-    tree, tree_tokens = _tree(
-        source.paths(), min(int(budget_tokens * _TREE_SHARE), budget_tokens - spent), count
+    repo = repo or RepoMap(source)
+    shared = _share(repo, project, min(shared_budget or budget_tokens, budget_tokens), count)
+    left_out = list(shared.left_out)
+    left = budget_tokens - shared.tokens
+    query = read_task(task_text, repo.number)
+    conventions = shared.conventions.path if shared.conventions else ""
+    wanted = [path for path in dict.fromkeys(files) if path != conventions]
+    shown = _named(repo, wanted, query, left, count, left_out)
+    spent = sum(piece.tokens for piece in shown)
+    ranking = rank_files(repo, query, files)
+    known = {conventions, *wanted}
+    ranked = [
+        repo.files[number]
+        for number in ranking.order(sizes.least_score)[:_MOST_RANKED]
+        if repo.files[number].path not in known
+    ]
+    nearby_budget = int(budget_tokens * NEARBY_SHARE)
+    shown += _relevant(repo, ranking, ranked, query, left - spent - nearby_budget, count, left_out, sizes)
+    spent = sum(piece.tokens for piece in shown)
+    taken = {piece.path for piece in shown}
+    rest = [file for file in ranked if file.path not in taken]
+    nearby, nearby_tokens = outline(rest, min(nearby_budget, left - spent), count)
+    _tell_rest(rest, left_out)
+    return Context(
+        conventions=shared.conventions,
+        tree=shared.tree,
+        map=shared.map,
+        files=tuple(piece for piece in shown if piece.whole),
+        excerpts=tuple(piece for piece in shown if not piece.whole),
+        nearby=nearby,
+        left_out=tuple(left_out[:_LEFT_OUT_SHOWN]),
+        hidden=_hidden(repo),
+        tree_tokens=shared.tree_tokens,
+        map_tokens=shared.map_tokens,
+        nearby_tokens=nearby_tokens,
+        shared_tokens=shared.tokens,
+        tokens=shared.tokens + spent + nearby_tokens,
+        budget=budget_tokens,
     )
-    spent += tree_tokens
-    if not files:
-        known = {project.conventions}
-        found = [(path, why) for path, why in _mentioned(source, task_text, left_out) if path not in known]
-        if not found:
-            # A model that is shown nothing can change nothing: the files that others lean on are the best guess.
-            found = [(path, why) for path, why in central_files(source) if path not in known]
-        source.prefetch(path for path, _ in found)
-        for path, why in found:
-            taken = _take(source, project, path, why, budget_tokens - spent, count, left_out)
-            if taken is not None:
-                shown.append(taken)
-                spent += taken.tokens
-    return Context(conventions, tree, tuple(shown), tuple(left_out[:_LEFT_OUT_SHOWN]), spent)
 
 
 def text_of(content: bytes) -> str | None:
@@ -149,41 +191,112 @@ def text_of(content: bytes) -> str | None:
     return text.replace("\r\n", "\n")
 
 
-def _take(
-    source: TreeSource,
-    project: Project,
-    path: str,
-    why: str,
+def _readable(source: TreeSource, path: str) -> tuple[str | None, str]:
+    """The text of a path, or None and the reason why it is not shown."""
+    if source.mode(path) is None:
+        return None, "no such file in the base"
+    reason = source.why_hidden(path) or ("not a plain file" if source.mode(path) == "040000" else "")
+    if reason:
+        return None, reason
+    if source.size(path) > MAX_FILE_BYTES:
+        return None, f"{source.size(path)} bytes are too many"
+    content = source.read(path) or b""
+    text = text_of(content)
+    if text is None:
+        return None, "not text"
+    if content.startswith(_LFS):
+        return None, "a pointer to a file in LFS"
+    secret = secret_in(content)
+    return (None, secret) if secret else (text, "")
+
+
+def _share(repo: RepoMap, project: Project, budget: int, count: Count) -> _Shared:
+    """What every task of this base is shown."""
+    left_out: list[LeftOut] = []
+    conventions = _conventions(repo.source, project, int(budget * CONVENTIONS_SHARE), count, left_out)
+    shown = [file.path for file in repo.files if not file.out or file.out == "not text"]
+    tree, tree_tokens = _tree(shown, int(budget * TREE_SHARE), count)
+    central = [repo.files[n] for n in sorted(range(len(repo.files)), key=lambda n: (-repo.central[n], n))]
+    drawn, map_tokens = outline(central[:_MOST_RANKED], int(budget * MAP_SHARE), count)
+    return _Shared(conventions, tree, tree_tokens, drawn, map_tokens, tuple(left_out))
+
+
+def _named(
+    repo: RepoMap, wanted: Sequence[str], query: Query, budget: int, count: Count, left_out: list[LeftOut]
+) -> list[ContextFile]:
+    """The files that the task names, whole where they fit, else the parts that speak of the task."""
+    repo.source.prefetch(path for path in wanted if not repo.source.why_hidden(path))
+    shown: list[ContextFile] = []
+    for path in wanted:
+        text, reason = _readable(repo.source, path)
+        if text is None:
+            left_out.append(LeftOut(path, reason))
+            continue
+        left = budget - sum(piece.tokens for piece in shown)
+        tokens = count(text)
+        if tokens <= left:
+            shown.append(ContextFile(path, text, "named", tokens))
+            continue
+        number = repo.number.get(path)
+        known = repo.files[number] if number is not None else MapFile(path, repo.source.size(path))
+        packed = fit(known, text, query.stems, left, left, count) if left > 0 else None
+        parts = _pieces(packed, "named", count) if packed else []
+        also = "; the parts that speak of the task are shown" if parts else ""
+        left_out.append(
+            LeftOut(path, f"{tokens} tokens do not fit into the {max(left, 0)} that are left{also}")
+        )
+        shown += parts
+    return shown
+
+
+def _relevant(
+    repo: RepoMap,
+    ranking: Ranking,
+    ranked: Sequence[MapFile],
+    query: Query,
     budget: int,
     count: Count,
     left_out: list[LeftOut],
-) -> ContextFile | None:
-    """Read one file if it may be shown and fits; otherwise say why not."""
-    reason = ""
-    mode = source.mode(path)
-    if mode is None:
-        reason = "no such file in the base"
-    elif mode not in {"100644", "100755"}:
-        reason = "not a plain file"
-    elif is_secret(path):
-        reason = "may hold secrets"
-    elif not in_scope(path, project):
-        reason = "outside of the project's include and exclude"
-    elif source.size(path) > MAX_FILE_BYTES:
-        reason = f"{source.size(path)} bytes are too many"
-    if reason:
-        left_out.append(LeftOut(path, reason))
-        return None
-    content = source.read(path) or b""
-    text = text_of(content)
-    if text is None or holds_private_key(content):
-        left_out.append(LeftOut(path, "not text" if text is None else "holds a private key"))
-        return None
-    tokens = count(text)
-    if tokens > budget:
-        left_out.append(LeftOut(path, f"{tokens} tokens do not fit into the {max(budget, 0)} that are left"))
-        return None
-    return ContextFile(path, text, why, tokens)
+    sizes: Sizes,
+) -> list[ContextFile]:
+    """The files that matter most to the task, whole or in part."""
+
+    def read(path: str) -> str | None:
+        text, reason = _readable(repo.source, path)
+        if reason and reason != "not text":
+            left_out.append(LeftOut(path, reason))
+        return text
+
+    plain = [file for file in ranked if not file.out]
+    left_out += [LeftOut(file.path, file.out) for file in ranked if file.out and file.out != "not text"]
+    repo.source.prefetch(file.path for file in plain[:40])
+    shown: list[ContextFile] = []
+    for packed in pack(plain, read, query.stems, budget, count, sizes):
+        shown += _pieces(packed, ranking.why(repo.number[packed.path]), count)
+    return shown
+
+
+def _pieces(packed: Packed, why: str, count: Count) -> list[ContextFile]:
+    return [
+        ContextFile(packed.path, part.text, why, count(part.text), packed.whole, part.first)
+        for part in packed.parts
+    ]
+
+
+def _tell_rest(rest: Iterable[MapFile], left_out: list[LeftOut]) -> None:
+    """The next files in rank that had no room."""
+    text = [file for file in rest if not file.out]
+    left_out += [LeftOut(file.path, "no room left; it is next in rank") for file in text[:_NOT_FITTED_SHOWN]]
+
+
+def _hidden(repo: RepoMap) -> dict[str, int]:
+    """How many files are never shown, by reason; what their content says is summed up without lines."""
+    counts = repo.source.hidden()
+    for file in repo.files:
+        if file.out:
+            reason = file.out.partition(" (line")[0]
+            counts[reason] = counts.get(reason, 0) + 1
+    return dict(sorted(counts.items()))
 
 
 def _conventions(
@@ -191,10 +304,13 @@ def _conventions(
 ) -> ContextFile | None:
     """The conventions file, cut at a line when it is longer than its share."""
     path = project.conventions
-    if not path or source.mode(path) not in {"100644", "100755"} or is_secret(path):
+    if not path or source.mode(path) is None:
         return None
-    text = text_of((source.read(path) or b"")[:MAX_FILE_BYTES])
-    if text is None or not text.strip():
+    text, reason = _readable(source, path)
+    if text is None:
+        left_out.append(LeftOut(path, reason))
+        return None
+    if not text.strip():
         return None
     tokens = count(text)
     if tokens <= budget:
@@ -207,10 +323,10 @@ def _conventions(
         low, high = (middle, high) if count("".join(lines[:middle])) <= budget else (low, middle - 1)
     left_out.append(LeftOut(path, f"only its first {low} of {len(lines)} lines fit"))
     cut = "".join(lines[:low])
-    return ContextFile(path, cut, "conventions", count(cut)) if cut else None
+    return ContextFile(path, cut, "conventions", count(cut), whole=False) if cut else None
 
 
-def _tree(paths: Iterable[str], budget: int, count: Count) -> tuple[str, int]:
+def _tree(paths: Sequence[str], budget: int, count: Count) -> tuple[str, int]:
     """The list of files, with the deepest and fullest folders summed up until it fits."""
     lines = list(paths)
     text = "\n".join(lines)
@@ -238,66 +354,3 @@ def _folded(paths: Sequence[str], depth: int) -> list[str]:
         key = path if len(parts) <= depth else "/".join(parts[:depth]) + "/"
         lines[key] = lines.get(key, 0) + 1
     return [f"{key} ({n} files)" if key.endswith("/") else key for key, n in lines.items()]
-
-
-def _words(text: str) -> list[str]:
-    """Words of a task that could be names in code, the most telling first: quoted, then compound, then
-    plain."""
-    quoted = [word for match in _QUOTED.finditer(text) for word in match.groups() if word]
-    names = [part for word in quoted for part in _IDENTIFIER.findall(word)]
-    found = _IDENTIFIER.findall(text)
-    compound = [word for word in found if "_" in word or re.search(r"[a-z0-9][A-Z]", word)]
-    plain = [word for word in found if len(word) > 3]
-    every = dict.fromkeys(names + compound + plain)
-    return [word for word in every if word.lower() not in _WORD_STOP][:_MAX_WORDS]
-
-
-def _mentioned(source: TreeSource, text: str, left_out: list[LeftOut]) -> list[tuple[str, str]]:
-    """Files whose path or content a task mentions, best first, with the reason."""
-    paths = source.paths()
-    scores: dict[str, float] = {}
-    reasons: dict[str, str] = {}
-    lowered = text.casefold()
-    for path in paths:
-        name = path.rsplit("/", 1)[-1]
-        if path.casefold() in lowered:
-            scores[path], reasons[path] = 100.0, "its path is in the task"
-        elif (
-            len(name) > 4
-            and "." in name
-            and re.search(rf"(?<![\w./-]){re.escape(name.casefold())}(?![\w-])", lowered)
-        ):
-            scores[path], reasons[path] = 50.0, "its name is in the task"
-    # The parts of a path that is written out are no words of their own.
-    rest = re.sub("|".join(re.escape(path) for path in scores) or r"(?!)", " ", text)
-    words = _words(rest)
-    stems = {word.casefold(): word for word in words}
-    telling: dict[str, list[str]] = {}
-    for path in paths:
-        stem = path.rsplit("/", 1)[-1].rsplit(".", 1)[0].casefold()
-        if stem in stems:
-            scores[path] = scores.get(path, 0.0) + 4.0
-            telling.setdefault(path, []).append(stems[stem])
-    try:
-        hits = source.mentions(words)
-    except GitError:
-        left_out.append(LeftOut("", "the search for the task's words found too much"))
-        hits = {}
-    spread: dict[str, int] = {}
-    for words_in in hits.values():
-        for word in words_in:
-            spread[word] = spread.get(word, 0) + 1
-    total = max(len(paths), 1)
-    common = max(3, total * _COMMON_SHARE)
-    for path, words_in in hits.items():
-        rare = sorted(
-            (word for word in words_in if spread[word] <= common), key=lambda word: (spread[word], word)
-        )
-        if rare:
-            scores[path] = scores.get(path, 0.0) + sum(math.log(1 + total / spread[word]) for word in rare)
-            telling.setdefault(path, []).extend(rare)
-    for path, why in telling.items():
-        reasons.setdefault(path, f"mentioned: {', '.join(list(dict.fromkeys(why))[:3])}")
-    plain = (path for path in scores if scores[path] >= 50 or not _GENERATED.search(path))
-    ranked = sorted(plain, key=lambda path: (-scores[path], suffix_of(path) in {".md", ".txt", ".rst"}, path))
-    return [(path, reasons[path]) for path in ranked[:_MAX_FOUND]]

@@ -21,7 +21,6 @@ _SECRET_NAMES = re.compile(
 )
 _EXAMPLES = re.compile(r"(?i)\.(?:example|sample|template|dist)$")
 _SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube", ".azure"})
-_PRIVATE_KEY = re.compile(rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
 
 
 def is_secret(path: str) -> bool:
@@ -34,11 +33,6 @@ def is_secret(path: str) -> bool:
         return True
     name = parts[-1]
     return _SECRET_NAMES.match(name) is not None and _EXAMPLES.search(name) is None
-
-
-def holds_private_key(content: bytes) -> bool:
-    """Whether a file's content has the head of a private key in it."""
-    return _PRIVATE_KEY.search(content) is not None
 
 
 @cache

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 
 from navigator.domain.models import Project
 from navigator.workspace.diffs import path_text
+from navigator.workspace.ignore import IGNORE_FILE, ignore_rules
 from navigator.workspace.private import PrivateRepo, TreeEntry
 from navigator.workspace.scope import in_scope, is_secret
 
@@ -16,7 +18,8 @@ _MAX_HITS = 8 * 1024 * 1024
 class TreeSource:
     """A tree of the private repository, read lazily; contents arrive in batches and stay cached there.
 
-    `paths` shows what the project is about, without secrets, symlinks and submodules. `read` and `mode`
+    `paths` shows what the project is about, without secrets, symlinks, submodules and what `.navigatorignore` names at this
+    very commit. `read` and `mode`
     answer for every path of the tree, so that nothing that stands outside of the view is mistaken for a new
     file.
     """
@@ -27,6 +30,7 @@ class TreeSource:
         self.project = project
         self._paths: tuple[str, ...] | None = None
         self._folders: frozenset[str] | None = None
+        self._ignored: Callable[[str], bool] | None = None
 
     @property
     def entries(self) -> dict[str, TreeEntry]:
@@ -36,15 +40,31 @@ class TreeSource:
     def paths(self) -> Collection[str]:
         """The paths that may be shown to a model, in order."""
         if self._paths is None:
-            self._paths = tuple(
-                path
-                for path, entry in self.entries.items()
-                if entry.mode in _FILE_MODES
-                and in_scope(path, self.project)
-                and not is_secret(path)
-                and path.isprintable()
-            )
+            self._paths = tuple(path for path in self.entries if not self.why_hidden(path))
         return self._paths
+
+    def why_hidden(self, path: str) -> str:
+        """Why a path of the tree may not be shown, by what is known without its content; "" where it may, or is not there."""
+        entry = self.entries.get(path)
+        if entry is None:
+            return ""
+        if entry.mode not in _FILE_MODES:
+            return "not a plain file"
+        if is_secret(path):
+            return "may hold secrets"
+        if not in_scope(path, self.project):
+            return "outside of the project's include and exclude"
+        if self._ignored is None:
+            rules = self.entries.get(IGNORE_FILE)
+            plain = rules is not None and rules.mode in _FILE_MODES
+            self._ignored = ignore_rules(self.private.read_blob(rules.sha) if rules and plain else None)
+        if self._ignored(path):
+            return f"named in {IGNORE_FILE}"
+        return "" if path.isprintable() else "its path has characters that cannot be shown"
+
+    def hidden(self) -> dict[str, int]:
+        """How many files of the tree are not shown, by reason."""
+        return dict(Counter(reason for path in self.entries if (reason := self.why_hidden(path))))
 
     def read(self, path: str) -> bytes | None:
         """The bytes of a file, or the target of a symlink; None where there is no file."""

@@ -10,10 +10,11 @@ from typing import Any
 
 from navigator.cascade.blocks import data_block
 from navigator.cascade.calls import Message
+from navigator.cascade.stages.shown import context_texts, own_blocks, shared_blocks
 from navigator.cascade.world import World, at_home
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Finding, Project, Task
-from navigator.domain.states import Role, Severity
+from navigator.domain.states import EITHER_KINDS, Role, Severity
 from navigator.workspace.context import Context, build_context
 from navigator.workspace.edits import marker_length
 from navigator.workspace.facts import WORKTREE, read_base, read_facts
@@ -81,15 +82,24 @@ def _context(
     world: World, project: Project, task: Task, private: PrivateRepo, base: str, writer: Role
 ) -> tuple[TreeSource, Context]:
     server = world.settings.server(writer)
-    room = server.context_tokens - server.max_tokens - _OVERHEAD - world.counter.count(task.text + task.note)
+    most = server.context_tokens - server.max_tokens - _OVERHEAD
+    room = most - world.counter.count(task.text + task.note)
     if room < 1_000:
         raise NavigatorError(
             f"{task.id}: the task's text leaves no room for files in a context of {server.context_tokens} tokens.",
             hint="Shorten the task, or raise context_tokens.",
         )
     source = TreeSource(private, base, project)
-    budget = min(CONTEXT_AIM, room)
-    return source, build_context(source, project, task.text, task.files, budget, world.counter.count)
+    # The part that all tasks share is reckoned without this task's length, so that it is the same for all of them.
+    return source, build_context(
+        source,
+        project,
+        task.text,
+        task.files,
+        min(CONTEXT_AIM, room),
+        world.counter.count,
+        shared_budget=min(CONTEXT_AIM, most),
+    )
 
 
 def _render(
@@ -101,16 +111,9 @@ def _render(
     base: str,
     context: Context,
 ) -> Material:
-    texts = [file.text for file in context.files]
-    conventions = context.conventions.text if context.conventions else ""
-    key = world.keys.key_for([conventions, context.tree, task.text, task.note, *texts])
-    blocks = [data_block("tree", key, context.tree)]
-    if context.conventions:
-        blocks.insert(0, data_block("conventions", key, conventions, path=context.conventions.path))
-    blocks += [
-        data_block("file", key, file.text, path=file.path, lines=len(file.text.splitlines()))
-        for file in context.files
-    ]
+    texts = context_texts(context)
+    key = world.keys.key_for([*texts, task.text, task.note])
+    blocks = [*shared_blocks(context, key), *own_blocks(context, key)]
     marker = marker_length(texts)
     words = f"{task.text}\n{task.note}".lower()
     system, user, version = world.prompts.render(
@@ -123,6 +126,7 @@ def _render(
         # Shown only where the task needs them: a model offered DELETE uses it.
         allow_delete=any(word in words for word in ("delete", "remove", "drop")),
         allow_rename=any(word in words for word in ("rename", "move")),
+        may_report=task.kind in EITHER_KINDS,
         blocks=blocks,
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",

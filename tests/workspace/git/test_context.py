@@ -8,7 +8,7 @@ import pytest
 
 from navigator.workspace.context import Context, build_context
 from navigator.workspace.edits.source_protocol import FileSource
-from navigator.workspace.scope import fits, holds_private_key, is_secret
+from navigator.workspace.scope import fits, is_secret
 from navigator.workspace.source import TreeSource
 from navigator.workspace.uncommitted import uncommitted_paths
 from tests.workspace.git.world import World, commit, git
@@ -50,7 +50,9 @@ def test_named_files_come_whole_with_conventions_and_tree(world: World) -> None:
     assert [(f.path, f.why) for f in found.files] == [("shop/mail.py", "named"), ("legacy/old.py", "named")]
     assert found.files[1].text == "ä = 1\n"
     assert "shop/cart.py" in found.tree.split("\n")
-    assert found.tokens == sum(f.tokens for f in (*found.files, found.conventions)) + words(found.tree)
+    assert "shop/cart.py:\n    1 class Cart:\n    2     def total_price(self):\n" in found.map
+    parts = [f.text for f in (*found.files, *found.excerpts, found.conventions)]
+    assert found.tokens == sum(words(text) for text in (*parts, found.tree, found.map, found.nearby))
     assert found.left_out == ()
 
 
@@ -65,12 +67,12 @@ def test_secrets_are_neither_listed_nor_sent(world: World) -> None:
         "no/such.py",
     )
     found = context(world, "Rotate KEY in .env and deploy/key.txt", named)
-    assert found.files == ()
+    assert [f.path for f in found.files] == [".env.example"]
     assert {left.path: left.why for left in found.left_out} == {
         ".env": "may hold secrets",
         "deploy/id_rsa": "may hold secrets",
         "deploy/server.pem": "may hold secrets",
-        "deploy/key.txt": "holds a private key",
+        "deploy/key.txt": "holds a private key (line 1)",
         "logo.png": "not text",
         "link.py": "not a plain file",
         "no/such.py": "no such file in the base",
@@ -96,9 +98,8 @@ def test_a_path_or_a_file_name_in_the_task_chooses_it(world: World) -> None:
 def test_a_task_that_says_nothing_of_where_shows_what_others_lean_on(world: World) -> None:
     found = context(world, "Do something")
     paths = [f.path for f in found.files]
-    assert paths[0] == "shop/cart.py" and "shop/checkout.py" in paths
-    assert not {"shop/mail.py", "vendor/lib.py", "logo.png"} & set(paths)
-    assert found.files[0].why == "no file is named; 1 files speak of it"
+    assert paths == ["shop/cart.py"]
+    assert found.files[0].why == "many files lean on it"
     assert context(world, "Do something", budget=3).files == ()
 
 
@@ -126,7 +127,7 @@ def test_long_conventions_are_cut_at_a_line(world: World) -> None:
 
 def test_a_long_tree_is_summed_up(world: World) -> None:
     commit(world.repo, {f"many/part{n % 3}/f{n}.py": b"x\n" for n in range(90)})
-    found = context(world, "x", (), 150)
+    found = context(world, "x", (), 250)
     assert "many/part0/ (30 files)" in found.tree.split("\n")
     assert "shop/cart.py" in found.tree.split("\n")
 
@@ -136,7 +137,10 @@ def test_include_and_exclude_bound_what_is_shown_but_not_what_is_there(world: Wo
         update={"include": ("shop", "*.md"), "exclude": ("shop/mail.py",)}
     )
     found = context(world, "x", ("shop/mail.py", "vendor/lib.py", "shop/cart.py"))
-    assert [f.path for f in found.files] == ["shop/cart.py"]
+    assert [(f.path, f.why) for f in found.files] == [
+        ("shop/cart.py", "named"),
+        ("shop/checkout.py", "uses shop/cart.py"),
+    ]
     assert found.tree.split("\n") == ["AGENTS.md", "README.md", "shop/cart.py", "shop/checkout.py"]
     source = TreeSource(world.private, world.facts.head_commit, world.project)
     assert source.read("vendor/lib.py") == FILES["vendor/lib.py"]
@@ -195,8 +199,6 @@ def test_what_a_secret_is() -> None:
         "secrets.py",
     ):
         assert not is_secret(path), path
-    assert holds_private_key(b"x\n-----BEGIN RSA PRIVATE KEY-----\n")
-    assert not holds_private_key(b"-----BEGIN PUBLIC KEY-----\n")
 
 
 def test_uncommitted_work_is_named(world: World, tmp_path: Path) -> None:
