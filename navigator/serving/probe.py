@@ -77,7 +77,7 @@ async def read_load(kind: ServerKind, ask: Ask) -> Load | None:
         status, payload = await ask("/load")
         running = payload.get("server_load") if status == 200 and isinstance(payload, dict) else None
         return Load(running, 0) if isinstance(running, int) else None
-    status, payload = await ask("/v1/loads?include=core")
+    status, payload = await ask("/v1/loads?include=core,queues")
     if status == 200:
         return _loads(payload)
     status, payload = await ask("/get_load")
@@ -95,10 +95,16 @@ def _loads(payload: Any) -> Load | None:
     speeds = [float(row["gen_throughput"]) for row in rows if _number(row.get("gen_throughput"))]
     return Load(
         running=sum(_int(row.get("num_running_reqs")) for row in rows),
-        waiting=sum(_int(row.get("num_waiting_reqs")) for row in rows),
+        waiting=sum(_int(row.get("num_waiting_reqs")) + _grammar(row) for row in rows),
         token_usage=max(usages) if usages else None,
         tokens_per_second=sum(speeds) if speeds else None,
     )
+
+
+def _grammar(row: dict[str, Any]) -> int:
+    """Requests whose schema is being compiled: they stand in no other queue, and die with a server that is stopped."""
+    queues = row.get("queues")
+    return _int(queues.get("grammar")) if isinstance(queues, dict) else 0
 
 
 def _old_loads(payload: Any) -> Load | None:
