@@ -11,7 +11,7 @@ from navigator.domain.ids import number_of, proposal_id, task_id
 from navigator.domain.models import Project, Proposal, Review, Task
 from navigator.domain.states import LOOP_TASK_STATES, ProposalState, Role, TaskState, Verdict
 from navigator.store import rows
-from navigator.store.baselines import BaselineReads
+from navigator.store.baseline_reads import BaselineReads
 from navigator.store.ledger_reads import LedgerReads
 from navigator.store.loop_reads import LoopReads
 from navigator.store.queries import limited
