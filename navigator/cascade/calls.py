@@ -90,7 +90,8 @@ async def call_model(
             usage=answer.usage,
             retries=answer.retries,
             rehearsal=is_rehearsal(answer.model),
-            answer=answer.text,
+            # Some servers put what a schema constrains into the reasoning channel, with thinking off, too.
+            answer=answer.text or (answer.reasoning if schema is not None else ""),
         )
     return answer
 

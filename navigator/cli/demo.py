@@ -27,6 +27,8 @@ strategy = "rehearsal"
 """
 
 DEFAULT_SCALE = 0.02
+_QUESTIONS_FROM = 12
+"""With at least so many tasks, two of them are a scan and a report."""
 
 
 @click.command()
@@ -133,7 +135,7 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
         Conflict: the folder holds projects that the demo did not make.
     """
     from navigator.cli.session import act, reading
-    from navigator.rehearsal.samples import sample_projects, sample_tasks
+    from navigator.rehearsal.samples import sample_projects, sample_questions, sample_tasks
     from navigator.workspace.samples import make_repository
 
     with reading(paths) as store:
@@ -150,6 +152,7 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
         folder = root / sample.name
         make_repository(folder, sample.files, executable=sample.executable)
         act("project.add", {"path": str(folder), "name": sample.name, "demo": True})
+    asked = sample_questions(made) if tasks >= _QUESTIONS_FROM else []
     queued = [
         {
             "project": task.project,
@@ -158,7 +161,7 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
             "complexity": task.complexity.value,
             "files": list(task.files),
         }
-        for task in sample_tasks(tasks, seed, made)
+        for task in [*sample_tasks(tasks - len(asked), seed, made), *asked]
     ]
     act("task.add", {"tasks": queued})
     return {"projects": len(made), "tasks": len(queued)}

@@ -62,6 +62,13 @@ class TaskKind(StrEnum):
     ARCHITECTURE = "architecture"
 
 
+REPORT_KINDS = frozenset({TaskKind.ARCHITECTURE})
+"""Kinds whose output is a report, never a change. A scan's is a list of suggestions, with a report beside it."""
+
+EITHER_KINDS = frozenset({TaskKind.SECURITY})
+"""Kinds whose answer decides: without an edit block and beginning with a Markdown heading it is a report, else a change."""
+
+
 class Complexity(StrEnum):
     """The developer's own estimate of a task."""
 

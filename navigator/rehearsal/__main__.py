@@ -56,13 +56,9 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 def make_brain(role: Role, *, seed: int, fault_rate: float) -> Brain:
     """What answers for a role. Imports the role's rules only now: parsing Python needs a heavy library."""
-    if role is Role.REVIEWER:
-        from navigator.rehearsal.reviewer import Reviewer
+    from navigator.rehearsal import brain
 
-        return Reviewer(seed=seed).answer
-    from navigator.rehearsal.generator import Generator
-
-    return Generator(seed=seed, fault_rate=fault_rate).answer
+    return brain.Brain(role, seed=seed, fault_rate=fault_rate).answer
 
 
 async def serve(options: argparse.Namespace) -> None:

@@ -16,9 +16,10 @@ from navigator.rehearsal.chance import fraction
 from navigator.rehearsal.edits import Edit, lines_of, render_edits
 from navigator.rehearsal.engine import Answer
 from navigator.rehearsal.faults import Fault, plant
-from navigator.rehearsal.instances import instance_of
+from navigator.rehearsal.instances import fitted, instance_of
 from navigator.rehearsal.reading import WritingPrompt, read_writing
 from navigator.rehearsal.report import write_report
+from navigator.rehearsal.scanning import write_suggestions
 from navigator.rehearsal.work import FileWork, Work, plan_work, redo
 
 FIX_RATE = 0.85
@@ -37,7 +38,7 @@ _PLURALS = {
 
 
 class Generator:
-    """Answers generation, repair and revision prompts.
+    """Answers generation, repair, revision, report and scan prompts.
 
     Args:
         seed: another seed plants other faults.
@@ -52,9 +53,12 @@ class Generator:
         self, messages: Sequence[Mapping[str, str]], schema: dict[str, Any] | None = None, repeat: int = 0
     ) -> Answer:
         """The answer to a conversation. `repeat` is ignored: the same prompt gets the same answer."""
-        if schema is not None:
+        if schema is not None and "suggestions" not in schema.get("properties", {}):
             return Answer(json.dumps(instance_of(schema), ensure_ascii=False))
         prompt = read_writing(messages)
+        if schema is not None:
+            value = fitted(write_suggestions(prompt, self._seed), schema)
+            return Answer(json.dumps(value, ensure_ascii=False))
         if not prompt.wants_edits:
             return Answer(write_report(prompt))
         work = plan_work(prompt)

@@ -34,10 +34,12 @@ class Reviewer:
 
     Args:
         seed: another seed overlooks and objects to other things.
+        blind: added to the chance of overlooking each mistake.
     """
 
-    def __init__(self, *, seed: int = 0) -> None:
+    def __init__(self, *, seed: int = 0, blind: float = 0.0) -> None:
         self._seed = seed
+        self._blind = blind
 
     def answer(
         self, messages: Sequence[Mapping[str, str]], schema: dict[str, Any] | None = None, repeat: int = 0
@@ -79,7 +81,8 @@ class Reviewer:
         return [
             remark
             for remark in reversed(once.values())
-            if fraction("overlooked", self._seed, remark.sort, remark.path, remark.quote) >= remark.miss
+            if fraction("overlooked", self._seed, remark.sort, remark.path, remark.quote)
+            >= remark.miss + self._blind
         ]
 
     def _again(self, prompt: ReviewPrompt, files: list[ReadFile], noticed: list[Remark]) -> dict[str, Any]:

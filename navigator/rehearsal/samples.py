@@ -110,6 +110,26 @@ def sample_tasks(n: int, seed: int, projects: Sequence[SampleProject]) -> list[S
     return tasks
 
 
+def sample_questions(projects: Sequence[SampleProject]) -> list[SampleTask]:
+    """Two tasks that change nothing: a scan of one project, whose suggestions are to be chosen from, and a report."""
+    return [
+        SampleTask(
+            projects[-1].name,
+            "What in this project is worth a task of its own?",
+            TaskKind.SCAN,
+            Complexity.MEDIUM,
+            (),
+        ),
+        SampleTask(
+            projects[0].name,
+            "Where would a second storage backend have to be fitted in?",
+            TaskKind.ARCHITECTURE,
+            Complexity.MEDIUM,
+            (),
+        ),
+    ]
+
+
 def _project(number: int, seed: int) -> SampleProject:
     rng = random.Random(f"project {seed} {number}")
     name, noun, unit = NAMES[number % len(NAMES)]

@@ -33,11 +33,11 @@ class SuggestionReads(Queries):
     def earlier_suggestions(self, project_id: int, scan: str) -> list[Suggestion]:
         """What was proposed for a project before and is not to be proposed again by `scan`.
 
-        All suggestions of other scans, and of this one's earlier attempts those that were accepted.
+        All suggestions of other scans that were not cancelled, and of this one's earlier attempts those that were accepted.
         """
         found = self._all(
             "SELECT s.* FROM suggestions s JOIN tasks t ON t.id = s.task_id WHERE t.project_id = ?"
-            " AND (s.task_id <> ? OR s.state = ?) ORDER BY s.id",
+            " AND ((s.task_id <> ? AND t.state <> 'cancelled') OR s.state = ?) ORDER BY s.id",
             project_id,
             number_of(scan, "T"),
             ACCEPTED,

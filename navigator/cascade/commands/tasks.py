@@ -122,8 +122,35 @@ async def retry_tasks(world: World, ids: Sequence[str]) -> Result:
 
 
 async def close_tasks(world: World, ids: Sequence[str]) -> Result:
-    """Put away reports and answers that ask for no change."""
+    """Put away reports and answers that ask for no change; what a scan still proposes is dismissed."""
     return _move_all(world, ids, TaskState.DONE, frozenset({TaskState.AWAITING_APPROVAL}), "read")
+
+
+async def send_back_tasks(world: World, ids: Sequence[str], note: str) -> Result:
+    """A new attempt of reports, scans and answers that ask for no change; the note opens it.
+
+    Raises:
+        Conflict: a task does not wait for the developer, or has a proposal: that is what is sent back then.
+    """
+    if not note.strip():
+        raise UsageError("To send back, say what to do otherwise.", hint="Add --note TEXT.")
+    tasks = [world.reader.task(identifier) for identifier in ids]
+    for task in tasks:
+        if task.state is not TaskState.AWAITING_APPROVAL:
+            raise Conflict(
+                f"{task.id} is {task.state.value}: it does not wait for a decision.",
+                hint=f"`navigator task show {task.id}` tells what happened to it.",
+            )
+        held = world.reader.proposals({ProposalState.OPEN}, task_id=task.id)
+        if held:
+            raise Conflict(
+                f"{task.id} has a proposal.",
+                hint=f"`navigator send-back {held[-1].id} --note …` sends it back.",
+            )
+    with world.store.transaction() as tx:
+        for task in tasks:
+            tx.new_attempt(task.id, note=note.strip())
+    return _show(world, ids)
 
 
 def _move_all(
@@ -146,6 +173,8 @@ def _move_all(
             )
     with world.store.transaction() as tx:
         for task in tasks:
+            if target is TaskState.DONE and task.kind is TaskKind.SCAN:
+                tx.dismiss_suggestions(task.id, task.attempt)
             tx.set_task_state(task.id, target, reason=reason)
     return _show(world, ids)
 

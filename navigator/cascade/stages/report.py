@@ -11,14 +11,8 @@ from navigator.cascade.stages.material import Material
 from navigator.cascade.stages.turn import ask
 from navigator.cascade.world import World
 from navigator.domain.models import Task
-from navigator.domain.states import TaskKind, TaskState
+from navigator.domain.states import EITHER_KINDS, TaskState
 from navigator.workspace.edits import parse_answer
-
-REPORT_KINDS = frozenset({TaskKind.ARCHITECTURE, TaskKind.SCAN})
-"""Kinds whose output is a report, never a change."""
-
-EITHER_KINDS = frozenset({TaskKind.SECURITY})
-"""Kinds whose answer may be a change or a report."""
 
 
 async def report(world: World, material: Material) -> None:

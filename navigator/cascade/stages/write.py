@@ -14,12 +14,13 @@ from navigator.cascade.calls import Message
 from navigator.cascade.routing import writer_for
 from navigator.cascade.stages.drafting import POLICY_CODE, Draft, NoChange, NotApplied, draft
 from navigator.cascade.stages.material import Material, findings_block, gather, worth_sending
-from navigator.cascade.stages.report import REPORT_KINDS, is_report, keep_report, report
+from navigator.cascade.stages.report import is_report, keep_report, report
+from navigator.cascade.stages.scan import scan
 from navigator.cascade.stages.turn import ask, give_up, move, requeue
 from navigator.cascade.world import World, is_rehearsal
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Proposal
-from navigator.domain.states import NO_CHANGE_NEEDED, EditCode, TaskState
+from navigator.domain.states import NO_CHANGE_NEEDED, REPORT_KINDS, EditCode, TaskKind, TaskState
 from navigator.domain.text import safe_line
 from navigator.store.errors import StoreError
 from navigator.store.space import require_space
@@ -58,6 +59,9 @@ async def write(world: World, task_id: str) -> None:
             world.paths.root
         )  # a git that found no room says so in many ways: none is the task's fault
         give_up(world, task, f"{error}")
+        return
+    if task.kind is TaskKind.SCAN:
+        await scan(world, material)
         return
     if task.kind in REPORT_KINDS:
         await report(world, material)

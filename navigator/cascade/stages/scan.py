@@ -1,0 +1,134 @@
+"""A scan: the model reads a project and proposes tasks; the developer accepts some and dismisses the rest."""
+
+from __future__ import annotations
+
+import asyncio
+
+from navigator.cascade.calls import Message
+from navigator.cascade.stages.material import Material
+from navigator.cascade.stages.report import keep_report
+from navigator.cascade.stages.turn import ask
+from navigator.cascade.suggesting import (
+    KINDS,
+    MOST,
+    Known,
+    UnreadableScan,
+    read_scan,
+    report_text,
+    scan_schema,
+    sift,
+)
+from navigator.cascade.world import World
+from navigator.domain.models import Task
+from navigator.domain.states import LOOP_TASK_STATES, TaskState
+from navigator.workspace.edits import unsafe_path
+from navigator.workspace.scope import in_scope, is_secret
+
+TRIES = 2
+"""Answers that are asked for: one, and one more where it cannot be read."""
+
+REFUSED = "refused"
+"""A call's outcome once its answer was read and was no list of suggestions."""
+
+RAW_SHOWN = 8_000
+"""Characters of an unreadable answer that its report shows."""
+
+_OPEN = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVED}
+
+
+async def scan(world: World, material: Material) -> None:
+    """Ask for suggestions, unless a stored answer is there, and put what stands up before the developer.
+
+    Raises:
+        ServingError: the server did not answer; the task is back in the queue.
+    """
+    task, role = material.task, material.writer
+    while True:
+        stored = world.reader.last_answer(task.id, task.attempt, task.round, role=role)
+        if stored is None or stored.outcome == REFUSED:
+            if stored is not None and world.reader.answers_refused(*_place(task), role) >= TRIES:
+                _unreadable(world, task, stored.text)
+                return
+            if await _ask(world, material) is None:
+                return
+            continue
+        try:
+            raw = read_scan(stored.text)
+        except UnreadableScan as error:
+            with world.store.transaction() as tx:
+                tx.judge_call(stored.call_id, REFUSED)
+                tx.event("scan_unreadable", task_id=task.id, data={"why": str(error)})
+            continue
+        break
+    known = await asyncio.to_thread(_known, material, _said_before(world, task))
+    found = sift(raw, known)
+    not_shown = [f"{entry.path or 'files'}: {entry.why}" for entry in material.context.left_out]
+    with world.store.transaction() as tx:
+        tx.add_suggestions(task.id, task.attempt, found.suggestions)
+        count = len(found.suggestions)
+        tx.set_task_state(
+            task.id,
+            TaskState.AWAITING_APPROVAL,
+            report=report_text(found, not_shown),
+            reason=f"{count} suggestion{'' if count == 1 else 's'}",
+        )
+
+
+def _place(task: Task) -> tuple[str, int, int]:
+    return task.id, task.attempt, task.round
+
+
+async def _ask(world: World, material: Material) -> str | None:
+    system, user, version = world.prompts.render(
+        "scan",
+        key=material.key,
+        kinds=[kind.value for kind in KINDS],
+        most=MOST,
+        material=material.messages[1]["content"],
+    )
+    messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    schema = scan_schema([file.path for file in material.context.files])
+    return await ask(world, material.task, material.writer, "scan", version, messages, schema=schema)
+
+
+def _unreadable(world: World, task: Task, text: str) -> None:
+    """Twice no list: the developer gets the words as they came, and is told so."""
+    more = f"\n… and {len(text) - RAW_SHOWN:,} characters more" if len(text) > RAW_SHOWN else ""
+    shown = "\n".join(f"    {line}" for line in text[:RAW_SHOWN].splitlines())
+    keep_report(
+        world,
+        task,
+        "# The suggestions could not be read\n\n"
+        f"The model was asked {TRIES} times and did not answer in the form that it was given, so nothing here can be "
+        f"accepted as a task. Its last answer, as it came:\n\n{shown}{more}\n",
+    )
+
+
+def _said_before(world: World, task: Task) -> list[tuple[str, frozenset[str], str]]:
+    """What is open in the project, and what was proposed for it before: text, files, and what it is called."""
+    titles = [
+        (held.text, frozenset(held.files), held.id)
+        for held in world.reader.tasks(_OPEN, project=task.project_id)
+        if held.id != task.id
+    ]
+    return titles + [
+        (one.text, frozenset(one.files), f"a suggestion of {one.task_id} ({one.state})")
+        for one in world.reader.earlier_suggestions(task.project_id, task.id)
+    ]
+
+
+def _known(material: Material, titles: list[tuple[str, frozenset[str], str]]) -> Known:
+    """What stands in the project. Runs git: call it in a thread."""
+    source = material.source
+
+    def may_be_new(path: str) -> bool:
+        if unsafe_path(path) or not path.isprintable() or is_secret(path):
+            return False
+        return source.mode(path) is None and in_scope(path, material.project)
+
+    return Known(
+        shown={file.path: file.text for file in material.context.files},
+        paths=frozenset(source.paths()),
+        may_be_new=may_be_new,
+        titles=titles,
+    )
