@@ -9,13 +9,13 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import asdict
 
 import click
 
 from navigator import __version__
 from navigator.cli import output
+from navigator.cli.doctor_item import Item
 from navigator.cli.session import state_paths
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths, config_path
 from navigator.config.settings import Settings, load_settings
@@ -28,22 +28,13 @@ _PROBE_SECONDS = 5.0
 _SPARE_MB = 1024
 
 
-@dataclass(frozen=True)
-class Item:
-    """One thing that was looked at. `state`: ok, warn (works without), missing (something needs it)."""
-
-    name: str
-    state: Literal["ok", "warn", "missing"]
-    found: str
-    hint: str = ""
-
-
 @click.command()
+@click.option("--disk", is_flag=True, help="Also measure how fast the models' files can be read (512 MB).")
 @click.option("--json", "as_json", is_flag=True)
-def doctor(as_json: bool) -> None:
+def doctor(disk: bool, as_json: bool) -> None:
     """What is here, what is missing, how to get it."""
     paths = state_paths()
-    items = list(_look(paths))
+    items = list(_look(paths, disk=disk))
     missing = any(item.state == "missing" for item in items)
     if as_json:
         output.print_json(
@@ -60,7 +51,9 @@ def doctor(as_json: bool) -> None:
         sys.exit(3)
 
 
-def _look(paths: StatePaths) -> Iterator[Item]:
+def _look(paths: StatePaths, *, disk: bool) -> Iterator[Item]:
+    from navigator.cli.doctor_serving import card_items, serving_items
+
     yield Item("navigator", "ok", f"{__version__}, Python {platform.python_version()}, {sys.executable}")
     yield _git()
     yield _identity(paths)
@@ -69,6 +62,7 @@ def _look(paths: StatePaths) -> Iterator[Item]:
     yield _database(paths)
     yield _bubblewrap()
     yield _tool("nvidia-smi", "reads the GPU's memory", "Comes with NVIDIA's driver.")
+    yield from card_items()
     yield _tool(
         "systemctl", "starts and stops the model servers", "The strategies resident and rehearsal do without."
     )
@@ -84,6 +78,7 @@ def _look(paths: StatePaths) -> Iterator[Item]:
     else:
         yield Item("settings", "ok", str(settings.source or f"none at {config_path()}: all defaults"))
     yield from _servers(settings)
+    yield from serving_items(settings, disk=disk)
 
 
 def _git() -> Item:

@@ -111,7 +111,8 @@ def refuse_others(files: list[PlannedFile]) -> None:
         Conflict: naming them.
     """
     for planned in files:
-        if planned.secret or action_for(planned) != "change":
+        # A bare key has no seal; one that is there is kept, so only its mode can change.
+        if not _SEAL.match(planned.content) or action_for(planned) != "change":
             continue
         state = state_of(planned.path)
         if state in ("changed", "foreign"):

@@ -16,6 +16,7 @@ from navigator.serving.setup.files import PlannedFile, action_for, read_text, re
 from navigator.serving.setup.places import Places
 
 _SYSTEMCTL_SECONDS = 60.0
+_RUNS = ("active", "activating", "deactivating", "reloading")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +58,14 @@ def running_units(places: Places) -> list[str]:
     """The units of the installation that run right now; [] too where systemd cannot be asked."""
     if shutil.which("systemctl") is None:
         return []
-    found = []
-    for unit in places.all_units:
-        done = _run([*places.systemctl, "is-active", unit])
-        if done is not None and done.stdout.decode(errors="replace").strip() in (
-            "active",
-            "activating",
-            "deactivating",
-            "reloading",
-        ):
-            found.append(unit)
-    return found
+    return [unit for unit in places.all_units if unit_state(places, unit) in _RUNS]
+
+
+def unit_state(places: Places, unit: str) -> str:
+    """systemd's word for a unit: active, inactive, failed …; "unknown" where it does not answer."""
+    done = _run([*places.systemctl, "is-active", unit])
+    said = done.stdout.decode(errors="replace").split() if done is not None else []
+    return safe_line(said[0]) if said else "unknown"
 
 
 def take_back(places: Places, *, dry_run: bool = False) -> list[Removal]:

@@ -101,7 +101,13 @@ def settings_snippet(wanted: Wanted) -> str:
             *([f'api_key_env = "{API_KEY_VARIABLE}"'] if wanted.keys else []),
             "",
         ]
-    return "\n".join([*lines, "[swap]", f'strategy = "{"sleep" if wanted.asleep else "systemd"}"', ""])
+    lines += ["[swap]", f'strategy = "{"sleep" if wanted.asleep else "systemd"}"', ""]
+    if wanted.asleep:
+        lines += ["[swap.sleep]", f'admin_key_env = "{ADMIN_KEY_VARIABLE}"'] if wanted.keys else []
+    else:
+        lines += ["[swap.systemd]", f'scope = "{wanted.places.scope}"']
+        lines += [f"{role.value}_vram_mib = {wanted.profile.role(role).need_mib}" for role in SERVER_UNITS]
+    return "\n".join([*lines, ""])
 
 
 def quoted(word: str, *, dollar: str = "$$") -> str:
@@ -172,19 +178,21 @@ def _folded(words: list[str]) -> str:
     return " \\\n    ".join(lines)
 
 
-def kept_keys(places: Places) -> tuple[str, str] | None:
-    """The keys for servers and for administrators that an installation has; None where it has none."""
-    found = [(read_text(path) or "").strip() for path in (places.api_key, places.admin_key)]
-    return (found[0], found[1]) if all(found) else None
-
-
 def _key_files(places: Places) -> list[PlannedFile]:
-    api, admin = kept_keys(places) or (secrets.token_urlsafe(32), secrets.token_urlsafe(32))
-    server = sealed(f"api-key: {json.dumps(api)}\nadmin-api-key: {json.dumps(admin)}\n")
-    variables = sealed(f"{API_KEY_VARIABLE}={api}\n{ADMIN_KEY_VARIABLE}={admin}\n")
+    """The keys that are there, new ones for those that are not, in the four forms in which they are read."""
+    api, admin = (
+        (read_text(path) or "").strip() or secrets.token_urlsafe(32)
+        for path in (places.api_key, places.admin_key)
+    )
+    for key in (api, admin):
+        if not key.isprintable() or set(key) & set("\"'\\ $"):
+            raise ConfigError(
+                f"A key in {places.keys} holds a blank, a quote or a control character.",
+                hint="Empty its file, and a new one is made; or write a plainer one.",
+            )
     contents = {
-        places.server_keys: server,
-        places.keys_env: variables,
+        places.server_keys: sealed(f"api-key: {json.dumps(api)}\nadmin-api-key: {json.dumps(admin)}\n"),
+        places.keys_env: sealed(f"{API_KEY_VARIABLE}={api}\n{ADMIN_KEY_VARIABLE}={admin}\n"),
         places.api_key: f"{api}\n",
         places.admin_key: f"{admin}\n",
     }
