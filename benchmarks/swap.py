@@ -1,0 +1,173 @@
+"""What a swap by `swap/model-swap.sh` costs beside the plain commands; its phases with real servers; predictions.
+
+    python benchmarks/swap.py [--swaps 20]           own share against `systemctl stop && systemctl start && curl health`
+    python benchmarks/swap.py --sglang 10            phases of that many swaps each way between two real SGLang servers
+
+Both need root and systemd: a manager of its own is started beside whatever runs as process 1. The first uses servers that hold no
+model and are there at once, so that what is left is the script, systemd and Python starting. Navigator's own share is what a
+swap takes beyond stop, load and warm-up (the phases stop, load and health). Aim: at most 0.5 s at the median.
+
+The predictions are arithmetic, not measurements. Sizes: 22 GB (35B) and 69 GB (122B) of weights. From disk: the published swap,
+less its weights at 3 GB/s, plus the weights at the rate given. Asleep: both models' weights over the bus, one way each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from navigator.config.settings import Settings
+from navigator.domain.states import Role
+from navigator.evidence.intervals import summarise
+from navigator.serving.swap.base import SwapResult
+from navigator.serving.swap.systemd import SystemdStrategy
+from tests.engines import sglang
+from tests.swap.desk import MODELS, UNITS, Desk
+from tests.swap.engines import ALIASES, sglang_desk
+from tests.swap.user_systemd import missing, user_systemd
+
+AIM_SECONDS = 0.5
+ENGINE = {"stop", "load", "health"}
+WEIGHTS = {"35B": 22.0, "122B": 69.0}
+PUBLISHED = {"35B -> 122B": ("122B", 42.7), "122B -> 35B": ("35B", 32.7)}
+DISKS = (3.0, 7.0, 14.0)
+BUSES = {"PCIe 4": 25.8, "PCIe 5": 50.0}
+WAYS = (Role.REVIEWER, Role.GENERATOR)
+
+
+def strategy(desk: Desk, models: dict[str, str]) -> SystemdStrategy:
+    """Navigator's own, told about the desk's units."""
+    roles = {role: {"model": models[role], "base_url": desk.url(role)} for role in UNITS}
+    settings = Settings.model_validate({**roles, "swap": {"strategy": "systemd"}})
+    return SystemdStrategy(settings, environment=desk.environment())
+
+
+async def swaps(by: SystemdStrategy, count: int) -> dict[Role, list[SwapResult]]:
+    """`count` swaps each way."""
+    results: dict[Role, list[SwapResult]] = {role: [] for role in WAYS}
+    first = await by.swap(Role.GENERATOR, lambda event: None)
+    assert first.outcome == "done", first.reason
+    for number in range(count):
+        for to in WAYS:
+            result = await by.swap(to, lambda event: None)
+            assert result.outcome == "done", result.reason
+            results[to].append(result)
+            print(f"{number + 1}/{count} to {to.value}: {result.seconds:.2f} s", file=sys.stderr)
+    return results
+
+
+def plain(desk: Desk, count: int) -> list[float]:
+    """Seconds of the same change by three plain commands."""
+    took = []
+    origin, to = "generator", "reviewer"
+    for _ in range(2 * count):
+        began = time.perf_counter()
+        words = (
+            f"systemctl --user stop {UNITS[origin]} && systemctl --user start {UNITS[to]} && "
+            f"until curl -q -sf --noproxy '*' {desk.url(to)}/health >/dev/null; do sleep 0.01; done"
+        )
+        subprocess.run(["bash", "-c", words], env=desk.manager.environment, check=True, timeout=60)
+        took.append(time.perf_counter() - began)
+        origin, to = to, origin
+    return took
+
+
+def own_share(result: SwapResult) -> float:
+    """Seconds of a swap that are not the engine's."""
+    return result.seconds - sum(phase.seconds for phase in result.phases if phase.name in ENGINE)
+
+
+def report_own(folder: Path, count: int) -> bool:
+    """Own share against the plain commands; whether the aim is met."""
+    with user_systemd(folder / "home") as manager:
+        (folder / "desk").mkdir()
+        desk = Desk(manager, folder / "desk")
+        by_script = [
+            one for both in asyncio.run(swaps(strategy(desk, MODELS), count)).values() for one in both
+        ]
+        by_hand = plain(desk, count)
+    whole = summarise([one.seconds for one in by_script])
+    own = summarise([own_share(one) for one in by_script])
+    bare = summarise(by_hand)
+    assert whole is not None and own is not None and bare is not None
+    print(f"{2 * count} swaps by the strategy: median {whole.median:.3f} s, P95 {whole.p95:.3f} s")
+    print(f"{2 * count} by stop, start, curl:  median {bare.median:.3f} s, P95 {bare.p95:.3f} s")
+    print(f"ratio {whole.median / bare.median:.2f}, {whole.median - bare.median:+.3f} s")
+    print(
+        f"own share (all but stop, load, health): median {own.median:.3f} s, P95 {own.p95:.3f} s; aim {AIM_SECONDS} s"
+    )
+    return own.median <= AIM_SECONDS
+
+
+def report_phases(folder: Path, count: int) -> None:
+    """A table of the phases, by direction, of real swaps between two SGLang servers on the CPU."""
+    with user_systemd(folder / "home") as manager:
+        (folder / "desk").mkdir()
+        desk = Desk(manager, folder / "desk")
+        sglang_desk(desk)
+        results = asyncio.run(swaps(strategy(desk, ALIASES), count))
+    print(
+        "Two real SGLang servers on the CPU, tiny random models, stand-in kernels: the phases' plumbing, no GPU's load times."
+    )
+    print("| to | phase | n | mean s | median s | P95 s |\n|---|---|---|---|---|---|")
+    for to, done in results.items():
+        phases: defaultdict[str, list[float]] = defaultdict(list)
+        for one in done:
+            for phase in one.phases:
+                phases[phase.name].append(phase.seconds)
+            phases["own share"].append(own_share(one))
+            phases["whole"].append(one.seconds)
+        for name, values in phases.items():
+            if (found := summarise(values)) is not None:
+                print(
+                    f"| {to.value} | {name} | {len(values)} | {found.mean:.2f} | {found.median:.2f} | {found.p95:.2f} |"
+                )
+
+
+def predictions() -> None:
+    """Arithmetic, marked as such."""
+    print("\nPredictions, not measurements (seconds; weights 22 and 69 GB):")
+    for way, (model, published) in PUBLISHED.items():
+        fixed = published - WEIGHTS[model] / DISKS[0]
+        shown = ", ".join(f"{rate:g} GB/s: {fixed + WEIGHTS[model] / rate:.1f}" for rate in DISKS)
+        print(
+            f"  {way} from disk = {published} published - {WEIGHTS[model]:g}/3 + {WEIGHTS[model]:g}/rate: {shown}"
+        )
+    total = sum(WEIGHTS.values())
+    shown = ", ".join(f"{bus} ({rate:g} GB/s): {total / rate:.1f}" for bus, rate in BUSES.items())
+    print(f"  either way asleep = (22 + 69)/rate, host copies kept, buses one after the other: {shown}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--swaps", type=int, default=20, help="each way, for the own share")
+    parser.add_argument("--sglang", type=int, default=0, help="swaps each way between real SGLang servers")
+    options = parser.parse_args()
+    reason = missing() or (sglang.missing() if options.sglang else "")
+    met = True
+    if reason:
+        print(f"Not measured: {reason}.")
+    else:
+        with tempfile.TemporaryDirectory(prefix="nav-sd-") as folder:
+            print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
+            if options.sglang:
+                report_phases(Path(folder), options.sglang)
+            else:
+                met = report_own(Path(folder), options.swaps)
+    predictions()
+    sys.exit(0 if met else 1)
+
+
+if __name__ == "__main__":
+    main()
