@@ -10,6 +10,7 @@ import click
 
 from navigator.cli import output
 from navigator.cli.session import act, reading, take_config_projects
+from navigator.cli.task_suggestions import COMMANDS
 from navigator.domain.errors import UsageError
 from navigator.domain.models import Task
 from navigator.domain.states import Complexity, TaskKind, TaskState
@@ -21,7 +22,11 @@ _COMPLEXITIES = click.Choice([complexity.value for complexity in Complexity])
 
 @click.group()
 def task() -> None:
-    """Queue, list, cancel, retry."""
+    """Queue, list, cancel, retry; choose among what a scan proposes."""
+
+
+for _command in COMMANDS:
+    task.add_command(_command)
 
 
 @task.command("add")
@@ -133,11 +138,13 @@ def show(identifier: str, as_json: bool) -> None:
     with reading() as store:
         held = store.task(identifier)
         proposals = store.proposals(task_id=held.id)
+        found = store.suggestions(held.id, attempt=held.attempt)
         events = store.task_events(held.id)
     if as_json:
         document = {
             "task": held.model_dump(mode="json"),
             "proposals": [proposal.model_dump(mode="json") for proposal in proposals],
+            "suggestions": [one.model_dump(mode="json") for one in found],
             "events": [event.model_dump(mode="json") for event in events],
         }
         output.print_json(document)
@@ -157,6 +164,8 @@ def show(identifier: str, as_json: bool) -> None:
 
 def _say_task(held: Task) -> None:
     output.say(f"{held.id}  {held.project}  {held.kind.value}, {held.complexity.value}  {held.state.value}")
+    if held.origin:
+        output.say(f"  from: {held.origin}")
     if held.reason:
         output.say(f"  why: {held.reason}")
     for line in held.text.splitlines():
@@ -198,3 +207,17 @@ def retry(ids: tuple[str, ...], as_json: bool) -> None:
 def done(ids: tuple[str, ...], as_json: bool) -> None:
     """Put away reports, and answers that no change is needed."""
     _many("task.done", ids, as_json)
+
+
+@task.command("send-back")
+@click.argument("ids", nargs=-1, required=True, metavar="T…")
+@click.option("--note", default="", metavar="TEXT", help="What to do otherwise; it opens the new attempt.")
+@click.option("--json", "as_json", is_flag=True)
+def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
+    """Have reports, scans and answers without a change written anew, with a note."""
+    result = act("task.send-back", {"ids": list(ids), "note": note})
+    if as_json:
+        output.print_json(result)
+        return
+    for made in result["tasks"]:
+        output.say(f"{made['id']}  {made['state']}: a new attempt")
