@@ -16,16 +16,17 @@ from navigator.domain.states import Role
 
 if TYPE_CHECKING:
     from navigator.config.settings import ServerSettings, Settings
+    from navigator.serving.setup.memory import Shape
     from navigator.serving.setup.places import Places
     from navigator.serving.setup.profiles import ModelProfile
 
-_GIB = 1 << 30
 _ROLES = (Role.GENERATOR, Role.REVIEWER)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ON_THIS_MACHINE = ("systemd", "sleep", "command", "managed", "adapter", "resident")
 _BY_UNITS = ("systemd", "sleep")
 _ANSWER_SECONDS = 5.0
 _SLOW_DISK = 1.0e9
+_TELLING = 64 << 20
 
 
 def card_items() -> Iterator[Item]:
@@ -113,7 +114,7 @@ def _unit_state(places: Places, unit: str) -> str:
 
 
 def _model(settings: Settings, role: Role) -> Iterator[Item]:
-    from navigator.serving.setup.memory import budget, shape_from_config
+    from navigator.serving.setup.memory import shape_from_config
     from navigator.serving.setup.weights import model_folder, total_bytes, weight_files
 
     server = settings.server(role)
@@ -123,7 +124,7 @@ def _model(settings: Settings, role: Role) -> Iterator[Item]:
     profile = _profile_for(server.model)
     label = f"{role.value} files"
     if files:
-        yield Item(label, "ok", f"{total_bytes(files) / 1e9:.1f} GB in {len(files)} files, {where}")
+        yield Item(label, "ok", f"{_size(total_bytes(files))} in {len(files)} files, {where}")
     else:
         hint = f"hf download {server.model}; or name the folder: [swap.read_ahead] model_dirs."
         yield Item(label, "warn", f"no weight files of {server.model} are found", hint)
@@ -134,32 +135,52 @@ def _model(settings: Settings, role: Role) -> Iterator[Item]:
         return
     flags = {**_profile_flags(profile), **_unit_flags(settings, role)}
     card = _card_mib()
+    assumed = card or _profile_card(server.model)
+    if assumed:
+        yield _memory(server, role, shape, weight_bytes, assumed, flags, seen=bool(card))
+    yield from _limits(server, role, flags)
+
+
+def _memory(
+    server: ServerSettings,
+    role: Role,
+    shape: Shape,
+    weight_bytes: int,
+    card: int,
+    flags: dict[str, str],
+    *,
+    seen: bool,
+) -> Item:
+    from navigator.serving.setup.memory import budget
+
     counted = budget(
         shape,
-        card_mib=card or _profile_card(server.model) or 0,
+        card_mib=card,
         static_fraction=_number(flags.get("--mem-fraction-static"), 0.85),
         weight_bytes=weight_bytes,
         context_tokens=server.context_tokens,
         running=int(_number(flags.get("--max-running-requests"), server.max_inflight)),
         kv_element=1 if flags.get("--kv-cache-dtype", "auto").startswith("fp8") else 2,
         states_per_request=3 if "extra_buffer" in flags.values() else 1,
+        draft_tokens=int(_number(flags.get("--speculative-num-draft-tokens"), 0)),
+        state_ratio=_number(flags.get("--mamba-full-memory-ratio"), 0.9),
     )
-    whose = "" if card else "; no card is seen here, so that of the profile is counted with"
-    parts = (
-        f"{counted.weights} MiB weights + {counted.states} MiB states, {counted.context} MiB for a context of "
-        f"{server.context_tokens} tokens ({counted.context_fp8} with fp8 keys and values), "
-        f"of {counted.static} MiB that SGLang takes from {counted.card}: {counted.inflight} such contexts at once{whose}"
+    states = f", {counted.states} of {counted.state_room} MiB for states" if counted.states else ""
+    found = (
+        f"{counted.weights} MiB weights{states}, {counted.context} MiB for a context of {server.context_tokens} tokens "
+        f"({counted.context_fp8} with fp8 keys and values): {counted.at_once} such contexts at once in the "
+        f"{counted.static} MiB that SGLang takes of {card}"
     )
+    found += "" if seen else " (the profile's card: none is seen here)"
+    label = f"{role.value} memory"
     if counted.fits:
-        yield Item(f"{role.value} memory", "ok", parts)
-    else:
-        hint = (
-            f"{counted.missing} MiB are short: fewer context_tokens, --kv-cache-dtype fp8_e5m2, or a smaller model."
-            if counted.missing
-            else "Lower --mem-fraction-static: the rest of the card is for graphs and working memory."
-        )
-        yield Item(f"{role.value} memory", "warn", parts, hint)
-    yield from _limits(server, role, flags)
+        return Item(label, "ok", found)
+    hint = (
+        f"{counted.missing} MiB are short: fewer context_tokens, --kv-cache-dtype fp8_e5m2, or a smaller model."
+        if counted.missing
+        else "Lower --mem-fraction-static: the rest of the card is for graphs and working memory."
+    )
+    return Item(label, "warn", found, hint)
 
 
 def _limits(server: ServerSettings, role: Role, flags: dict[str, str]) -> Iterator[Item]:
@@ -214,6 +235,10 @@ def _card_mib() -> int:
     return max((card.total_mib for card in cards()), default=0)
 
 
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
+
+
 def _number(text: str | None, default: float) -> float:
     with contextlib.suppress(ValueError):
         return float(text) if text else default
@@ -237,7 +262,7 @@ def _page_cache(settings: Settings, roles: list[Role]) -> Iterator[Item]:
     for role, each in files.items():
         seen = residency(each)
         warm.append(f"{role.value} {100 * seen.share:.0f}%" if seen.known else f"{role.value} unknown")
-    found = f"{total / 1e9:.0f} GB of weights, room for {max(0, room) / 1e9:.0f} GB; in memory now: {', '.join(warm)}"
+    found = f"{_size(total)} of weights, room for {_size(max(0, room))}; in memory now: {', '.join(warm)}"
     if not chosen.enabled:
         yield Item("read-ahead", "ok", f"off; {found}")
     elif room >= total:
@@ -258,6 +283,9 @@ def _disk(settings: Settings, roles: list[Role]) -> Iterator[Item]:
         if not files:
             continue
         label = f"{role.value} disk"
+        if total_bytes(files) < _TELLING:
+            yield Item(label, "ok", f"{_size(total_bytes(files))} are too little to measure a disk by")
+            continue
         try:
             measured = disk_speed(files)
         except OSError as error:

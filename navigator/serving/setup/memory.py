@@ -91,9 +91,9 @@ class Budget:
         weights: of the weight files.
         context: keys and values of one context of the wanted length.
         context_fp8: the same with fp8 keys and values.
-        states: recurrent states of the requests that run at once, with those that speculation and the
-            `extra_buffer` strategy keep beside them.
-        inflight: contexts of the wanted length that fit at once; 0 when not even one does.
+        states: recurrent states of the requests that run at once.
+        state_room: what SGLang sets aside for states, those of kept prefixes among them; 0 without linear attention.
+        context_room: what it sets aside for keys and values.
     """
 
     card: int
@@ -102,17 +102,23 @@ class Budget:
     context: int
     context_fp8: int
     states: int
-    inflight: int
+    state_room: int
+    context_room: int
+
+    @property
+    def at_once(self) -> int:
+        """Contexts of the wanted length that fit at once; 0 when not even one does."""
+        return max(0, self.context_room // self.context) if self.context else 0
 
     @property
     def fits(self) -> bool:
         """Whether weights, states and one whole context fit, and SGLang's share leaves room for the rest."""
-        return self.inflight >= 1 and self.card - self.static >= _OUTSIDE_MIB
+        return self.missing == 0 and self.card - self.static >= _OUTSIDE_MIB
 
     @property
     def missing(self) -> int:
-        """MiB that are short for one whole context; 0 when it fits."""
-        return max(0, self.weights + self.states + self.context - self.static)
+        """MiB that are short for one whole context and the states; 0 when they fit."""
+        return max(0, self.context - self.context_room, self.states - self.state_room)
 
 
 def budget(
@@ -125,6 +131,8 @@ def budget(
     running: int,
     kv_element: int = 2,
     states_per_request: int = 1,
+    draft_tokens: int = 0,
+    state_ratio: float = 0.9,
 ) -> Budget:
     """What fits on a card.
 
@@ -136,19 +144,22 @@ def budget(
         context_tokens: the wanted length of a context.
         running: requests that run at once.
         kv_element: bytes of an element of keys and values as configured.
-        states_per_request: recurrent states kept for each running request.
+        states_per_request: recurrent states kept for each running request; three with the strategy `extra_buffer`.
+        draft_tokens: with speculation, SGLang first takes one more state for each of them and each running request.
+        state_ratio: SGLang's `--mamba-full-memory-ratio`, by which it divides what is left.
     """
     static = int(card_mib * static_fraction)
     weights = math.ceil(weight_bytes / MIB)
-    states = math.ceil(shape.state_bytes() * running * states_per_request / MIB)
-    context = math.ceil(context_tokens * shape.kv_bytes_per_token(kv_element) / MIB)
-    room = static - weights - states
+    state = shape.state_bytes()
+    pools = static - weights - math.ceil(state * running * draft_tokens / MIB)
+    state_room = int(pools * state_ratio / (1 + state_ratio)) if state else 0
     return Budget(
         card=card_mib,
         static=static,
         weights=weights,
-        context=context,
+        context=math.ceil(context_tokens * shape.kv_bytes_per_token(kv_element) / MIB),
         context_fp8=math.ceil(context_tokens * shape.kv_bytes_per_token(1) / MIB),
-        states=states,
-        inflight=max(0, room // context) if context else 0,
+        states=math.ceil(state * running * states_per_request / MIB),
+        state_room=state_room,
+        context_room=pools - state_room,
     )
