@@ -86,7 +86,7 @@ def lost_ground(reader: Reader, proposal: Proposal) -> str:
 
 def _is_on_its_way(reader: Reader, ground: Proposal) -> bool:
     task = reader.task(ground.task_id)
-    return task.attempt == ground.attempt and task.state in _ON_ITS_WAY
+    return task.attempt == ground.attempt and task.state in _ON_ITS_WAY - {TaskState.STALE}
 
 
 def standing_on(reader: Reader, part: Proposal) -> list[Task]:
