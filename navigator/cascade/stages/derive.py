@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from navigator.cascade.stages.checking import run_checks
 from navigator.cascade.stages.write import write
 from navigator.cascade.views import open_proposal
 from navigator.cascade.world import World
@@ -45,6 +46,7 @@ async def check_part(world: World, task_id: str) -> None:
     async with world.project_lock(project.id):
         private = await asyncio.to_thread(world.private, project)
         checks = await asyncio.to_thread(gates, private, proposal)
+    checks += await run_checks(world, project, proposal.base_commit, proposal.tree, task=task)
     with world.store.transaction() as tx:
         tx.set_checks(proposal.id, checks)
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
