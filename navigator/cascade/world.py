@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.cascade.blocks import KeyRing
 from navigator.cascade.prompts import PromptLibrary
+from navigator.cascade.map_shelf import MapShelf
 from navigator.cascade.resources import resource_dir
 from navigator.config.paths import StatePaths, config_path
 from navigator.config.settings import Settings
@@ -63,6 +64,7 @@ class World:
         allow_rehearsal_landing: let a rehearsal's proposals land in repositories that the demo did not make.
         alone: no conductor comes by to take up what an operation leaves to do.
         on_live: told about progress that is not kept.
+        at_hand: whether a role's model answers now, without a swap first; the conductor knows.
     """
 
     settings: Settings
@@ -74,7 +76,9 @@ class World:
     allow_rehearsal_landing: bool = False
     alone: bool = False
     on_live: Callable[[dict[str, Any]], None] = lambda progress: None
+    at_hand: Callable[[Role], bool] = lambda role: True
     keys: KeyRing = field(default_factory=KeyRing)
+    maps: MapShelf = field(default_factory=MapShelf)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)
     _clients: dict[Role, ModelClient] = field(default_factory=dict)
     _lent: Counter[ModelClient] = field(default_factory=Counter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from navigator.cascade.blocks import data_block
+from navigator.domain.models import Task
 from navigator.workspace.context import Context
 
 
@@ -37,3 +38,8 @@ def own_blocks(context: Context, key: str) -> list[str]:
     if context.nearby:
         blocks.append(data_block("map", key, context.nearby))
     return blocks
+
+
+def task_block(task: Task, key: str) -> str:
+    """The task as data: its text, its kind, the files it names."""
+    return data_block("task", key, task.text, kind=task.kind.value, files=list(task.files))
