@@ -89,6 +89,7 @@ class Conductor:
         world = self._world
         world.store.on_commit = self._committed
         world.on_live = self._server.publish_live
+        world.at_hand = self._at_hand
         strategy = world.strategy  # a missing strategy is said before anything is bound or recovered
         await recover(world)
         await self._server.start()
@@ -117,6 +118,12 @@ class Conductor:
         if self._storage.damage is not None:
             raise self._storage.damage
         return self.session
+
+    def _at_hand(self, role: Role) -> bool:
+        if self._stopping or role in self._live.given_up:
+            return False
+        held = self._live.resident is role and self._live.swapping_to is None
+        return held or self._world.strategy.both_resident
 
     def stop(self, reason: str) -> None:
         """End the session soon: what is in flight is cut off and stays to be done."""

@@ -37,13 +37,13 @@ def first_verdicts(reader: Reader) -> list[FirstVerdict]:
 
 
 def call_rows(reader: Reader) -> list[CallRow]:
-    """Model calls that ended. One whose answer did not apply was answered all the same."""
+    """Model calls that ended. One whose answer did not apply, or broke tests, was answered all the same."""
     return [
         CallRow(
             role=call.role,
             model=call.model,
             purpose=call.purpose,
-            ok=call.outcome in ("ok", "refused"),
+            ok=call.outcome in ("ok", "refused", "tests_failed"),
             prompt_tokens=call.usage.prompt_tokens,
             completion_tokens=call.usage.completion_tokens,
             cached_tokens=call.usage.cached_tokens,

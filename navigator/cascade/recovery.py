@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
+from navigator.cascade.stages.checking import SCRATCH
 from navigator.cascade.stages.land import recover_landings
 from navigator.cascade.world import World
 from navigator.domain.models import Task
 from navigator.domain.states import TaskState
+from navigator.workspace.sandbox.suite import sweep
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +27,9 @@ async def recover(world: World) -> int:
     closed by looking at the reference.
     """
     moved = 0
+    swept = await asyncio.to_thread(sweep, world.paths.root / SCRATCH)
+    if swept:
+        log.info("recovery: %d folders of cut-off checks taken away", swept)
     for task in world.reader.tasks(states={TaskState.GENERATING, TaskState.REVIEWING}):
         take_back(world, task)
         moved += 1

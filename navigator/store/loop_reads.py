@@ -141,15 +141,31 @@ class LoopReads(Queries):
         )
 
     def answers_refused(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> int:
-        """How many answers of a round by `role` did not apply: which repair comes next."""
+        """How many answers of a round by `role` were sent back, for edits or for tests: which repair comes next."""
         return int(
             self._one(
                 "SELECT count(*) FROM calls WHERE task_id = ? AND attempt = ? AND round = ?"
-                f" AND role = ? AND outcome = 'refused' AND {WRITTEN}",
+                f" AND role = ? AND outcome IN ('refused', 'tests_failed') AND {WRITTEN}",
                 number_of(identifier, "T"),
                 attempt,
                 round,
                 role.value,
+            )
+        )
+
+    def answers_judged(
+        self, identifier: str, attempt: int, round: int, outcome: str, role: Role = Role.GENERATOR
+    ) -> int:
+        """How many answers of a round by `role` were judged as `outcome`."""
+        return int(
+            self._one(
+                "SELECT count(*) FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
+                " AND outcome = ?",
+                number_of(identifier, "T"),
+                attempt,
+                round,
+                role.value,
+                outcome,
             )
         )
 

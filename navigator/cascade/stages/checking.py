@@ -25,7 +25,12 @@ from navigator.workspace.sandbox.suite import SuiteRun, environment_digest, prep
 
 _T = TypeVar("_T")
 
-UNTESTED_NO_COMMAND = "no test command"
+UNTESTED = CheckResult(name=NAME, outcome=CheckOutcome.UNTESTED, detail="no test command")
+"""Of a project that has none."""
+
+
+SCRATCH = "checks"
+"""The folder of the state folder below which each run has one of its own, until it ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ async def run_checks(
         One result named "tests". UNTESTED, with the reason, where there is no command, no sandbox, or a part is missing.
     """
     if not project.check.strip():
-        return (CheckResult(name=NAME, outcome=CheckOutcome.UNTESTED, detail=UNTESTED_NO_COMMAND),)
+        return (UNTESTED,)
     ground = await stand(world, project)
     base_tree = await asyncio.to_thread(ground.private.tree_of, base_commit)
     before = await baseline_of(world, ground, base_tree)
@@ -75,7 +80,7 @@ async def stand(world: World, project: Project) -> Ground:
         limits=Limits(seconds=checks.timeout_seconds, memory_mb=checks.memory_mb),
         sandbox=Sandbox(reason="switched off") if checks.unsandboxed else await asyncio.to_thread(probe),
         without=checks.unsandboxed,
-        scratch=world.paths.root / "checks",
+        scratch=world.paths.root / SCRATCH,
     )
 
 

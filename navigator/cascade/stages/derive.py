@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from navigator.cascade.stages.checking import run_checks
+from navigator.cascade.stages.testing import try_proposal, untested
 from navigator.cascade.stages.write import write
 from navigator.cascade.views import open_proposal
 from navigator.cascade.world import World
@@ -18,9 +19,15 @@ from navigator.workspace.private import PrivateRepo
 
 
 async def check(world: World, task_id: str) -> None:
-    """Take a task on from checking: a part through its gates, anything else as the writing stage left it."""
+    """Take a task on from checking: a part through its gates, a proposal through its tests, an answer as the writing
+    stage left it."""
     if is_part(world, task_id):
         await check_part(world, task_id)
+        return
+    task = world.reader.task(task_id)
+    proposal = untested(world, task)
+    if proposal is not None and task.state is TaskState.CHECKING:
+        await try_proposal(world, task, proposal)
     else:
         await write(world, task_id)
 

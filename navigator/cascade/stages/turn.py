@@ -7,6 +7,7 @@ from typing import Any
 
 from navigator.cascade.calls import Message, call_model
 from navigator.cascade.stages.limits import FAILED_CALLS_A_ROUND, TASKS_OWN_FAULT
+from navigator.cascade.stages.testing import as_it_stands
 from navigator.cascade.world import World
 from navigator.domain.models import Task
 from navigator.domain.states import Role, TaskState
@@ -55,7 +56,12 @@ async def ask(
 
 
 def give_up(world: World, task: Task, reason: str) -> None:
-    """In round 0 the task failed; a revision that cannot be made leaves the last proposal to the developer."""
+    """In round 0 the task failed; a revision that cannot be made leaves the last proposal to the developer.
+
+    A repair of failing tests that cannot be made leaves the round's proposal to the reviewer, as it stands.
+    """
+    if as_it_stands(world, task, f"The failing tests were not mended. {reason}"):
+        return
     if task.round == 0:
         put(world, task, TaskState.FAILED, reason)
         return

@@ -12,10 +12,12 @@ from collections import Counter
 
 from navigator.cascade.calls import Message
 from navigator.cascade.routing import writer_for
+from navigator.cascade.stages.checking import UNTESTED
 from navigator.cascade.stages.drafting import POLICY_CODE, Draft, NoChange, NotApplied, draft
 from navigator.cascade.stages.material import Material, findings_block, gather, worth_sending
 from navigator.cascade.stages.report import is_report, keep_report, report
 from navigator.cascade.stages.scan import scan
+from navigator.cascade.stages.testing import TESTS_FAILED, as_it_stands, keep, repair_messages
 from navigator.cascade.stages.turn import ask, give_up, move, requeue
 from navigator.cascade.world import World, is_rehearsal
 from navigator.domain.errors import NavigatorError
@@ -83,6 +85,11 @@ async def _write_change(world: World, material: Material, *, may_call: bool) -> 
         keep_report(world, task, text)
         return
     judged = stored is not None and stored.outcome == REFUSED
+    if stored is not None and stored.outcome == TESTS_FAILED:
+        mended = await _mend(world, material, text)
+        if mended is None:
+            return
+        text = mended
     while True:
         if not judged:
             move(world, task, TaskState.CHECKING)
@@ -94,6 +101,8 @@ async def _write_change(world: World, material: Material, *, may_call: bool) -> 
             await _propose(world, material, outcome)
             return
         if isinstance(outcome, NoChange):
+            if as_it_stands(world, task, f"The {material.writer.value} keeps its change: {outcome.reason}"):
+                return
             _no_change(world, material, outcome.reason)
             return
         if not judged:
@@ -136,6 +145,17 @@ def _opening_messages(world: World, material: Material) -> tuple[list[Message], 
         messages.append({"role": "assistant", "content": previous.text})
     messages.append({"role": "user", "content": user})
     return messages, version, "revise"
+
+
+async def _mend(world: World, material: Material, text: str) -> str | None:
+    """Ask for the change again, with what the tests said of it; None when the task went on without."""
+    asked = repair_messages(world, material)
+    if asked is None:
+        give_up(world, material.task, "What the tests said is not kept.")
+        return None
+    opening = _opening_messages(world, material)[0]
+    messages = [*opening, {"role": "assistant", "content": text}, *asked[1]]
+    return await ask(world, material.task, material.writer, "repair-tests", asked[0], messages)
 
 
 async def _opening(world: World, material: Material) -> str | None:
@@ -193,13 +213,13 @@ async def _propose(world: World, material: Material, made: Draft) -> None:
         rehearsal=is_rehearsal(cost.model),
         usage=cost.usage,
     )
-    # The tree is kept from the private repository's own gc before the row that names it exists.
-    keep = f"{task.id}-{task.attempt}-{task.round}"
-    async with world.project_lock(task.project_id):
-        await asyncio.to_thread(material.private.keep, keep, made.tree, material.base_commit)
+    await keep(world, material, made.tree)
     with world.store.transaction() as tx:
-        tx.add_proposal(proposal)
-        tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
+        added = tx.add_proposal(proposal)
+        if not material.project.check.strip():
+            tx.set_checks(added.id, (*made.checks, UNTESTED))
+            tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
+        # Else it stays in `checking`: its tests run apart from this stage, which holds the writer's place.
 
 
 def title_of(text: str) -> str:

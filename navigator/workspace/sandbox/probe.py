@@ -106,6 +106,8 @@ def kernel_files(tmpfs_mb: int) -> list[str]:
     tmp, small = str(tmpfs_mb << 20), str(max(16, tmpfs_mb // 4) << 20)
     return [
         *("--proc", "/proc", "--dev", "/dev"),
+        # Read-only as a whole: whoever is root outside could else set what belongs to the whole kernel (core_pattern).
+        *("--remount-ro", "/proc"),
         *("--perms", "1777", "--size", small, "--tmpfs", "/dev/shm"),
         *("--remount-ro", "/dev"),
         *("--perms", "1777", "--size", tmp, "--tmpfs", "/tmp"),

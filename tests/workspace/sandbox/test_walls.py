@@ -1,0 +1,290 @@
+"""What a project's tests cannot do, each tried for real in bubblewrap: reach out, write outside, take too much, stay."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from navigator.domain.states import CheckOutcome
+from navigator.workspace.sandbox.limits import Limits
+from navigator.workspace.sandbox.probe import Sandbox, probe
+from tests.cascade.support import differences, fingerprint, git
+from tests.workspace.sandbox.support import Bench, needs_sandbox
+
+pytestmark = [pytest.mark.sandbox, needs_sandbox]
+
+PASSED, FAILED, UNTESTED = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.UNTESTED
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path, {"a.txt": "a\n", "src/b.py": "B = 1\n"})
+
+
+def says(bench: Bench, command: str, **options: object) -> str:
+    """What a command that fails on purpose prints."""
+    run = bench.run(check=f"{command}\nexit 9", **options)  # type: ignore[arg-type]
+    assert run.outcome is FAILED, run
+    return run.detail
+
+
+def test_the_files_stand_at_the_projects_own_path(bench: Bench) -> None:
+    said = says(bench, "pwd; cat a.txt; ls -a")
+    assert str(bench.path) in said and "a.txt" in said
+
+
+def test_there_is_no_repository_inside(bench: Bench) -> None:
+    assert "absent" in says(bench, "test -e .git || echo absent")
+
+
+def test_nothing_reaches_the_network(bench: Bench) -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        port = server.getsockname()[1]
+        said = says(
+            bench,
+            f"""python3 - <<'E'
+import socket
+for place in (("127.0.0.1", {port}), ("1.1.1.1", 53)):
+    try:
+        socket.create_connection(place, 3)
+        print("reached", place)
+    except OSError as error:
+        print("refused", place[0], error.errno)
+try:
+    socket.getaddrinfo("example.org", 80)
+    print("resolved")
+except OSError:
+    print("no names")
+E""",
+        )
+        server.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            server.accept()
+    assert "reached" not in said and "resolved" not in said and said.count("refused") == 2
+
+
+def test_a_server_of_its_own_answers_on_the_loopback(bench: Bench) -> None:
+    said = bench.run(
+        check="""python3 - <<'E'
+import socket
+server = socket.create_server(("127.0.0.1", 0))
+socket.create_connection(server.getsockname(), 3)
+E"""
+    )
+    assert said.outcome is PASSED, said
+
+
+def test_abstract_sockets_of_the_machine_are_out_of_reach(bench: Bench) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("\0navigator-test-socket")
+        server.listen()
+        said = says(
+            bench,
+            "python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect(chr(0) + 'navigator-test-socket')\"",
+        )
+    assert "refused" in said.lower()
+
+
+def test_the_home_folder_and_its_secrets_are_not_there(bench: Bench) -> None:
+    home = Path.home()
+    said = says(
+        bench,
+        f"echo $HOME; ls -a ~; ls {home}/.ssh {home}/.gitconfig {home}/.bashrc /var/log /root/.bashrc; touch ~/x && echo own",
+    )
+    assert "/home/sandbox" in said and "own" in said
+    assert said.count("No such file or directory") == 5
+
+
+def test_no_variable_of_the_caller_comes_along(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "shall-not-be-seen")
+    said = says(bench, "env | sort; cat /proc/1/environ /proc/self/environ | tr '\\0' '\\n'")
+    assert "PATH=" in said and "shall-not-be-seen" not in said
+
+
+def test_the_users_repository_and_checkout_are_untouched(bench: Bench) -> None:
+    before = fingerprint(bench.path)
+    run = bench.run(
+        check=(
+            "set -e; echo gone > a.txt; rm -r src; mkdir -p .git/hooks; echo evil > .git/config; "
+            "echo evil > .git/hooks/pre-commit; echo new > new.txt"
+        )
+    )
+    assert run.outcome is PASSED, run
+    assert differences(before, fingerprint(bench.path)) == []
+    assert git(bench.path, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    "place", ["/usr/x", "/x", "/etc/x", "/dev/x", "/proc/sys/kernel/hostname", "/proc/sys/vm/swappiness"]
+)
+def test_the_system_cannot_be_written(bench: Bench, place: str) -> None:
+    assert "wrote" not in says(bench, f"(echo x > {place}) && echo wrote")
+    assert not Path("/usr/x").exists()
+
+
+def test_there_is_no_way_to_more_rights(bench: Bench) -> None:
+    said = says(
+        bench, "grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status; unshare -Ur true || echo refused"
+    )
+    assert "CapEff:\t0000000000000000" in said
+    assert "NoNewPrivs:\t1" in said
+    assert "refused" in said
+
+
+def test_processes_of_the_machine_are_not_seen(bench: Bench) -> None:
+    said = says(bench, f"ls /proc | grep -c '^[0-9]'; ls -d /proc/{os.getpid()} && kill -9 {os.getpid()}")
+    assert "No such file" in said or os.getpid() < 10
+    assert int(said.split("\n\n", 1)[1].split()[0]) < 12
+
+
+def test_a_fork_bomb_is_stopped(bench: Bench) -> None:
+    run = bench.run(
+        check="""python3 - <<'E'
+import os, time
+made = 0
+try:
+    while True:
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        made += 1
+except OSError:
+    print("stopped by the kernel")
+    os._exit(1)
+E""",
+        limits=Limits(seconds=60, processes=100),
+    )
+    assert run.outcome is FAILED
+    assert "100 processes" in run.line or "stopped by the kernel" in run.detail
+
+
+def test_memory_is_bounded_in_one_process(bench: Bench) -> None:
+    run = bench.run(check="python3 -c 'b = bytearray(1 << 30); print(len(b))'", limits=Limits(memory_mb=256))
+    assert run.outcome is FAILED and "1073741824" not in run.detail
+    assert "MemoryError" in run.detail or "memory" in run.line
+
+
+def test_memory_is_bounded_over_all_processes(bench: Bench) -> None:
+    run = bench.run(
+        check="for i in 1 2 3 4; do python3 -c 'import time; b = b\"x\" * (180 << 20); time.sleep(30)' & done; wait",
+        limits=Limits(seconds=60, memory_mb=400),
+    )
+    assert run.outcome is FAILED and "more than 400 MiB of memory" in run.line
+
+
+def test_memory_folders_are_bounded(bench: Bench) -> None:
+    said = says(
+        bench,
+        "for d in /tmp /dev/shm /run ~; do head -c 80M /dev/zero > $d/x || echo full $d; done",
+        limits=Limits(tmpfs_mb=64),
+    )
+    assert said.count("full ") == 4
+
+
+def test_disk_is_bounded_in_one_file(bench: Bench) -> None:
+    run = bench.run(check="head -c 60M /dev/zero > big", limits=Limits(disk_mb=40))
+    assert run.outcome is FAILED
+
+
+def test_disk_is_bounded_over_many_files(bench: Bench) -> None:
+    run = bench.run(
+        check="i=0; while true; do head -c 4M /dev/zero > big$i; i=$((i+1)); done",
+        limits=Limits(seconds=60, disk_mb=40),
+    )
+    assert run.outcome is FAILED and "more than 40 MiB of files" in run.line
+
+
+def test_endless_output_is_cut(bench: Bench) -> None:
+    run = bench.run(check="yes not a test", limits=Limits(seconds=60, output=1 << 20))
+    assert run.outcome is FAILED and "wrote more than 1 MiB" in run.line
+    assert len(run.detail) < 6_000
+
+
+def test_a_command_that_does_not_end_is_ended(bench: Bench) -> None:
+    run = bench.run(check="sleep 600", limits=Limits(seconds=1))
+    assert run.outcome is FAILED and "did not end within 1 s" in run.line
+    assert not processes_saying("sleep 600")
+
+
+def processes_saying(words: str) -> list[str]:
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if line.strip() == words]
+
+
+def test_no_daemon_outlives_the_run(bench: Bench) -> None:
+    run = bench.run(
+        check="setsid sh -c '(setsid sleep 98765 &) ' >/dev/null 2>&1 </dev/null & sleep 0.3; true"
+    )
+    assert run.outcome is PASSED
+    assert not processes_saying("sleep 98765")
+
+
+def test_a_cancelled_run_is_killed_whole(bench: Bench) -> None:
+    cancel = threading.Event()
+    threading.Timer(0.5, cancel.set).start()
+    run = bench.run(check="setsid sleep 97531 & sleep 97532", cancel=cancel)
+    assert run.cut == "cancelled"
+    assert not processes_saying("sleep 97531") and not processes_saying("sleep 97532")
+
+
+def test_a_killed_parent_takes_the_sandbox_along(tmp_path: Path) -> None:
+    Bench(tmp_path, {"a.txt": "a\n"})
+    script = f"""
+from pathlib import Path
+from tests.workspace.sandbox.support import *
+bench = Bench.__new__(Bench)
+folder = Path({str(tmp_path)!r})
+bench.folder, bench.path = folder, folder / "code"
+bench.project = Project(id=1, name="code", path=str(bench.path), check="sleep 96420")
+bench.private = PrivateRepo.open(folder / "private", bench.project)
+bench.base = git(bench.path, "rev-parse", "HEAD")
+bench.run()
+"""
+    import sys
+
+    child = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        deadline = time.monotonic() + 60
+        while not processes_saying("sleep 96420"):
+            assert child.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        child.kill()
+        child.wait()
+    deadline = time.monotonic() + 60
+    while processes_saying("sleep 96420"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_without_a_sandbox_nothing_is_run(bench: Bench) -> None:
+    run = bench.run(
+        check="touch /tmp/navigator-was-run", sandbox=Sandbox(reason="it is not here", hint="Get it.")
+    )
+    assert run.outcome is UNTESTED and run.line == "no sandbox: it is not here" and "Get it." in run.detail
+    assert not Path("/tmp/navigator-was-run").exists()
+
+
+def test_unsandboxed_runs_only_when_asked_for(bench: Bench) -> None:
+    none = Sandbox(reason="switched off")
+    before = fingerprint(bench.path)
+    run = bench.run(
+        check="set -e; grep -q a a.txt; echo b > a.txt; test ! -e .git", sandbox=none, without=True
+    )
+    assert run.outcome is PASSED, run
+    assert (
+        bench.run(check="sleep 600", sandbox=none, without=True, limits=Limits(seconds=1)).outcome is FAILED
+    )
+    assert differences(before, fingerprint(bench.path)) == []
+
+
+def test_the_probe_remembers() -> None:
+    assert probe() is probe()
