@@ -105,7 +105,7 @@ def user_systemd(home: Path) -> Iterator[UserSystemd]:
     for folder in (home / "run", home / ".config" / "systemd" / "user"):
         folder.mkdir(mode=0o700, parents=True)
     manager = UserSystemd(home)
-    group = f"navigator-test-{os.getpid()}"
+    group = f"navigator-test-{os.getpid()}-{id(manager):x}"  # several may run beside one another
     with (home / "manager.log").open("wb") as log:
         process = subprocess.Popen(
             ["sh", "-c", _START],
