@@ -8,6 +8,7 @@ question asked.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 
@@ -24,6 +25,10 @@ log = logging.getLogger(__name__)
 
 THOROUGH_AFTER = 3
 """Failed calls in a row after which a server that is there, but answers nothing, is asked whether it is well."""
+
+
+_SECOND_LOOK = 0.2
+"""Seconds between the two looks that a death needs."""
 
 
 class Watch:
@@ -54,6 +59,10 @@ class Watch:
         believed = live.resident
         try:
             seen = await look(strategy, believed)
+            if seen.dead:
+                # One broken connection is no dead server: only one that is still not there a moment later.
+                await asyncio.sleep(_SECOND_LOOK)
+                seen = await look(strategy, believed)
             if seen.resident is believed and failures >= THOROUGH_AFTER:
                 seen = Sighting(
                     await strategy.resident(), dead=True, failure="timeout", detail="it answers nothing"

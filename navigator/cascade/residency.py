@@ -16,7 +16,7 @@ from navigator.cascade.world import World
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Swap, utc_now
 from navigator.domain.states import Role
-from navigator.serving.swap.base import PhaseEvent, SwapResult
+from navigator.serving.swap.base import PhaseEvent, Prepares, SwapResult
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +52,8 @@ class Residency:
 
     async def begin(self) -> None:
         """Find out what is really loaded, whatever was last written down."""
+        if isinstance(self._world.strategy, Prepares) and (wrong := await self._world.strategy.prepare()):
+            log.warning("not everything could be made ready: %s", wrong)
         known = self._world.reader.meta("resident")
         before = Role(known) if known in (Role.GENERATOR.value, Role.REVIEWER.value) else None
         found = self._live.resident = await self._world.strategy.resident()

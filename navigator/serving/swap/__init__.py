@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 AVAILABLE = {
     "systemd": "each role is a systemd unit, and a script makes one of them run at a time",
+    "sleep": "both servers run, and one lets go of the GPU while the other works (SGLang, vLLM)",
+    "managed": "one server loads the model it is asked for (Ollama, llama-swap, llama.cpp's router)",
+    "command": "a program of yours changes the model",
+    "adapter": "one base model with a LoRA adapter for each role, picked by name",
     "resident": "both servers are up at once, each at its base_url",
     "rehearsal": "the embedded stand-in plays both servers; what it writes lands only in the demo's repositories",
 }
@@ -55,13 +59,27 @@ def make_strategy(
         from navigator.serving.swap.rehearsal import RehearsalStrategy
 
         return RehearsalStrategy(paths.rehearsal, time_scale=time_scale, seed=seed, fault_rate=fault_rate)
+    if chosen == "sleep":
+        from navigator.serving.swap.sleep import SleepStrategy
+
+        return SleepStrategy(settings, paths.root / "sleep.json", in_flight=in_flight)
+    if chosen == "managed":
+        from navigator.serving.swap.managed import ManagedStrategy
+
+        return ManagedStrategy(settings, in_flight=in_flight)
+    if chosen == "command":
+        from navigator.serving.swap.command import CommandStrategy
+
+        return CommandStrategy(settings, in_flight=in_flight)
+    if chosen == "adapter":
+        from navigator.serving.swap.adapter import AdapterStrategy
+
+        return AdapterStrategy(settings)
     where = settings.source or "the settings file (`navigator config path` names it)"
     hint = f'Set strategy under [swap] in {where}, e.g. strategy = "resident". Here are: {_listed()}.'
-    if chosen is None:
-        raise MissingPart(
-            "No swap strategy is chosen, so Navigator does not know how to change models.", hint=hint
-        )
-    raise MissingPart(f'The swap strategy "{chosen}" is not part of this version.', hint=hint)
+    raise MissingPart(
+        "No swap strategy is chosen, so Navigator does not know how to change models.", hint=hint
+    )
 
 
 def _listed() -> str:

@@ -107,6 +107,14 @@ class Watched(Protocol):
         """Whether `believed` still holds. Called every few seconds: it must cost a server no generated token."""
 
 
+@runtime_checkable
+class Prepares(Protocol):
+    """A strategy that has something to do before the first call, though both roles are resident."""
+
+    async def prepare(self) -> str:
+        """Do it; what went wrong in words, "" where nothing did."""
+
+
 async def look(strategy: SwapStrategy, believed: Role | None) -> Sighting:
     """Look at what is loaded, as cheaply as the strategy can; never by SGLang's `/health`, which generates a token."""
     if isinstance(strategy, Watched):
