@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
 import pytest
 
-from tests.swap.desk import Desk
+from tests.engines.llama import free_port
+from tests.swap.desk import SCRIPT, UNITS, Desk, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]
 
 WHOLE = [(phase, "done") for phase in ("drain", "stop", "release", "start", "load", "health", "verify")]
+
+
+def test_shellcheck() -> None:
+    if shutil.which("shellcheck") is None:
+        pytest.skip("shellcheck is not installed")
+    done = subprocess.run(["shellcheck", str(SCRIPT)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def test_first_load_and_both_ways(desk: Desk) -> None:
@@ -22,3 +36,240 @@ def test_first_load_and_both_ways(desk: Desk) -> None:
         assert desk.serves(to)
         assert (desk.state(to), desk.state(origin)) == ("active", "inactive")
         assert f"from={origin} to={to}" in done.out
+
+
+def test_every_line_on_stdout_is_for_machines(desk: Desk) -> None:
+    done = desk.swap("generator")
+    lines = done.out.splitlines()
+    assert all(line.startswith("swap phase=") for line in lines[:-1])
+    assert lines[-1].startswith("swap outcome=done t=")
+    assert "verify" in done.err
+
+
+def test_a_second_time_nothing_is_stopped(desk: Desk) -> None:
+    desk.swap("generator")
+    pid = desk.manager.main_pid(UNITS["generator"])
+    again = desk.swap("generator")
+    assert (again.code, again.phases) == (0, [("verify", "done")])
+    assert again.detail("verify") == "already resident"
+    assert desk.manager.main_pid(UNITS["generator"]) == pid
+
+
+def test_a_target_that_is_loading_is_not_started_again(desk: Desk) -> None:
+    """As after a restart of the machine, with the unit enabled."""
+    desk.serve("generator", "--boot=1")
+    desk.manager.ctl("start", UNITS["generator"])
+    pid = desk.manager.main_pid(UNITS["generator"])
+    done = desk.swap("generator")
+    assert (done.code, done.phases) == (0, WHOLE[4:]), done.err
+    assert desk.manager.main_pid(UNITS["generator"]) == pid
+
+
+def test_a_resident_that_serves_another_model_is_restarted(desk: Desk) -> None:
+    """Its unit was changed meanwhile."""
+    desk.serve("generator", model="test/another")
+    desk.manager.ctl("start", UNITS["generator"])
+    wait_for(lambda: desk.get("generator", "/health")[0] == 200)
+    desk.serve("generator")
+    done = desk.swap("generator")
+    assert done.code == 0, done.err
+    assert desk.serves("generator")
+
+
+def test_each_role_on_a_port_of_its_own(desk: Desk) -> None:
+    desk.ports["reviewer"] = free_port()
+    desk.serve("reviewer")
+    assert desk.swap("generator").code == 0
+    done = desk.swap("reviewer")
+    assert (done.code, done.phases) == (0, WHOLE), done.err
+    assert desk.get("generator", "/health") == (0, None)
+
+
+def test_dry_run_changes_nothing(desk: Desk) -> None:
+    desk.swap("generator")
+    pid = desk.manager.main_pid(UNITS["generator"])
+    before = sorted((path.name, path.stat().st_mtime_ns) for path in desk.folder.iterdir())
+    done = desk.swap("--dry-run", "reviewer")
+    assert done.code == 0, done.err
+    for word in ("drain", "stop", "release", "start", "load", "health", "verify", UNITS["reviewer"]):
+        assert word in done.out
+    assert "On failure: back to generator." in done.out
+    assert "nothing would be done" in desk.swap("--dry-run", "generator").out
+    assert desk.manager.main_pid(UNITS["generator"]) == pid
+    assert before == sorted((path.name, path.stat().st_mtime_ns) for path in desk.folder.iterdir())
+
+
+def test_status_says_what_is_there(desk: Desk) -> None:
+    assert "swap resident=none" in desk.swap("status").out
+    desk.swap("reviewer")
+    shown = json.loads(desk.swap("status", "--json").out)
+    assert shown["resident"] == "reviewer"
+    assert not shown["swapping"]
+    by_role = {row["role"]: row for row in shown["roles"]}
+    assert by_role["generator"]["active"] == "inactive"
+    expected = {
+        "role": "reviewer",
+        "unit": UNITS["reviewer"],
+        "active": "active",
+        "health": 200,
+        "model": "test/tiny-reviewer",
+        "expected": "test/tiny-reviewer",
+        "resident": True,
+    }
+    assert by_role["reviewer"] == expected
+    other = json.loads(desk.swap("status", "--json", REVIEWER_MODEL="x/y").out)
+    assert other["resident"] is None
+
+
+def test_status_during_a_swap(desk: Desk) -> None:
+    desk.serve("generator", "--boot=1.5")
+    running = desk.begin("generator")
+    wait_for(lambda: (desk.folder / "lock").exists() and (desk.folder / "lock").read_text())
+    shown = json.loads(desk.swap("status", "--json").out)
+    assert shown["swapping"]
+    assert f"pid={running.pid}" in shown["lock"]
+    assert running.wait(60) == 0
+    assert running.stdout is not None
+    running.stdout.close()
+
+
+def test_log_is_a_table_of_swaps(desk: Desk) -> None:
+    assert desk.swap("log").out == ""
+    desk.swap("generator")
+    desk.serve("reviewer", "--words=Broken")
+    desk.swap("reviewer")
+    rows = desk.swap("log").out.splitlines()
+    assert len(rows) == 3
+    assert "done" in rows[1]
+    assert "went_back" in rows[2]
+    assert "unit_failed" in rows[2]
+    assert "!" in rows[2]
+    assert len(desk.swap("log", "-n", "1").out.splitlines()) == 2
+    phases = [line["phase"] for line in desk.logged() if "phase" in line]
+    assert phases[:5] == ["release", "start", "load", "health", "verify"]
+
+
+def test_a_torn_log_is_still_read(desk: Desk) -> None:
+    desk.swap("generator")
+    with (desk.folder / "swap.log").open("ab") as log:
+        log.write(b'{"swap":"x","phase":"st\0\xff\n\n{}\nnonsense\n')
+    desk.swap("reviewer")
+    assert len(desk.swap("log").out.splitlines()) == 3
+
+
+# Settings
+
+
+def test_a_file_is_read_and_not_executed(desk: Desk, tmp_path: Path) -> None:
+    conf = tmp_path / "swap.conf"
+    conf.write_text(
+        "# a comment\n\n  generator.model =  $(touch owned)\nlog_unknown = 1\n".replace(
+            "log_unknown = 1\n", ""
+        ),
+        "utf-8",
+    )
+    environment = {k: v for k, v in desk.environment().items() if not k.endswith("GENERATOR_MODEL")}
+    done = subprocess.run(
+        [str(SCRIPT), "--conf", str(conf), "--dry-run", "generator"],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "verify   model $(touch owned)," in done.stdout
+    assert not (tmp_path / "owned").exists()
+
+
+def test_the_environment_wins_over_the_file_and_options_over_both(desk: Desk, tmp_path: Path) -> None:
+    conf = tmp_path / "swap.conf"
+    conf.write_text("drain_seconds = 7\nstop_seconds = 8\nscope = system", "utf-8")
+    desk.settings.pop("STOP_SECONDS")
+    desk.swap("generator")
+    out = desk.swap("--conf", str(conf), "--user", "--dry-run", "reviewer", DRAIN_SECONDS="9").out
+    assert "at most 9 s (in flight now: 0)" in out
+    assert "at most 8 s, then SIGKILL" in out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "scope = both",
+        "no such thing",
+        "surprise = 1",
+        "drain_seconds = -1",
+        "drain_seconds = 1e3",
+        "generator.vram_mib = many",
+        "generator.unit = a;b.service",
+        "generator.unit = -x.service",
+        "generator.url = file:///etc/passwd",
+        "generator.url = http://user:secret@host",
+        'generator.url = http://h/"x',
+        "reviewer.unit = navigator-generator.service",
+        "generator.api_key_file = /no/such/file",
+    ],
+)
+def test_settings_that_do_not_fit(desk: Desk, tmp_path: Path, line: str) -> None:
+    conf = tmp_path / "swap.conf"
+    conf.write_text(line + "\n", "utf-8")
+    done = subprocess.run(
+        [str(SCRIPT), "--conf", str(conf), "generator"],
+        env=desk.manager.environment | {"NAVIGATOR_SWAP_LOG": str(tmp_path / "log")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("model-swap: ")
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["final"], ["--nonsense", "generator"], ["generator", "reviewer"], ["log", "-n", "x"]]
+)
+def test_wrong_use(desk: Desk, words: list[str]) -> None:
+    assert desk.swap(*words).code == 2
+
+
+# Keys
+
+
+def test_a_key_in_a_file_that_others_can_read_is_refused(desk: Desk, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("secret-of-the-server\n", "utf-8")
+    key.chmod(0o644)
+    done = desk.swap("generator", GENERATOR_API_KEY_FILE=str(key))
+    assert (done.code, "secret" in done.err) == (2, False)
+    desk.serve("generator", "--key", "secret-of-the-server")
+    key.chmod(0o600)
+    assert desk.swap("generator", GENERATOR_API_KEY_FILE=str(key)).code == 0
+
+
+def test_a_key_shows_in_no_command_line(desk: Desk) -> None:
+    """Looked for all through a swap, in every process but the server, which was started with it."""
+    key = 'sk-"quoted"\\-5f3a'
+    desk.serve("generator", "--boot=0.3")
+    running = desk.begin("generator", GENERATOR_API_KEY=key)
+    seen: set[str] = set()
+    while running.poll() is None:
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                secret = key.encode() in (process / "environ").read_bytes()
+            except OSError:
+                continue
+            assert key not in words
+            assert not secret or int(process.name) == running.pid or "model-swap.sh" in words, words
+            seen.add(words.split(" ")[0].rpartition("/")[2])
+        time.sleep(0.001)
+    assert running.stdout is not None
+    assert "outcome=done" in running.stdout.read()
+    running.stdout.close()
+    assert "curl" in seen
+    assert all(key not in path.read_text() for path in desk.folder.glob("*.log"))
+
+
+def test_a_key_with_quotes_reaches_the_server(desk: Desk) -> None:
+    key = 'a "b" \\c'
+    desk.serve("generator", "--key", 'a "b" c')
+    assert desk.swap("generator", GENERATOR_API_KEY=key).failure == "refused"
+    assert desk.swap("generator", GENERATOR_API_KEY='a "b" c').code == 0
