@@ -1,0 +1,44 @@
+"""A home, and an SGLang in it that has nothing but flags."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.swap.user_systemd import UserSystemd, missing, user_systemd
+from tests.swap_install.support import Home, fake_sglang
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """A home whose `systemctl` finds no manager: units can be written, but nobody reads them."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    silent = tmp_path / "silent"
+    silent.mkdir()
+    (silent / "systemctl").write_text("#!/bin/sh\nexit 0\n")
+    (silent / "systemctl").chmod(0o755)
+    return Home(folder, {"PATH": f"{silent}{os.pathsep}{os.environ['PATH']}"})
+
+
+@pytest.fixture
+def sglang(tmp_path: Path) -> Path:
+    """The python of a stand-in for SGLang 0.5.23."""
+    return fake_sglang(tmp_path / "sglang", "0.5.23")
+
+
+@pytest.fixture(scope="module")
+def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UserSystemd]:
+    import tempfile
+
+    if reason := missing():
+        pytest.skip(reason)
+    # Not below pytest's own folder: the path of a socket has room for 107 characters.
+    with (
+        tempfile.TemporaryDirectory(prefix="nav-si-") as folder,
+        user_systemd(Path(folder) / "home") as running,
+    ):
+        yield running
