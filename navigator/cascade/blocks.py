@@ -11,8 +11,9 @@ import hmac
 import json
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 
-from navigator.domain.diff import FileDiff, numbered
+from navigator.domain.diff import FileDiff, Hunk, choices, numbered, what_happens
 
 KEY_LENGTH = 12
 
@@ -43,16 +44,40 @@ def data_block(kind: str, key: str, content: str, /, **attributes: object) -> st
     return f"{head}\n{content}[[end {kind} {key}]]"
 
 
+def with_labels(files: Sequence[FileDiff]) -> list[FileDiff]:
+    """The same diff where every file has something to name: a rename or a change of mode alone gets an empty hunk `F<n>`.
+
+    The label is that of `domain.diff.choices`: the file's place in the whole diff, from 1.
+    """
+    return [
+        file
+        if file.hunks
+        else replace(
+            file,
+            hunks=(
+                Hunk(choices(file, number)[0], 0, 0, 1, 0, "" if file.binary else what_happens(file), ()),
+            ),
+        )
+        for number, file in enumerate(files, 1)
+    ]
+
+
+def file_title(file: FileDiff) -> str:
+    """A file's name as prompts write it, on one line whatever it is called."""
+    names = [name.replace("\n", "\\n").replace("\r", "\\r") for name in (file.old_path, file.path)]
+    name = " => ".join(names) if file.status.startswith("R") else names[1]
+    return name + {"A": " (new file)", "D": " (deleted)"}.get(file.status[:1], "")
+
+
 def diff_text(files: Sequence[FileDiff]) -> str:
     """A diff as the reviewer sees it: `### path`, then each hunk under its label with new-file line numbers."""
     parts: list[str] = []
     for file in files:
-        name = f"{file.old_path} => {file.new_path}" if file.status.startswith("R") else file.path
-        suffix = {"A": " (new file)", "D": " (deleted)"}.get(file.status[:1], "")
-        parts.append(f"### {name}{suffix}")
+        parts.append(f"### {file_title(file)}")
         if file.binary:
             parts.append("(binary)")
         for hunk in file.hunks:
             parts.append(f"@@ {hunk.label} @@ {hunk.section}".rstrip())
-            parts.append(numbered(hunk))
+            if hunk.lines:
+                parts.append(numbered(hunk))
     return "\n".join(parts) + "\n"

@@ -34,6 +34,7 @@ __all__ = [
     "blocks",
     "derive_verdict",
     "ground",
+    "ground_one",
     "read_review",
 ]
 
@@ -75,7 +76,7 @@ class _Place:
 
 def ground(raw: RawReview, shown: Shown) -> tuple[Finding, ...]:
     """Every finding of `raw`, resolved where it can be; the order is kept."""
-    return tuple(_ground_one(finding, shown) for finding in raw.findings)
+    return tuple(ground_one(finding, shown) for finding in raw.findings)
 
 
 def blocks(finding: Finding) -> bool:
@@ -88,7 +89,8 @@ def derive_verdict(findings: Sequence[Finding]) -> Verdict:
     return Verdict.REVISE if any(map(blocks, findings)) else Verdict.APPROVE
 
 
-def _ground_one(raw: RawFinding, shown: Shown) -> Finding:
+def ground_one(raw: RawFinding, shown: Shown) -> Finding:
+    """One finding, resolved where it can be; its texts are cut to what is kept."""
     base: dict[str, Any] = {
         "kind": raw.kind,
         "hunk": raw.hunk,

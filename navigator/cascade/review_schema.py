@@ -8,39 +8,53 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from navigator.cascade.review_answer import LONGEST
 from navigator.domain.states import Criterion, FindingKind, Severity, Verdict
 
 MAX_FINDINGS = 8
 _VERDICTS = [Verdict.APPROVE.value, Verdict.REVISE.value]
 
 
-def review_schema(hunks: Sequence[str], *, again: int = 0) -> dict[str, Any]:
+def review_schema(
+    hunks: Sequence[str], *, again: int = 0, asked: Sequence[int] | None = None
+) -> dict[str, Any]:
     """The schema for one review.
+
+    The order of the fields is the order in which a constrained model writes them: what goes wrong before how grave it is,
+    and the findings before the verdict.
 
     Args:
         hunks: the labels of the diff shown, in order; at least one.
         again: number of earlier findings when this is a second reading, else 0.
+        asked: the numbers of those that this prompt asks about, where the diff is read in several; all where None.
     """
-    finding = _object(
-        {
-            "kind": {"type": "string", "enum": [kind.value for kind in FindingKind]},
-            "hunk": {"type": "string", "enum": list(hunks)},
-            "quote": _text(400),
-            "line": {"type": "integer", "minimum": 0},
-            "severity": {"type": "string", "enum": [severity.value for severity in Severity]},
-            "criterion": {"type": "string", "enum": [criterion.value for criterion in Criterion]},
-            "trigger": _text(300),
-            "message": _text(500),
-        }
-    )
-    fields: dict[str, Any] = {"summary": _text(600)}
+    fields: dict[str, Any] = {
+        "kind": {"type": "string", "enum": [kind.value for kind in FindingKind]},
+        "hunk": {"type": "string", "enum": list(hunks)},
+        "quote": _text("quote"),
+        "line": {"type": "integer", "minimum": 0},
+        "trigger": _text("trigger"),
+        "message": _text("message"),
+        "criterion": {"type": "string", "enum": [criterion.value for criterion in Criterion]},
+        "severity": {"type": "string", "enum": [severity.value for severity in Severity]},
+    }
     if again:
-        number = {"type": "integer", "minimum": 1, "maximum": again}
-        addressed = _object({"finding": number, "met": {"type": "boolean"}, "why": _text(300)})
-        fields["addressed"] = {"type": "array", "items": addressed, "maxItems": again}
-    fields["findings"] = {"type": "array", "items": finding, "maxItems": MAX_FINDINGS}
-    fields["verdict"] = {"type": "string", "enum": _VERDICTS}
-    return _object(fields)
+        fields["earlier"] = {"type": "integer", "minimum": 0, "maximum": again}
+    finding = _object(fields)
+    review: dict[str, Any] = {"summary": _text("summary")}
+    numbers = list(asked) if asked is not None else list(range(1, again + 1))
+    if numbers:
+        whole = numbers == list(range(1, again + 1))
+        number: dict[str, Any] = (
+            {"type": "integer", "minimum": 1, "maximum": again}
+            if whole
+            else {"type": "integer", "enum": numbers}
+        )
+        addressed = _object({"finding": number, "why": _text("why"), "met": {"type": "boolean"}})
+        review["addressed"] = {"type": "array", "items": addressed, "maxItems": len(numbers)}
+    review["findings"] = {"type": "array", "items": finding, "maxItems": MAX_FINDINGS}
+    review["verdict"] = {"type": "string", "enum": _VERDICTS}
+    return _object(review)
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -52,5 +66,5 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _text(length: int) -> dict[str, Any]:
-    return {"type": "string", "maxLength": length}
+def _text(name: str) -> dict[str, Any]:
+    return {"type": "string", "maxLength": LONGEST[name]}

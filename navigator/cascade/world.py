@@ -81,6 +81,7 @@ class World:
     maps: MapShelf = field(default_factory=MapShelf)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)
     _clients: dict[Role, ModelClient] = field(default_factory=dict)
+    _counters: dict[Role, TokenCounter] = field(default_factory=dict)
     _lent: Counter[ModelClient] = field(default_factory=Counter)
     _project_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
     _baseline_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
@@ -114,6 +115,17 @@ class World:
         from navigator.serving.tokens import load_counter
 
         return load_counter(self.settings.generator.tokenizer)
+
+    def counter_for(self, role: Role) -> TokenCounter:
+        """Counts tokens as `role`'s model does; where it names no tokenizer, as the generator does."""
+        from navigator.serving.tokens import load_counter
+
+        folder = self.settings.server(role).tokenizer
+        if not folder or folder == self.settings.generator.tokenizer:
+            return self.counter
+        if role not in self._counters:
+            self._counters[role] = load_counter(folder)
+        return self._counters[role]
 
     def client(self, role: Role) -> ModelClient:
         """The connection to the server that plays `role`."""

@@ -30,7 +30,7 @@ Script = Callable[[Messages], "str | Refusal"]
 
 def approval(**fields: Any) -> str:
     """A review that finds nothing."""
-    return json.dumps({"summary": "Fine.", "findings": [], "verdict": "APPROVE"} | fields)
+    return json.dumps({"summary": "Fine.", "addressed": [], "findings": [], "verdict": "APPROVE"} | fields)
 
 
 def objection(quote: str, *, severity: str = "major", hunk: str = "H1", **fields: Any) -> dict[str, Any]:

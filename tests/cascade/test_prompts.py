@@ -29,7 +29,7 @@ GOOD = "---\nname: p\nrole: generator\n---\nSystem {{ a }}\n<!-- user -->\nUser 
 
 def test_the_packaged_prompts_are_all_there() -> None:
     names = {prompt.name for prompt in PromptLibrary([resource_dir("prompts")])}
-    assert names == {"generate", "repair", "revise", "review", "review-again", "report"}
+    assert names >= {"generate", "repair", "revise", "review", "review-again", "report"}
 
 
 def test_rendering_splits_system_and_user(tmp_path: Path) -> None:

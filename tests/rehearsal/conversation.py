@@ -171,6 +171,9 @@ def reviewing(
         "checks": data_block("checks", KEY, "edits: passed"),
         "earlier": data_block("earlier", KEY, earlier or "[]"),
         "diff": data_block("diff", KEY, diff_text(diff)),
+        "note": "",
+        "others": "",
+        "asked": tuple(range(1, count + 1)),
     }
     system, user, _ = PROMPTS.render("review" if earlier is None else "review-again", **values)
     labels = [hunk.label for file in diff for hunk in file.hunks]

@@ -87,8 +87,12 @@ def _new_base(project: Project, private: PrivateRepo) -> str:
 
 
 def worth_sending(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings that a revision answers: those that stand on a quote and are more than taste."""
-    return [finding for finding in findings if finding.anchored and finding.severity is not Severity.NIT]
+    """The findings that a revision answers: those that stand on a quote and are more than taste or a later remark."""
+    return [
+        finding
+        for finding in findings
+        if finding.anchored and not finding.remark and finding.severity is not Severity.NIT
+    ]
 
 
 def findings_block(kind: str, findings: Sequence[Finding], key: str) -> str:

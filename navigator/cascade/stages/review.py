@@ -6,50 +6,63 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from navigator.cascade.blocks import data_block, diff_text
-from navigator.cascade.calls import Message, call_model, usage_of
-from navigator.cascade.grounding import (
-    RawReview,
-    Shown,
-    UnreadableReview,
-    derive_verdict,
-    ground,
-    read_review,
-)
-from navigator.cascade.review_schema import MAX_FINDINGS, review_schema
+from navigator.cascade.blocks import with_labels
+from navigator.cascade.calls import call_model, usage_of
+from navigator.cascade.grounding import UnreadableReview, read_review
+from navigator.cascade.review_schema import review_schema
+from navigator.cascade.second_reading import reversals
 from navigator.cascade.stages.limits import FAILED_CALLS_A_ROUND, TASKS_OWN_FAULT
-from navigator.cascade.stages.material import findings_block, task_block, worth_sending
+from navigator.cascade.stages.material import worth_sending
+from navigator.cascade.stages.review_join import Answered, join
+from navigator.cascade.stages.review_prompt import Desk, Plan, Planner, Reading
 from navigator.cascade.views import open_proposal
 from navigator.cascade.world import World, is_rehearsal
+from navigator.config.settings import ServerSettings
 from navigator.domain.diff import FileDiff
-from navigator.domain.models import CheckResult, Finding, Proposal, Review, Task, utc_now
+from navigator.domain.models import Finding, Proposal, Review, Task, utc_now
 from navigator.domain.states import Role, TaskState, Verdict
 from navigator.serving.client import ChatAnswer
 from navigator.serving.errors import BadAnswer, CutByLength, Refused, ServingError
+from navigator.serving.names import same_model
 from navigator.workspace.diffs import decode_lines
+
+if TYPE_CHECKING:
+    from navigator.workspace.private import PrivateRepo
 
 log = logging.getLogger(__name__)
 
 REVIEW_TOKENS = 2_000
-"""max_tokens of a review: the paper's are 500-1,000 long, and a schema bounds each string."""
+"""max_tokens of a review: they are 500-1,000 long, and a schema bounds each string. A retry after a cut may take twice that."""
 
-WHOLE_FILE_LINES = 400
-AROUND = 40
-"""Lines shown on each side of a hunk where the file is too long to be shown whole."""
+PURPOSES = {Role.REVIEWER: "review", Role.FINAL: "final", Role.GENERATOR: "review own"}
+"""What the calls table says of each role's readings."""
 
 
 @dataclass(frozen=True)
-class _Prompt:
-    messages: list[Message]
-    version: str
-    shown: Shown
-    labels: list[str]
-    earlier: list[Finding]
+class Subject:
+    """A proposal, read from git: the diff, the new text of its files, and what a revision had to answer.
+
+    Attributes:
+        files: the diff against the base, every file with a label to name.
+        around: the new text of changed files, line by line, by path.
+        earlier: the findings that the revision had to answer; empty in round 0.
+        between: the differences from the round before, without context lines; empty in round 0.
+    """
+
+    task: Task
+    proposal: Proposal
+    files: Sequence[FileDiff]
+    around: dict[str, list[str]]
+    earlier: Sequence[Finding] = ()
+    between: Sequence[FileDiff] = ()
 
 
 async def review(world: World, task_id: str, role: Role = Role.REVIEWER) -> None:
     """Take a task from awaiting_review (or final_review) to its next state.
+
+    The generator's reading of its own change is stored beside the proposal and moves nothing.
 
     Raises:
         ServingError: the reviewer did not answer; the task is back in awaiting_review.
@@ -58,9 +71,8 @@ async def review(world: World, task_id: str, role: Role = Role.REVIEWER) -> None
     proposal = open_proposal(world.reader, task_id)
     if role is Role.REVIEWER:
         _set(world, task, TaskState.REVIEWING)
-    prompt = await _prompt(world, task, proposal, role)
     try:
-        review = await _read(world, task, proposal, prompt, role)
+        review = await read_proposal(world, task, proposal, role)
     except ServingError as error:
         if role is Role.REVIEWER:
             _set(world, task, TaskState.AWAITING_REVIEW, str(error))
@@ -68,99 +80,122 @@ async def review(world: World, task_id: str, role: Role = Role.REVIEWER) -> None
     _record(world, task, proposal, review, role)
 
 
-async def _prompt(world: World, task: Task, proposal: Proposal, role: Role) -> _Prompt:
+async def read_proposal(world: World, task: Task, proposal: Proposal, role: Role) -> Review:
+    """One reading of one proposal by `role`'s model; nothing but its calls is stored.
+
+    Raises:
+        ServingError: the model did not answer.
+    """
+    subject = await gather_subject(world, task, proposal, role)
+    server = world.settings.server(role)
+    plan = await asyncio.to_thread(plan_review, subject, desk_for(world, role))
+    answered: list[Answered] = []
+    answers: list[ChatAnswer] = []
+    for place, reading in enumerate(plan.readings):
+        answered.append(await _ask(world, subject, reading, role, 2 * place, answers))
+    answered += [Answered(None, None, why) for why in plan.too_large]
+    model = answers[-1].model if answers else server.model
+    return conclude(subject, plan, answered, answers, model=model, role=role)
+
+
+def desk_for(world: World, role: Role) -> Desk:
+    """What reviews by `role` are made of: its tokenizer, and the room that its server's context leaves."""
+    server = world.settings.server(role)
+    counter = world.counter_for(role)
+    return Desk(
+        world.prompts,
+        world.keys,
+        counter.count,
+        counter.exact,
+        server.context_tokens - answer_room(server)[0],
+    )
+
+
+def answer_room(server: ServerSettings) -> tuple[int, int]:
+    """max_tokens of a review and of its retry, as far as the context has room for them beside a prompt of any use."""
+    first = min(REVIEW_TOKENS, server.max_tokens, max(1, server.context_tokens // 4))
+    return first, min(2 * first, server.max_tokens)
+
+
+async def gather_subject(world: World, task: Task, proposal: Proposal, role: Role) -> Subject:
+    """Read a proposal from the project's private repository."""
     project = world.project(task.project_id)
+    before = None
+    if proposal.round > 0 and role is Role.REVIEWER:
+        before = world.reader.review_of_round(task.id, task.attempt, proposal.round - 1)
+    earlier = worth_sending(before.findings) if before else []
+    trees = {
+        other.round: other.tree
+        for other in world.reader.proposals(task_id=task.id)
+        if other.attempt == proposal.attempt
+    }
     async with world.project_lock(project.id):
         private = await asyncio.to_thread(world.private, project)
-        files = await asyncio.to_thread(private.diff, proposal.base_commit, proposal.tree)
-        context = await asyncio.to_thread(_surroundings, private, proposal, files)
-    earlier: list[Finding] = []
-    if task.round > 0 and role is Role.REVIEWER:
-        before = world.reader.review_of_round(task.id, task.attempt, task.round - 1)
-        earlier = worth_sending(before.findings) if before else []
-    diff = diff_text(files)
-    pieces = [text for parts in context.values() for _, text in parts]
-    key = world.keys.key_for([diff, task.text, *pieces])
-    blocks = [
-        data_block("excerpt", key, text, path=path, first=first)
-        for path, parts in context.items()
-        for first, text in parts
-    ]
-    system, user, version = world.prompts.render(
-        "review-again" if earlier else "review",
-        key=key,
-        max_findings=MAX_FINDINGS,
-        blocks=blocks,
-        task=task_block(task, key),
-        checks=data_block("checks", key, checks_text(proposal.checks)),
-        earlier=findings_block("earlier", earlier, key),
-        diff=data_block("diff", key, diff),
-    )
-    labels = [hunk.label for file in files for hunk in file.hunks]
-    messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    return _Prompt(messages, version, Shown(files, task.text, context), labels or ["H1"], earlier)
+        return await asyncio.to_thread(
+            read_subject, private, task, proposal, earlier, trees.get(proposal.round - 1, "")
+        )
 
 
-def checks_text(checks: Sequence[CheckResult]) -> str:
-    """The checks' results, one a line, as people and models read them."""
-    return "\n".join(f"{check.name}: {check.outcome.value}  {check.detail}".rstrip() for check in checks)
+def read_subject(
+    private: PrivateRepo,
+    task: Task,
+    proposal: Proposal,
+    earlier: Sequence[Finding] = (),
+    tree_before: str = "",
+) -> Subject:
+    """The same, from git alone. Runs git: call it in a thread.
 
-
-def _surroundings(
-    private: object, proposal: Proposal, files: Sequence[FileDiff]
-) -> dict[str, list[tuple[int, str]]]:
-    """The new text around each change: the whole file where it is short, else the lines about each hunk."""
-    from navigator.workspace.private import PrivateRepo
-
-    assert isinstance(private, PrivateRepo)
+    Args:
+        tree_before: the tree of the round before, "" where there is none.
+    """
+    files = with_labels(private.diff(proposal.base_commit, proposal.tree))
     entries = private.tree_entries(proposal.tree)
-    shown: dict[str, list[tuple[int, str]]] = {}
-    for file in files:
-        entry = entries.get(file.new_path)
-        if entry is None or file.binary:
-            continue
-        lines = decode_lines(private.read_blob(entry.sha)).splitlines()
-        if len(lines) <= WHOLE_FILE_LINES:
-            shown[file.new_path] = [(1, "\n".join(lines))]
-            continue
-        shown[file.new_path] = [
-            (first, "\n".join(lines[first - 1 : last])) for first, last in _windows(file, len(lines))
-        ]
-    return shown
+    around = {
+        file.new_path: decode_lines(private.read_blob(entries[file.new_path].sha)).splitlines()
+        for file in files
+        if file.new_path in entries and not file.binary
+    }
+    between = private.diff(tree_before, proposal.tree, context=0) if tree_before and earlier else []
+    return Subject(task, proposal, files, around, tuple(earlier), tuple(between))
 
 
-def _windows(file: FileDiff, length: int) -> list[tuple[int, int]]:
-    """Line ranges about the hunks, 1-based and inclusive, joined where they touch."""
-    windows: list[tuple[int, int]] = []
-    for hunk in file.hunks:
-        first = max(1, hunk.new_start - AROUND)
-        last = min(length, hunk.new_start + max(hunk.new_count, 1) + AROUND)
-        if windows and first <= windows[-1][1] + 1:
-            windows[-1] = (windows[-1][0], max(last, windows[-1][1]))
-        else:
-            windows.append((first, last))
-    return windows
+def plan_review(subject: Subject, desk: Desk) -> Plan:
+    """The prompts of a review. CPU only, and not little of it: call it in a thread."""
+    return Planner(
+        desk,
+        subject.task,
+        subject.files,
+        subject.around,
+        subject.proposal.checks,
+        subject.earlier,
+        second=bool(subject.earlier),
+    ).plan()
 
 
-async def _read(world: World, task: Task, proposal: Proposal, prompt: _Prompt, role: Role) -> Review:
-    """Ask, and once more if the answer cannot be read; then UNREVIEWED, never APPROVE."""
-    answers: list[ChatAnswer] = []
-    why = ""
+async def _ask(
+    world: World, subject: Subject, reading: Reading, role: Role, seq: int, answers: list[ChatAnswer]
+) -> Answered:
+    """Ask, and once more if the answer cannot be read; then it counts as unread, never as APPROVE."""
+    task, why = subject.task, ""
+    first, longer = answer_room(world.settings.server(role))
+    room = first
     for attempt in range(2):
         try:
             answer = await call_model(
                 world,
                 role,
                 task,
-                purpose="review" if role is Role.REVIEWER else "final",
-                prompt_version=prompt.version,
-                messages=prompt.messages,
-                max_tokens=min(REVIEW_TOKENS, world.settings.server(role).max_tokens),
-                schema=review_schema(prompt.labels, again=len(prompt.earlier)),
-                seq=attempt,
+                purpose=PURPOSES[role],
+                prompt_version=reading.version,
+                messages=reading.messages,
+                max_tokens=room,
+                schema=review_schema(reading.labels, again=len(subject.earlier), asked=reading.asked),
+                seq=seq + attempt,
             )
         except (CutByLength, BadAnswer) as error:
             why = error.message
+            fits = reading.tokens + longer <= world.settings.server(role).context_tokens
+            room = longer if isinstance(error, CutByLength) and fits else first
             continue
         except ServingError as error:
             if not _never_answered(world, task, error, role):
@@ -169,23 +204,15 @@ async def _read(world: World, task: Task, proposal: Proposal, prompt: _Prompt, r
             break
         answers.append(answer)
         try:
-            return _grounded(read_review(answer.text, answer.reasoning), prompt, proposal, answers, role)
+            read = read_review(answer.text, answer.reasoning, again=bool(reading.asked))
+            return Answered(reading, read)
         except UnreadableReview as error:
             why = str(error)
             with world.store.transaction() as tx:
-                tx.event("review_unreadable", task_id=task.id, proposal_id=proposal.id, data={"why": why})
-    model = answers[-1].model if answers else world.settings.server(role).model
-    return Review(
-        role=role,
-        verdict=Verdict.UNREVIEWED,
-        self_review=proposal.written_by is Role.REVIEWER,
-        summary=f"The reviewer's answer could not be read: {why}.",
-        prompt_version=prompt.version,
-        model=model,
-        rehearsal=is_rehearsal(model) or proposal.rehearsal,
-        usage=usage_of(answers),
-        at=utc_now(),
-    )
+                tx.event(
+                    "review_unreadable", task_id=task.id, proposal_id=subject.proposal.id, data={"why": why}
+                )
+    return Answered(reading, None, why)
 
 
 def _never_answered(world: World, task: Task, error: ServingError, role: Role) -> bool:
@@ -195,20 +222,29 @@ def _never_answered(world: World, task: Task, error: ServingError, role: Role) -
     return world.reader.failed_calls(task.id, task.attempt, task.round, role) >= FAILED_CALLS_A_ROUND
 
 
-def _grounded(
-    raw: RawReview, prompt: _Prompt, proposal: Proposal, answers: Sequence[ChatAnswer], role: Role
+def conclude(
+    subject: Subject,
+    plan: Plan,
+    answered: Sequence[Answered],
+    answers: Sequence[ChatAnswer],
+    *,
+    model: str,
+    role: Role,
 ) -> Review:
-    findings = ground(raw, prompt.shown)
-    model = answers[-1].model
+    """What the answers come to: one review with its derived verdict."""
+    proposal = subject.proposal
+    joined = join(answered, subject.earlier, second=bool(subject.earlier))
     return Review(
         role=role,
-        verdict=derive_verdict(findings),
-        stated_verdict=raw.verdict,
-        self_review=proposal.written_by is Role.REVIEWER,
-        summary=raw.summary,
-        findings=findings,
-        addressed=tuple(entry.model_dump() for entry in raw.addressed),
-        prompt_version=prompt.version,
+        verdict=joined.verdict,
+        stated_verdict=joined.stated,
+        self_review=is_own(proposal, role, model),
+        summary=joined.summary,
+        findings=joined.findings,
+        addressed=joined.addressed,
+        reversals=reversals(joined.findings, subject.earlier, subject.between, round=proposal.round),
+        parts=max(1, len(plan.readings)),
+        prompt_version=plan.version,
         model=model,
         rehearsal=is_rehearsal(model) or proposal.rehearsal,
         usage=usage_of(answers),
@@ -216,10 +252,18 @@ def _grounded(
     )
 
 
+def is_own(proposal: Proposal, role: Role, model: str) -> bool:
+    """Whether the model that reads is the one that wrote: by its role, or by its name where one model plays both."""
+    named = bool(proposal.model and model)
+    return proposal.written_by is role or (named and same_model(proposal.model, model))
+
+
 def _record(world: World, task: Task, proposal: Proposal, review: Review, role: Role) -> None:
     revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
     with world.store.transaction() as tx:
         tx.add_review(proposal.id, review)
+        if role is Role.GENERATOR:
+            return
         if revise and task.round < world.settings.batch.revisions:
             tx.set_task_state(task.id, TaskState.REVISING, round=task.round + 1)
         elif role is Role.REVIEWER and world.settings.final.enabled:
