@@ -6,9 +6,13 @@ attention is PyTorch's. So the wire, the drain and the phases' plumbing are real
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from tests.engines import sglang
 from tests.swap.desk import Desk
 
+CONTEXT = 16384
 ALIASES = {"generator": "tiny-generator", "reviewer": "tiny-reviewer"}
 PATIENT = {
     "DRAIN_SECONDS": "120",
@@ -22,12 +26,23 @@ PATIENT = {
 
 def sglang_unit(desk: Desk, role: str, *options: str) -> None:
     """Make the role's unit a real SGLang server."""
-    model = desk.folder / ALIASES[role]
-    if not model.exists():
-        model.symlink_to(sglang.home() / "tiny")
-    words = sglang.command(desk.ports[role], model, *options)
+    model = _named_copy(desk.folder / ALIASES[role])
+    words = sglang.command(desk.ports[role], model, "--max-total-tokens", str(4 * CONTEXT), *options)
     variables = sglang.environment(desk.folder)
     desk.command(role, words, "\n".join(f'Environment="{key}={value}"' for key, value in variables.items()))
+
+
+def _named_copy(folder: Path) -> Path:
+    """The tiny model under a name of its own, and with room for Navigator's prompts: its weights know no positions."""
+    if folder.exists():
+        return folder
+    folder.mkdir()
+    for file in (sglang.home() / "tiny").iterdir():
+        (folder / file.name).symlink_to(file)
+    config = json.loads((folder / "config.json").read_text("utf-8")) | {"max_position_embeddings": CONTEXT}
+    (folder / "config.json").unlink()
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    return folder
 
 
 def sglang_desk(desk: Desk) -> None:

@@ -3,20 +3,18 @@ that it sets itself, and says which model answers afterwards."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
 import subprocess
-import threading
 import time
-import urllib.request
 from pathlib import Path
 
 import pytest
 
 from tests.engines import llama
 from tests.swap.desk import UNITS, Desk, wait_for
+from tests.swap.streams import Stream
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]
 
@@ -193,38 +191,6 @@ def test_llama_server_stuck_on_a_stream(desk: Desk, tmp_path: Path) -> None:
 
 
 # Requests in flight
-
-
-class Stream:
-    """A streamed answer, read in a thread."""
-
-    def __init__(
-        self, desk: Desk, role: str, body: dict[str, object], path: str = "/v1/chat/completions"
-    ) -> None:
-        self.events = 0
-        self.last = ""
-        self.whole = False
-        request = urllib.request.Request(
-            f"{desk.url(role)}{path}",
-            json.dumps({"stream": True, "messages": [], "prompt": "x"} | body).encode(),
-            {"Content-Type": "application/json"},
-        )
-        self.thread = threading.Thread(target=self._read, args=(request,), daemon=True)
-        self.thread.start()
-
-    def _read(self, request: urllib.request.Request) -> None:
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        try:
-            with opener.open(request, timeout=60) as answer:
-                for raw in answer:
-                    line = raw.decode().strip()
-                    if line == "data: [DONE]":
-                        self.whole = True
-                    elif line:
-                        self.events += 1
-                        self.last = line
-        except OSError:
-            pass
 
 
 def test_a_stream_in_flight_is_waited_for(generating: Desk) -> None:

@@ -1,0 +1,177 @@
+"""Two real SGLang servers under a real systemd, and Navigator working through them: a whole cycle, and a swap's worst moments.
+
+The servers run on the CPU with a tiny random model (see `tests/swap/engines.py`). Half of what the generator may write is a
+well-formed edit, by a grammar; the rest is nonsense that must end where a person can read why.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engines import sglang
+from tests.swap.desk import UNITS, Desk, wait_for
+from tests.swap.engines import ALIASES, CONTEXT, sglang_desk
+from tests.swap.streams import Stream
+from tests.swap.user_systemd import UserSystemd
+from tests.workspace.git.world import fingerprint, make_repo
+
+pytestmark = [
+    pytest.mark.engines,
+    pytest.mark.slow,
+    pytest.mark.timeout(1200),
+    pytest.mark.xdist_group("systemd"),
+]
+
+TOKENIZER = Path(__file__).parents[1] / "serving" / "data" / "tokenizer"
+TASKS = ("Add a function three().", "Raise LIMIT.", "Explain the README.", "Name the colours.", "Add a note.")
+PROJECTS = 4
+GRAMMAR = (
+    "root ::= edit | words\n"
+    'edit ::= "A note.\\n\\nnotes/" [a-z]{12} ".txt\\n<<<<<<< SEARCH\\n=======\\n" [a-z ]{1,30} "\\n>>>>>>> REPLACE\\n"\n'
+    'words ::= "I " [a-z ]{1,30} "."\n'
+)
+READABLE = {"failed", "awaiting_approval"}
+
+
+@pytest.fixture(scope="module")
+def real(manager: UserSystemd, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    if reason := sglang.missing():
+        pytest.skip(reason)
+    desk = Desk(manager, tmp_path_factory.mktemp("real"))
+    sglang_desk(desk)
+    yield desk
+    desk.clear()
+
+
+def settings(desk: Desk) -> str:
+    """Both roles at one address, as on one GPU."""
+    server = (
+        f'base_url = "{desk.url("generator")}"\ncontext_tokens = {CONTEXT}\ntemperature = 1.0\ntop_p = 1.0\n'
+    )
+    return (
+        f'[generator]\nmodel = "{ALIASES["generator"]}"\n{server}max_tokens = 200\ntokenizer = "{TOKENIZER}"\n'
+        f"[generator.extra_body]\nebnf = {json.dumps(GRAMMAR)}\n"
+        f'[reviewer]\nmodel = "{ALIASES["reviewer"]}"\n{server}max_tokens = 2000\n'
+        '[swap]\nstrategy = "systemd"\n[swap.systemd]\nload_seconds = 300\n'
+        "[batch]\nmax_wait_minutes = 0\nquiet_minutes = 0\nrevisions = 1\n"
+    )
+
+
+def test_a_whole_cycle(real: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write, swap, review, swap back, revise: twenty tasks in four repositories, none of them lost."""
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Dev Eloper")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "dev@example.org")
+    repos = [make_repo(tmp_path / f"thing{number}") for number in range(PROJECTS)]
+    before = [fingerprint(repo) for repo in repos]
+    config = tmp_path / "navigator.toml"
+    config.write_text(settings(real), "utf-8")
+    environment = (
+        os.environ
+        | real.manager.environment
+        | {
+            "NAVIGATOR_CONFIG": str(config),
+            "NAVIGATOR_STATE": str(tmp_path / "state"),
+            "NAVIGATOR_SWAP_LOCK": real.settings["LOCK"],
+            "NAVIGATOR_SWAP_LOG": real.settings["LOG"],
+        }
+    )
+
+    def navigator(*words: str, codes: tuple[int, ...] = (0,)) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-m", "navigator", *words, "--json"],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=900,
+        )
+        assert done.returncode in codes, done.stderr.decode()
+        return json.loads(done.stdout)
+
+    for repo in repos:
+        navigator("project", "add", str(repo))
+    for text in TASKS:
+        navigator("task", "add", "--all", text)
+    session = navigator("run", "--until", "idle", codes=(0, 1))
+    print(json.dumps(session))
+
+    assert set(session["states"]) <= READABLE
+    assert sum(session["states"].values()) == len(TASKS) * PROJECTS
+    tasks = navigator("task", "list")["tasks"]
+    assert len(tasks) == len(TASKS) * PROJECTS
+    assert all(task["reason"] for task in tasks if task["state"] == "failed")
+    assert session["calls"]["lost"] == 0
+    assert session["failed_swaps"] == 0
+    assert session["swaps"] >= 1
+    assert not session["rehearsal"]
+    # Answers under a schema were read: what is not UNREVIEWED parsed, and of an answer cut off at max_tokens nothing is.
+    verdicts = Counter(session["verdicts"])
+    assert verdicts["approve"] + verdicts["revise"] >= 1
+    assert [fingerprint(repo) for repo in repos] == before
+    done = [line for line in real.logged() if line.get("outcome")]
+    assert [line["outcome"] for line in done] == ["done"] * len(done)
+
+
+def resident(desk: Desk) -> tuple[str, str]:
+    """Who answers now, and the other."""
+    role = json.loads(desk.swap("status", "--json").out)["resident"]
+    if role is None:
+        assert desk.swap("generator").code == 0
+        role = "generator"
+    return role, next(other for other in UNITS if other != role)
+
+
+def long_answer(rid: str, tokens: int) -> dict[str, object]:
+    return {
+        "model": "any",
+        "rid": rid,
+        "messages": [{"role": "user", "content": "go on"}],
+        "max_tokens": tokens,
+        "ignore_eos": True,
+    }
+
+
+def test_a_stream_in_flight_completes(real: Desk) -> None:
+    here, there = resident(real)
+    stream = Stream(real, here, long_answer("mine", 2000))
+    wait_for(lambda: stream.events > 5)
+    done = real.swap(there)
+    assert done.code == 0, done.err
+    stream.thread.join(60)
+    assert stream.whole
+    assert '"finish_reason":"length"' in stream.last.replace(" ", "")
+    assert real.state(here) == "inactive"
+
+
+def test_a_stream_that_outlasts_the_drain_is_aborted_by_its_id(real: Desk) -> None:
+    here, there = resident(real)
+    stream = Stream(real, here, long_answer("mine", 12000))
+    wait_for(lambda: stream.events > 5)
+    done = real.swap(there, DRAIN_SECONDS="1", RIDS="mine")
+    assert done.code == 0, done.err
+    assert "1 by id" in done.detail("drain")
+    assert "then all" not in done.detail("drain")
+    stream.thread.join(60)
+    assert '"abort"' in stream.last
+
+
+def test_a_scheduler_that_is_killed(real: Desk) -> None:
+    """The server goes down with it, and the swap that follows finds nothing to wait for."""
+    here, there = resident(real)
+    children = Path(f"/proc/{real.manager.main_pid(UNITS[here])}/task").glob("*/children")
+    pids = [int(pid) for file in children for pid in file.read_text().split()]
+    (scheduler,) = [pid for pid in pids if "scheduler" in Path(f"/proc/{pid}/cmdline").read_text()]
+    os.kill(scheduler, signal.SIGKILL)
+    done = real.swap(there, DRAIN_SECONDS="30")
+    assert done.code == 0, done.err
+    assert json.loads(real.swap("status", "--json").out)["resident"] == there
