@@ -133,7 +133,7 @@ def _places(raw: RawFinding, file: FileDiff, hunk: Hunk) -> tuple[int, _Place] |
             line = next((line for line in lines if line.kind != " "), lines[0])
             rank = (
                 int(bool(match.sign) and line.kind != match.sign),
-                *_nearness(_number(line), raw.line, changed=line.kind != " "),
+                *_nearness(line.new, raw.line, changed=line.kind != " "),
                 order[id(line)],
             )
             if best is None or rank < best[0]:
@@ -193,7 +193,8 @@ def _in_task(quote: str, task: str) -> int | None:
 
 
 def _nearness(number: int | None, wanted: int, *, changed: bool) -> tuple[int, int, int]:
-    """Order of ties: the very number that was named; then lines that changed; then the nearest."""
+    """Order of ties: the very number that was named; then lines that changed; then the nearest. Removed lines were shown
+    without a number."""
     if not wanted or number is None:
         return (1, int(not changed), 0)
     return (int(number != wanted), int(not changed), abs(number - wanted))

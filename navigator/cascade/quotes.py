@@ -3,10 +3,11 @@
 A ladder, from the letter to the drift that models are known for; the first rung with a match decides, so that a looser
 reading never outranks a stricter one. No rung compares by similarity: a quote that was not written down is not found.
 
-1. whole lines, white space folded (a quote may span several lines, and skip blank ones)
-2. the same with Unicode punctuation, invisible characters and full-width letters folded
-3. a part of the text of at least `SHORTEST_PART` characters, then the same with Unicode folded
-4. pieces round an elision (`...`), in order, within `ELIDED_LINES` lines, the longest long enough to mean a line
+1. whole lines, character for character (a change of white space alone leaves two lines that only this tells apart)
+2. whole lines, white space folded (a quote may span several lines, and skip blank ones)
+3. the same with Unicode punctuation, invisible characters and full-width letters folded
+4. a part of the text of at least `SHORTEST_PART` characters, then the same with Unicode folded
+5. pieces round an elision (`...`), in order, within `ELIDED_LINES` lines, the longest long enough to mean a line
 
 Each rung is tried with the quote as it is, then without what the prompt put in front (`    42|+`), then without a sign, a
 pair of quotation marks or a second escaping.
@@ -66,6 +67,11 @@ def fold_unicode(text: str) -> str:
         return fold(text)
     plain = unicodedata.normalize("NFKC", text.translate(_PUNCTUATION)).translate(_PUNCTUATION)
     return fold("".join(letter for letter in plain if unicodedata.category(letter) != "Cf"))
+
+
+def fold_nothing(text: str) -> str:
+    """Text as it is, on one line."""
+    return text.replace("\n", " ")
 
 
 Fold = Callable[[str], str]
@@ -171,6 +177,7 @@ def _elided(stream: _Stream, wanted: str) -> list[tuple[int, int]]:
 
 
 _RUNGS: tuple[tuple[Callable[[_Stream, str], list[tuple[int, int]]], Fold], ...] = (
+    (_whole_lines, fold_nothing),
     (_whole_lines, fold),
     (_whole_lines, fold_unicode),
     (_part, fold),
