@@ -288,7 +288,8 @@ def _against_table(table: FlagTable, words: Sequence[str]) -> str:
             return f"{name} is unknown to SGLang {table.version}"
         if table.flags[name] == "switch" or joined:
             continue
-        if not rest or rest[0].startswith("--"):
+        if rest and not rest[0].startswith("--"):
+            rest.pop(0)
+        elif table.flags[name] == "value":
             return f"{name} needs a value"
-        rest.pop(0)
     return ""

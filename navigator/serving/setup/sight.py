@@ -16,7 +16,7 @@ MIB = 1 << 20
 _LISTEN = "0A"
 _CHUNK = 16 * MIB
 _FLAG = re.compile(r"(--[a-z][\w-]*)(?:[ =]+(?!--)(\"(?:[^\"\\]|\\.)*\"|[^\s\\]+))?")
-_EXEC = re.compile(r"^ExecStart=((?:[^\n]|\\\n)*)", re.MULTILINE)
+_EXEC = re.compile(r"^ExecStart=((?:\\\n|[^\n])*)", re.MULTILINE)
 
 
 def open_to_others(port: int, tables: Sequence[Path] | None = None) -> bool | None:
