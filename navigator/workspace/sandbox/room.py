@@ -191,9 +191,14 @@ def unsandboxed(room: Room, limits: Limits, tree: Path, scratch: Path) -> tuple[
             place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(bind.source)
     moved = {HOME: str(home), "/tmp": str(tmp), "/build": str(build)}
-    env = {name: _moved(value, moved) for name, value in inner_environment(room).items()}
-    if "CARGO_HOME" in env:
-        env["CARGO_HOME"] = os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo")
+    outside = {"PATH", "VIRTUAL_ENV", "GOMODCACHE"}
+    env = {
+        name: value if name in outside else _moved(value, moved)
+        for name, value in inner_environment(room).items()
+    }
+    for name, folder in (("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")):
+        if name in env:
+            env[name] = os.environ.get(name) or str(Path.home() / folder)
     return [*_prefix(), *_inside(limits, processes=False), "/bin/sh", "-c", room.command], env
 
 

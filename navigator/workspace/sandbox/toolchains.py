@@ -220,11 +220,13 @@ def _cargo(made: Toolchains, programs: Collection[str]) -> None:
         if settings.is_file() and not _SECRET_LINE.search(settings.read_text("utf-8", "replace")):
             made.add(settings, inside / name)
     rustup = Path(os.environ.get("RUSTUP_HOME") or Path.home() / ".rustup")
+    # In a folder that can be written: rustup makes others beside them.
+    proxied = Path("/home/sandbox/.rustup")
     for name in ("toolchains", "settings.toml"):
-        made.add(rustup / name)
+        made.add(rustup / name, proxied / name)
     made.env |= {
         "CARGO_HOME": str(inside),
-        "RUSTUP_HOME": str(rustup),
+        "RUSTUP_HOME": str(proxied),
         "CARGO_NET_OFFLINE": "true",
         "CARGO_TARGET_DIR": "/build/cargo",
         "CARGO_TERM_COLOR": "never",
