@@ -1,13 +1,18 @@
 """Prompt templates: read, versioned by their content, rendered in Jinja2's sandbox.
 
 A template is a Markdown file with front matter. A line `<!-- user -->` splits the system text from the user text.
-A version is `name@` and the first 8 hex digits of the SHA-256 of the whole file: one changed word is a new version.
+A version is `name@` and the first 8 hex digits of the SHA-256 of the whole file, line endings apart: one changed word is a
+new version, and the same text has the same version wherever it stands.
+
+The first folder holds the packaged templates; a file in a later one replaces that of the same name. Such a file is tried
+before it is used: it may only name values that the packaged one names, and must name those without which the model would
+not see what it is asked about.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,9 +28,26 @@ _SPLIT = "<!-- user -->"
 _FENCE = "---"
 
 
+REQUIRED: Mapping[str, frozenset[str]] = {
+    "generate": frozenset({"key", "blocks", "task", "open", "divider", "close"}),
+    "review": frozenset({"key", "task", "diff"}),
+    "review-again": frozenset({"key", "task", "diff", "earlier"}),
+    "repair": frozenset({"problems"}),
+    "repair-tests": frozenset({"output"}),
+    "revise": frozenset({"findings"}),
+    "report": frozenset({"key", "material"}),
+    "scan": frozenset({"key", "material"}),
+}
+"""What a template must show, by its name: a review without the diff would still give verdicts."""
+
+MAIN = {"generator": "generate", "reviewer": "review"}
+"""The template that one of a new name stands in for when it is tried, by its role."""
+
+
 @dataclass(frozen=True)
 class Prompt:
-    """One template: `system` and `user` are Jinja2 sources; `meta` is the front matter."""
+    """One template: `system` and `user` are Jinja2 sources; `meta` is the front matter; the lines are those of the file on
+    which the two sources begin, from 1."""
 
     name: str
     version: str
@@ -33,25 +55,56 @@ class Prompt:
     meta: Mapping[str, str]
     system: str
     user: str
+    system_line: int = 1
+    user_line: int = 1
+
+    @property
+    def parts(self) -> tuple[tuple[str, int], tuple[str, int]]:
+        """Both sources, each with the line it begins on."""
+        return (self.system, self.system_line), (self.user, self.user_line)
 
 
 class PromptLibrary:
     """All templates of one or more folders; a later folder's file replaces an earlier one of the same name.
 
     Args:
-        folders: searched in order; those that do not exist are passed over.
+        folders: searched in order, the packaged one first; those that do not exist are passed over.
+
+    Raises:
+        ConfigError: a file is no template, or two in one folder have the same name.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._prompts: dict[str, Prompt] = {}
+        self._packaged: dict[str, Prompt] = {}
         self._templates: dict[str, Template] = {}
-        for folder in folders:
+        for place, folder in enumerate(folders):
+            found: dict[str, Prompt] = {}
             for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
                 prompt = read_prompt(path)
-                self._prompts[prompt.name] = prompt
+                if prompt.name in found:
+                    raise ConfigError(
+                        f"{path}: {found[prompt.name].path.name} beside it is the prompt {prompt.name!r} too.",
+                        hint="Give one of them another name, or take it away.",
+                    )
+                found[prompt.name] = prompt
+            self._prompts |= found
+            if not place:
+                self._packaged = found
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Prompt]:
         return iter(self._prompts.values())
+
+    @property
+    def own(self) -> list[Prompt]:
+        """The templates that are not the packaged ones."""
+        return [prompt for prompt in self if self._packaged.get(prompt.name) is not prompt]
+
+    def replaces(self, prompt: Prompt) -> str:
+        """The name of the packaged template that this one is used for: its own, else that of its role; "" for none."""
+        if prompt.name in self._packaged:
+            return prompt.name
+        return MAIN.get(prompt.meta.get("role", ""), "")
 
     def get(self, name: str) -> Prompt:
         """The template called `name`.
@@ -67,13 +120,72 @@ class PromptLibrary:
         """`(system, user, version)` of a template with its values filled in.
 
         A value that the template names and the call does not give is an error, not an empty string.
+
+        Raises:
+            ConfigError: the template cannot be filled in; the message names file and line.
         """
         prompt = self.get(name)
-        return (
-            self._compiled(prompt.system).render(values).strip(),
-            self._compiled(prompt.user).render(values).strip(),
-            prompt.version,
-        )
+        system, user = (self._filled(prompt, source, line, values) for source, line in prompt.parts)
+        return system, user, prompt.version
+
+    def check(self) -> None:
+        """Try every template that is not packaged.
+
+        Raises:
+            ConfigError: one of them cannot be used; the message names file and line.
+        """
+        for prompt in self.own:
+            self.check_one(prompt)
+
+    def check_one(self, prompt: Prompt) -> None:
+        """Whether a template can take the place that it is for: it parses, names what it must and nothing that it is not
+        given, and can be filled in.
+
+        Raises:
+            ConfigError: it cannot; the message names file and line.
+        """
+        from navigator.cascade.prompt_check import allowed_values, named_values, sample_values
+
+        place = self.replaces(prompt)
+        named = named_values(self._environment, prompt)
+        if place:
+            allowed = allowed_values(self._environment, self._packaged[place])
+            for name, line in sorted(named.items(), key=lambda entry: entry[1]):
+                if name not in allowed:
+                    raise ConfigError(
+                        f"{prompt.path}:{line}: the prompt names {name!r}, which is not given to {place!r}.",
+                        hint=f"It is given: {', '.join(sorted(allowed))}.",
+                    )
+            missing = sorted(REQUIRED.get(place, frozenset()) - named.keys())
+            if missing:
+                raise ConfigError(
+                    f"{prompt.path}: the prompt does not name {', '.join(missing)}: the model would not see it.",
+                    hint=f"Compare it with the packaged one: `navigator prompts diff {prompt.name}`.",
+                )
+        for values in sample_values(named):
+            for source, line in prompt.parts:
+                self._filled(prompt, source, line, values)
+
+    def standing_in(self, name: str, prompt: Prompt) -> PromptLibrary:
+        """The same library with `prompt` in the place of the template called `name`."""
+        made = PromptLibrary([])
+        made._prompts = {**self._prompts, name: prompt}
+        made._packaged = self._packaged
+        return made
+
+    def _filled(self, prompt: Prompt, source: str, first: int, values: Mapping[str, Any]) -> str:
+        from jinja2 import TemplateError
+
+        from navigator.cascade.prompt_check import line_of
+
+        try:
+            return self._compiled(source).render(values).strip()
+        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            line = first + line_of(error) - 1
+            raise ConfigError(
+                f"{prompt.path}:{line}: the prompt cannot be filled in: {error}",
+                hint=f"Compare it with the packaged one: `navigator prompts diff {prompt.name}`.",
+            ) from error
 
     def _compiled(self, source: str) -> Template:
         """A template's code, made once: it takes a hundred times as long as filling it in."""
@@ -96,8 +208,10 @@ def read_prompt(path: Path) -> Prompt:
     Raises:
         ConfigError: no front matter, no name in it, or no user part.
     """
-    raw = path.read_bytes()
-    text = raw.decode("utf-8")
+    try:
+        text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: the prompt cannot be read: {error}.", hint="Save it as UTF-8.") from error
     lines = text.split("\n")
     if not lines or lines[0] != _FENCE or _FENCE not in lines[1:]:
         raise ConfigError(
@@ -112,8 +226,23 @@ def read_prompt(path: Path) -> Prompt:
             f"{path}: a prompt needs a name and a line {_SPLIT} before the user part.",
             hint="Compare it with the packaged one: `navigator prompts show NAME`.",
         )
-    digest = hashlib.sha256(raw).hexdigest()[:8]
-    return Prompt(meta["name"], f"{meta['name']}@{digest}", path, meta, system.strip("\n"), user.strip("\n"))
+    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:8]
+    first = end + 2
+    return Prompt(
+        meta["name"],
+        f"{meta['name']}@{digest}",
+        path,
+        meta,
+        system.strip("\n"),
+        user.strip("\n"),
+        first + _blank_lines(system),
+        first + system.count("\n") + _blank_lines(user),
+    )
+
+
+def _blank_lines(text: str) -> int:
+    """Newlines in front of a text."""
+    return len(text) - len(text.lstrip("\n"))
 
 
 def _entry(path: Path, line: str) -> tuple[str, str]:
