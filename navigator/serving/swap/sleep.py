@@ -109,9 +109,9 @@ class SleepStrategy:
             previous: Role | None = None
             try:
                 states = {role: await _state(sleepers[role]) for role in _ROLES}
-                self._require_possible(to, states)
                 if states[_OTHER[to]] == "awake":
                     previous = _OTHER[to]
+                self._require_possible(to, states)
                 await self._make_resident(to, sleepers, states, log)
             except (NavigatorError, OSError) as error:
                 return await self._go_back(to, previous, sleepers, log, error)
@@ -210,10 +210,10 @@ class SleepStrategy:
             return log.result("failed", reason, failure)
         try:
             states = {role: await _state(sleepers[role]) for role in _ROLES}
-            if states[to] == "unsure" or states[previous] == "unsure":
-                return log.result("failed", f"{reason} {_UNSURE}", failure)
-            if states[to] in ("asleep", "gone") and states[previous] == "awake":
+            if states[previous] == "awake":
                 return log.result("went_back", reason, failure)  # nothing had been taken from it yet
+            if "unsure" in states.values():
+                return log.result("failed", f"{reason} {_UNSURE}", failure)
             await self._make_resident(previous, sleepers, states, log, f"going back to {previous.value}")
         except (NavigatorError, OSError) as second:
             return log.result("failed", f"{reason} Going back failed too: {second}", failure)
