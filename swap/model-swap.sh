@@ -3,6 +3,7 @@
 #
 #   model-swap.sh [--user|--system] [--conf FILE] [--dry-run] generator|reviewer
 #   model-swap.sh [--user|--system] [--conf FILE] status [--json]
+#   model-swap.sh [--user|--system] [--conf FILE] why ROLE     why its unit does not run, and its last lines
 #   model-swap.sh [--conf FILE] log [-n N]
 #
 # stdout is for machines, one line as each phase begins and ends, and one at the end:
@@ -35,7 +36,7 @@ for role in "${ROLES[@]}"; do
     DEFAULTS[$role.vram_mib]=0
     for key in model api_key_file admin_key_file; do DEFAULTS[$role.$key]=''; done
 done
-declare -A API_KEY=() ADMIN_KEY=() GROUP=() LOG_FROM=()
+declare -A API_KEY=() ADMIN_KEY=() GROUP=() LOG_FROM=() STARTED_AT=()
 MOVING='^(active|activating|deactivating|reloading|refreshing)$'
 HEALTH_LIMIT=25 # seconds for one /health: SGLang generates a token for it, and gives up after 20
 
@@ -279,24 +280,29 @@ log_files() { # role: FILES, where the unit appends its output, if it does
         [[ " ${FILES[*]-} " == *" $path "* ]] || FILES+=("$path")
     done < <(unlocked unit 10 cat "${C[$1.unit]}" 2>/dev/null)
 }
-note_log() { # remember how long the unit's files are, so that only what comes after is shown
+note_log() { # remember the time and how long the unit's files are, so that only what comes after is shown
     local file
+    STARTED_AT[$1]=$EPOCHSECONDS
     log_files "$1"
     for file in "${FILES[@]}"; do LOG_FROM[$file]=$(stat -L -c %s -- "$file" 2>/dev/null || echo 0); done
 }
 last_words() { # role: TAIL, the unit's last lines since it was started
-    local file id
+    local file
     TAIL=''
     log_files "$1"
     for file in "${FILES[@]}"; do
         TAIL+=$(exec 9>&-; timeout --foreground 5 tail -c "+$((${LOG_FROM[$file]:-0} + 1))" -- "$file" 2>/dev/null | tail -c 20000 | tr -d '\000' | tail -n 20)
     done
     [[ -n $TAIL ]] && return 0
-    id=$(unlocked unit 10 show "${C[$1.unit]}" -p InvocationID --value 2>/dev/null)
-    [[ $id =~ ^[0-9a-f]{32}$ ]] || return 0
-    local journal=(journalctl -q --no-pager -o cat -n 20 "_SYSTEMD_INVOCATION_ID=$id")
-    [[ ${C[scope]} == user ]] && journal+=(--user)
-    TAIL=$(exec 9>&-; timeout --foreground 10 "${journal[@]}" 2>/dev/null </dev/null | tr -d '\000')
+    # Only what the unit's own processes wrote; systemd's remarks about it come by another field.
+    local field=_SYSTEMD_UNIT journal=(journalctl -q --no-pager -o cat -n 20) try
+    [[ ${C[scope]} == user ]] && { field=_SYSTEMD_USER_UNIT; journal+=(--user); }
+    [[ -n ${STARTED_AT[$1]:-} ]] && journal+=(--since "@${STARTED_AT[$1]}")
+    for try in 1 2; do # the journal may be a moment behind
+        TAIL=$(exec 9>&-; timeout --foreground 10 "${journal[@]}" "$field=${C[$1.unit]}" 2>/dev/null </dev/null | tr -d '\000')
+        [[ -n $TAIL || $try == 2 ]] && return 0
+        nap 0.2
+    done
 }
 classified() { # role, what else is known: CAUSE and TELLING for a unit that ended
     local line last=''
@@ -803,9 +809,21 @@ show_log() { # how many
     exit 0
 }
 
-usage() { sed -n '3,6p' "${BASH_SOURCE[0]}" | sed 's/^# *//' >&2; }
+why() { # role: the class of why its unit does not run, in words, and the unit's last lines
+    [[ " ${ROLES[*]} " == *" $1 "* && -n $1 ]] || { usage; die 2 "why needs a role."; }
+    exec 9>&-
+    look "$1" || die 3 "systemctl --${C[scope]} does not answer: $SUB"
+    if [[ $ACTIVE =~ $MOVING ]]; then echo "none ${C[$1.unit]} runs"; exit 0; fi
+    if [[ $ACTIVE != failed ]]; then echo "none ${C[$1.unit]} was stopped in order"; exit 0; fi
+    classified "$1" "ended" 2>/dev/null
+    printf '%s %s\n' "$CAUSE" "$TELLING"
+    printf '%s\n' "$TAIL" | tr -d '\001-\010\013-\037\177'
+    exit 0
+}
+
+usage() { sed -n '3,7p' "${BASH_SOURCE[0]}" | sed 's/^# *//' >&2; }
 main() {
-    local words=() conf=${NAVIGATOR_SWAP_CONF:-} dry='' scope='' json='' count=20
+    local words=() conf=${NAVIGATOR_SWAP_CONF:-} dry='' scope='' json='' count=20 named=''
     while (($#)); do
         case $1 in
             --user | --system) scope=${1#--} ;;
@@ -821,6 +839,7 @@ main() {
         shift
     done
     [[ $count =~ ^[1-9][0-9]{0,4}$ ]] || die 2 "-n needs a number."
+    [[ ${words[0]:-} == why ]] && { named=${words[1]:-}; words=("${words[@]:0:1}" "${words[@]:2}"); }
     ((${#words[@]} == 1)) || { usage; exit 2; }
     needs
     read_settings "$conf"
@@ -829,6 +848,7 @@ main() {
     case ${words[0]} in
         status) status "$json" ;;
         log) show_log "$count" ;;
+        why) why "$named" ;;
         generator | reviewer) ;;
         *) usage; die 2 "there is no role \"${words[0]}\"." ;;
     esac
@@ -836,4 +856,5 @@ main() {
     mkdir -p -- "${C[log]%/*}" 2>/dev/null
     swap_to "${words[0]}"
 }
-main "$@"
+# shellcheck disable=SC2317  # every way through main ends in an exit
+{ main "$@"; exit; } # read whole before it runs: the file may be replaced meanwhile

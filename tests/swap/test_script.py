@@ -157,6 +157,18 @@ def test_a_torn_log_is_still_read(desk: Desk) -> None:
     assert len(desk.swap("log").out.splitlines()) == 3
 
 
+def test_why_a_unit_does_not_run(desk: Desk) -> None:
+    assert desk.swap("why", "generator").out.startswith("none ")
+    desk.serve("generator", "--words=No space left on device")
+    desk.manager.ctl("start", UNITS["generator"])
+    wait_for(lambda: desk.state("generator") == "failed")
+    told = desk.swap("why", "generator")
+    assert told.code == 0
+    assert told.out.splitlines()[0].startswith(f"disk_full {UNITS['generator']} ended")
+    assert told.out.splitlines()[-1] == "No space left on device"
+    assert desk.swap("why").code == 2
+
+
 # Settings
 
 

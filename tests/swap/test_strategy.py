@@ -13,6 +13,7 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.domain.errors import MissingPart
 from navigator.domain.states import Role
+from navigator.domain.text import is_unsafe
 from navigator.serving.chat import ChatRequest
 from navigator.serving.client import ModelClient
 from navigator.serving.errors import ServingError
@@ -100,6 +101,16 @@ async def test_a_look_tells_a_stop_from_a_death(desk: Desk) -> None:
     desk.manager.ctl("stop", UNITS["reviewer"])
     seen = await strategy.look(Role.REVIEWER)
     assert (seen.resident, seen.dead) == (None, False)
+
+
+async def test_a_look_says_why_a_server_died(desk: Desk) -> None:
+    desk.serve("generator", "--words=torch.OutOfMemoryError: CUDA out of memory. \x1b[2J")
+    desk.manager.ctl("start", UNITS["generator"])
+    await asyncio.to_thread(wait_for, lambda: desk.state("generator") == "failed")
+    seen = await strategy_for(desk).look(Role.GENERATOR)
+    assert (seen.resident, seen.dead, seen.failure) == (None, True, "no_memory")
+    assert "CUDA out of memory" in seen.detail
+    assert not is_unsafe(seen.detail)
 
 
 async def test_a_failure_goes_back_and_has_a_class(desk: Desk) -> None:

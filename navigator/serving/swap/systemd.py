@@ -217,36 +217,38 @@ class SystemdStrategy:
         """Why the role's unit does not run any more."""
         if role is None:
             return Sighting(None)
-        shown = await self._show(role)
-        result = shown.get("Result", "")
-        if shown.get("ActiveState") != "failed":
+        if (await self._show(role)).get("ActiveState") != "failed":
             return Sighting(None)
-        failure: Failure = "no_memory" if result == "oom-kill" else "crashed"
-        return Sighting(None, dead=True, failure=failure, detail=f"{self._units[role]}: {safe_line(result)}")
+        told = await self._ask(self._script, f"--{self._settings.swap.systemd.scope}", "why", role.value)
+        word, words = failure_class(safe_line(told.partition("\n")[0]))
+        failure = cast(Failure, word) if word in get_args(Failure) and word != "unit_failed" else "crashed"
+        return Sighting(None, dead=True, failure=failure, detail=words or self._units[role])
 
     async def _show(self, role: Role) -> dict[str, str]:
         """A few of the unit's properties; {} where systemd does not answer."""
-        words = ("show", self._units[role], "-p", "ActiveState,Result")
+        scope = f"--{self._settings.swap.systemd.scope}"
+        said = await self._ask("systemctl", scope, "show", self._units[role], "-p", "ActiveState")
+        return {key: value for key, _, value in (line.partition("=") for line in said.splitlines())}
+
+    async def _ask(self, *words: str) -> str:
+        """What a command that changes nothing prints; "" where it does not answer in time."""
         process = await asyncio.create_subprocess_exec(
-            "systemctl",
-            f"--{self._settings.swap.systemd.scope}",
             *words,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env=self._environment,
+            env=self._environment | self._told(),
+            start_new_session=True,
         )
         try:
             async with asyncio.timeout(_ASK_SECONDS):
                 said, _ = await process.communicate()
         except TimeoutError:
-            return {}
+            return ""
         finally:
             if process.returncode is None:
-                process.kill()
-                await process.wait()
-        lines = said.decode("utf-8", "replace").splitlines()
-        return {key: value for key, _, value in (line.partition("=") for line in lines)}
+                await asyncio.shield(_end_group(process))
+        return said.decode("utf-8", "replace")
 
     def _client(self, role: Role) -> ModelClient:
         return ModelClient(self._settings.server(role), timeouts=Timeouts(health=25.0))
