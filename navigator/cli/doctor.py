@@ -77,6 +77,7 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Item]:
         yield Item("settings", "warn", f"{CONFIG_VARIABLE} names {named}, which does not exist", hint)
     else:
         yield Item("settings", "ok", str(settings.source or f"none at {config_path()}: all defaults"))
+    yield _prompts()
     yield from _servers(settings)
     yield from serving_items(settings, disk=disk)
 
@@ -189,6 +190,24 @@ def _bubblewrap() -> Item:
 def _tool(name: str, purpose: str, hint: str) -> Item:
     found = shutil.which(name)
     return Item(name, "ok", found) if found else Item(name, "warn", f"not here ({purpose})", hint)
+
+
+def _prompts() -> Item:
+    """Whether the user's own prompt templates can be used; those that stand in for none are named."""
+    from navigator.cascade.prompts import PromptLibrary
+    from navigator.cascade.resources import resource_dir
+
+    try:
+        library = PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+        library.check()
+    except NavigatorError as error:
+        return Item("prompts", "missing", error.message, error.hint)
+    idle = [prompt.name for prompt in library.own if library.replaces(prompt) != prompt.name]
+    if idle:
+        hint = "They replace no packaged prompt: `navigator prompts list` shows the names; `prompts try` can use them."
+        return Item("prompts", "warn", f"not in use: {', '.join(idle)}", hint)
+    mine = ", ".join(prompt.version for prompt in library.own)
+    return Item("prompts", "ok", f"yours: {mine}" if mine else "the packaged ones")
 
 
 def _servers(settings: Settings) -> Iterator[Item]:

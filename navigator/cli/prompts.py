@@ -1,15 +1,23 @@
-"""`navigator prompts`: the templates and their versions."""
+"""`navigator prompts`: the templates and their versions, the user's own beside the packaged ones, and a way to try them."""
 
 from __future__ import annotations
 
 import difflib
+import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.prompts import PromptLibrary
+from navigator.cascade.prompts import Prompt, PromptLibrary
 from navigator.cascade.resources import resource_dir
 from navigator.cli import output
 from navigator.config.paths import config_path
+from navigator.domain.errors import ConfigError
+from navigator.domain.states import Role
+from navigator.domain.text import safe_line, safe_text
+
+if TYPE_CHECKING:
+    from navigator.cascade.trying import Trial
 
 
 def _own() -> PromptLibrary:
@@ -18,23 +26,36 @@ def _own() -> PromptLibrary:
 
 @click.group()
 def prompts() -> None:
-    """The prompt templates and their versions."""
+    """The prompt templates and their versions; try your own."""
 
 
 @prompts.command("list")
 @click.option("--json", "as_json", is_flag=True)
 def list_prompts(as_json: bool) -> None:
     """All templates: version, role, what for, and where the file is."""
-    found = list(_own())
+    library = _own()
+    mine = {prompt.name for prompt in library.own}
     if as_json:
-        rows = [{"name": p.name, "version": p.version, "path": str(p.path), **p.meta} for p in found]
+        rows = [
+            {"name": p.name, "version": p.version, "path": str(p.path), "own": p.name in mine, **p.meta}
+            for p in library
+        ]
         output.print_json({"prompts": rows})
         return
-    rows_shown = [(p.version, p.meta.get("role", ""), p.meta.get("about", "")) for p in found]
-    output.emit(output.table(("version", "role", "about"), rows_shown))
+    rows_shown = [
+        (p.version, p.meta.get("role", ""), _whose(library, p), p.meta.get("about", "")) for p in library
+    ]
+    output.emit(output.table(("version", "role", "whose", "about"), rows_shown))
     output.note(
-        f"Your own go into {config_path().parent / 'prompts'}; a file of the same name replaces ours."
+        f"Your own go into {config_path().parent / 'prompts'}; a file of the same name replaces ours from the next "
+        "start of `navigator run` on."
     )
+
+
+def _whose(library: PromptLibrary, prompt: Prompt) -> str:
+    if prompt not in library.own:
+        return ""
+    return "yours" if library.replaces(prompt) == prompt.name else "yours, only for `prompts try`"
 
 
 @prompts.command("show")
@@ -60,4 +81,118 @@ def diff(name: str) -> None:
         own.version,
         lineterm="",
     )
-    output.say("\n".join(lines))
+    output.say("\n".join(lines) or f"Yours says the same as the packaged one ({packaged.version}).")
+
+
+@prompts.command("check")
+@click.option("--json", "as_json", is_flag=True)
+def check(as_json: bool) -> None:
+    """Try your own templates: do they parse, name what the model must see, and nothing that it is not given?"""
+    library = _own()
+    rows: list[dict[str, Any]] = []
+    for prompt in library.own:
+        problem = ""
+        try:
+            library.check_one(prompt)
+        except ConfigError as error:
+            problem = str(error)
+        rows.append(
+            {"name": prompt.name, "version": prompt.version, "path": str(prompt.path), "problem": problem}
+        )
+    broken = [row for row in rows if row["problem"]]
+    if as_json:
+        output.print_json({"prompts": rows, "ok": not broken})
+    elif not rows:
+        output.say(f"No prompts of your own in {config_path().parent / 'prompts'}.")
+    else:
+        for row in rows:
+            output.say(f"{'✗' if row['problem'] else '✓'} {row['version']}  {row['problem'] or row['path']}")
+    if broken:
+        sys.exit(1)
+
+
+@prompts.command("try")
+@click.argument("ids", nargs=-1, required=True, metavar="T…")
+@click.option(
+    "--prompt",
+    "name",
+    default="",
+    metavar="NAME",
+    help="Which template; one of your own may have a new name.",
+)
+@click.option(
+    "--role", type=click.Choice([role.value for role in Role]), default=None, help="Whose turn to render."
+)
+@click.option("--send", is_flag=True, help="Ask the role's server, if its model is resident.")
+@click.option("--json", "as_json", is_flag=True)
+def try_one(ids: tuple[str, ...], name: str, role: str | None, send: bool, as_json: bool) -> None:
+    """Render a task's prompt with a template as it stands now, with its tokens; with --send, ask and judge the answer.
+
+    Nothing is recorded: a trial is in no statistic.
+    """
+    import asyncio
+
+    from navigator.cascade.trying import send as send_trial
+    from navigator.cascade.trying import try_prompt
+    from navigator.cli.session import reading, state_paths
+    from navigator.config.settings import load_settings, time_scale
+
+    paths, settings, library = state_paths(), load_settings(), _own()
+    wanted = Role(role) if role else None
+    documents: list[dict[str, Any]] = []
+    for identifier in ids:
+        with reading(paths) as store:
+            trial = try_prompt(paths, settings, store, library, identifier, name=name, role=wanted)
+        if not as_json:
+            _say(trial, whole=not send)
+        came = None
+        if send:
+            came = asyncio.run(send_trial(paths, settings, trial, time_scale=time_scale(None)))
+            if not as_json:
+                _say_answer(came)
+        documents.append({**trial.document(), "sent": send, **(came or {})})
+    if as_json:
+        output.print_json({"trials": documents, "recorded": False})
+
+
+def _say(trial: Trial, *, whole: bool) -> None:
+    instead = "" if trial.place == trial.prompt.name else f" in the place of {trial.place}"
+    output.say(f"{trial.task.id}  {trial.prompt.version}{instead}, for the {trial.role.value}", bold=True)
+    how = "counted" if trial.exact else "estimated"
+    for number, (messages, tokens) in enumerate(zip(trial.conversations, trial.tokens, strict=True), 1):
+        part = f"part {number} of {len(trial.conversations)}: " if len(trial.conversations) > 1 else ""
+        output.say(f"  {part}{tokens:,} tokens ({how}); the server leaves room for {trial.room:,}.")
+        if not whole:
+            continue
+        for message in messages:
+            output.say(f"\n── {message['role']} ──", fg="cyan")
+            output.emit(safe_text(message["content"]))
+    for words in trial.too_large:
+        output.say(f"  Too large: {words}.", fg="red")
+
+
+def _say_answer(came: dict[str, Any]) -> None:
+    for answer in came["answers"]:
+        output.say(f"\n── {safe_line(came['model'])} ──", fg="cyan")
+        output.emit(safe_text(answer))
+    becomes = came["becomes"]
+    output.say(f"\nWould become: {becomes['what']}", bold=True)
+    for edit in becomes.get("edits", ()):
+        output.say(f"  {safe_line(edit['path'])}  ({edit['rung']})")
+    for words in (*becomes.get("problems", ()), becomes.get("reason", "")):
+        if words:
+            output.say(f"  {safe_line(words)}")
+    review = becomes.get("review")
+    if review:
+        if review["verdict"] == "UNREVIEWED":
+            output.say(f"  {safe_line(review['summary'])}")
+        for finding in review["findings"]:
+            where = (
+                f"{finding['path']}:{finding['line']}"
+                if finding["anchored"]
+                else "unanchored, does not count"
+            )
+            output.say(
+                f"  {finding['severity']} · {finding['kind']} · {safe_line(where)}: {safe_line(finding['message'])}"
+            )
+    output.note("Nothing of this was recorded.")
