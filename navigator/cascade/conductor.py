@@ -90,7 +90,9 @@ class Conductor:
         world.store.on_commit = self._committed
         world.on_live = self._server.publish_live
         world.at_hand = self._at_hand
+        world.conducting = True
         strategy = world.strategy  # a missing strategy is said before anything is bound or recovered
+        world.prompts.check()  # and so is a prompt of the user's own that cannot be used
         await recover(world)
         await self._server.start()
         log.info("conductor begins")

@@ -65,6 +65,7 @@ class World:
         alone: no conductor comes by to take up what an operation leaves to do.
         on_live: told about progress that is not kept.
         at_hand: whether a role's model answers now, without a swap first; the conductor knows.
+        conducting: a conductor works on this state in this process, and takes up what is left due.
     """
 
     settings: Settings
@@ -77,6 +78,7 @@ class World:
     alone: bool = False
     on_live: Callable[[dict[str, Any]], None] = lambda progress: None
     at_hand: Callable[[Role], bool] = lambda role: True
+    conducting: bool = False
     keys: KeyRing = field(default_factory=KeyRing)
     maps: MapShelf = field(default_factory=MapShelf)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)
@@ -85,6 +87,7 @@ class World:
     _lent: Counter[ModelClient] = field(default_factory=Counter)
     _project_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
     _baseline_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
+    _landing_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
 
     @cached_property
     def prompts(self) -> PromptLibrary:
@@ -178,6 +181,10 @@ class World:
     def project_lock(self, project_id: int) -> asyncio.Lock:
         """Held while a project's private repository or its branches are written."""
         return self._project_locks.setdefault(project_id, asyncio.Lock())
+
+    def landing_lock(self, project_id: int) -> asyncio.Lock:
+        """Held from a landing's plan to its end, tests included: landings of a project go one after the other."""
+        return self._landing_locks.setdefault(project_id, asyncio.Lock())
 
     def baseline_lock(self, project_id: int) -> asyncio.Lock:
         """Held while a project's tests run on its base: siblings wait for that one run."""

@@ -15,7 +15,7 @@ from navigator.cascade.views import why_left_out
 from navigator.cli.session import own_world
 from navigator.config.paths import StatePaths
 from navigator.domain.models import CheckResult, Proposal, Task
-from navigator.domain.states import CheckOutcome, TaskState
+from navigator.domain.states import CheckOutcome, LandingState, TaskState
 from navigator.store.database import open_reader
 from navigator.store.reader import Reader
 from navigator.workspace.sandbox import probe as probing
@@ -228,6 +228,38 @@ class TestSandboxed:
         room.queue()
         room.work()
         assert list((room.paths.root / "checks").glob("*")) == []
+
+    def test_a_landing_on_a_moved_tip_is_tested_there(self, room: Room) -> None:
+        path = room.add(landing="current")
+        task = room.queue()
+        room.work()
+        # Meanwhile the developer makes something that only together with the proposal fails.
+        (path / "test_more.py").write_text(
+            "import unittest\n\n\nclass More(unittest.TestCase):\n    def test_source(self):\n"
+            "        self.assertNotIn('2 * x', open('app.py').read())\n"
+        )
+        git(path, "add", "--all")
+        git(path, "commit", "-q", "-m", "More tests")
+        tip = git(path, "rev-parse", "HEAD")
+        row = room.approve(room.proposal(task))
+        assert row["landing"] == LandingState.REFUSED.value
+        assert "1 newly failing: test_more.More.test_source" in row["reason"]
+        assert git(path, "rev-parse", "HEAD") == tip
+        # The developer mends it, and approves again: now it lands.
+        git(path, "rm", "-q", "test_more.py")
+        git(path, "commit", "-q", "-m", "No more tests")
+        assert room.approve(room.proposal(task))["landing"] == LandingState.LANDED.value
+        assert "2 * x" in git(path, "show", "HEAD:app.py")
+
+    def test_a_landing_on_a_moved_tip_that_passes_lands(self, room: Room) -> None:
+        path = room.add()
+        task = room.queue()
+        room.work()
+        (path / "README.md").write_text("# More\n")
+        git(path, "add", "--all")
+        git(path, "commit", "-q", "-m", "Words")
+        row = room.approve(room.proposal(task))
+        assert row["landing"] == LandingState.LANDED.value and row["transplanted"]
 
     def test_the_users_checkout_keeps_its_files(self, room: Room) -> None:
         path = room.add(check="rm -rf * && exit 1")

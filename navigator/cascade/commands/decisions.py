@@ -12,6 +12,9 @@ from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.models import Decision, Landing, Proposal, utc_now
 from navigator.domain.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
 
+TESTS_PATIENCE = 5.0
+"""Seconds that the one who approves waits for tests on a landing's result; the conductor lands what takes longer."""
+
 
 async def decide(
     world: World,
@@ -153,7 +156,8 @@ async def _land(world: World, row: dict[str, Any], allow_rehearsal: bool) -> Non
 
     proposal = world.reader.proposal(row["id"])
     try:
-        landing = await land(world, proposal.task_id, allow_rehearsal=allow_rehearsal)
+        patience = TESTS_PATIENCE if world.conducting else None
+        landing = await land(world, proposal.task_id, allow_rehearsal=allow_rehearsal, patience=patience)
     except NavigatorError as error:
         # One that cannot land now must not take the others of the batch with it; it stays due.
         row |= {"landing": LandingState.PENDING.value, "reason": str(error)}

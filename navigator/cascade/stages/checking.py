@@ -46,13 +46,20 @@ class Ground:
 
 
 async def run_checks(
-    world: World, project: Project, base_commit: str, tree: str, *, task: Task | None = None
+    world: World,
+    project: Project,
+    base_commit: str,
+    tree: str,
+    *,
+    task: Task | None = None,
+    keep: bool = False,
 ) -> tuple[CheckResult, ...]:
     """Run the project's tests on `tree`, and on its base where that was not done yet; say whose doing a failure is.
 
     Args:
         base_commit: the commit that the tree was made on. It must be pinned, and the tree kept from gc.
-        task: whose tree it is, for the log; None where it belongs to none.
+        task: whose tree it is, for the screens; None where it belongs to none.
+        keep: remember the result as one of `tree` itself, which is about to be somebody's base.
 
     Returns:
         One result named "tests". UNTESTED, with the reason, where there is no command, no sandbox, or a part is missing.
@@ -66,7 +73,10 @@ async def run_checks(
         run = SuiteRun(before.outcome, before.failures, before.detail, before.seconds)
         return (compared(before, run),)
     world.on_live({"task": task.id if task else "", "checking": project.name})
-    after = await _run(world, ground, tree)
+    room = await asyncio.to_thread(prepare, project, ground.private, tree)
+    after = await _run(world, ground, tree, room)
+    if keep:
+        await _remember(world, ground, room, tree, after)
     return (compared(before, after),)
 
 
@@ -97,29 +107,32 @@ async def baseline_of(world: World, ground: Ground, base_tree: str, *, anew: boo
         known = world.reader.baseline(project.id, base_tree, project.check, environment)
         if known is not None and not anew:
             return known
-        run = await _run(world, ground, base_tree, room)
-        found = Baseline(
-            project_id=project.id,
-            tree=base_tree,
-            command=project.check,
-            environment=environment,
-            outcome=run.outcome,
-            failures=run.failures,
-            detail=run.detail,
-            seconds=round(run.seconds, 3),
-        )
-        if not run.ran:
-            # Nothing was started: what stood in the way may be gone the next time.
-            return found
-        with world.store.transaction() as tx:
-            return tx.set_baseline(found)
+        return await _remember(world, ground, room, base_tree, await _run(world, ground, base_tree, room))
 
 
-async def _run(world: World, ground: Ground, tree: str, room: Room | None = None) -> SuiteRun:
+async def _remember(world: World, ground: Ground, room: Room, tree: str, run: SuiteRun) -> Baseline:
+    """Keep what the tests said of a tree that is, or will be, a base."""
+    environment = await asyncio.to_thread(environment_digest, ground.sandbox, room, ground.limits)
+    found = Baseline(
+        project_id=ground.project.id,
+        tree=tree,
+        command=ground.project.check,
+        environment=environment,
+        outcome=run.outcome,
+        failures=run.failures,
+        detail=run.detail,
+        seconds=round(run.seconds, 3),
+    )
+    if not run.ran:
+        # Nothing was started: what stood in the way may be gone the next time.
+        return found
+    with world.store.transaction() as tx:
+        return tx.set_baseline(found)
+
+
+async def _run(world: World, ground: Ground, tree: str, room: Room) -> SuiteRun:
     """One run, when there is room for one more beside those under way."""
     async with world.checks_at_once:
-        if room is None:
-            room = await asyncio.to_thread(prepare, ground.project, ground.private, tree)
         return await _cancellable(
             partial(
                 run_suite,

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TypeVar
 
 from navigator.cascade.parts import landing_batch, lost_ground, renewed_note, waits_for
+from navigator.cascade.stages.land_tests import in_turn, tests_are_due, why_not_on
 from navigator.cascade.world import World, at_home
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, Proposal, Task, utc_now
@@ -31,23 +32,59 @@ log = logging.getLogger(__name__)
 _UNDO = "undo"
 """Marks a journal entry that takes a landing back."""
 
+TIPS = 3
+"""How often a landing is planned anew because somebody moved the branch while its tests ran."""
+
 _T = TypeVar("_T")
 
 
-async def land(world: World, task_id: str, *, allow_rehearsal: bool = False) -> Landing:
-    """Land the approved proposal of a task, or say why not. Landing twice gives the first landing again."""
+async def land(
+    world: World, task_id: str, *, allow_rehearsal: bool = False, patience: float | None = None
+) -> Landing:
+    """Land the approved proposal of a task, or say why not. Landing twice gives the first landing again.
+
+    Where the branch's tip is no longer the proposal's base, the project's tests run on the result first; while they do,
+    only other landings of the project wait.
+
+    Args:
+        patience: seconds that those tests may be expected to take; None for as long as they do.
+
+    Raises:
+        TestsDue: they are expected to take longer; the landing stays pending.
+    """
     task = world.reader.task(task_id)
-    async with world.project_lock(task.project_id):
-        # While the lock is held, an open entry of this project can only be what a crash cut off.
-        await recover_landings(world, task.project_id)
-        task = world.reader.task(task_id)
-        proposal = approved_proposal(world, task)
-        if proposal.landing is not None and proposal.landing.state is not LandingState.PENDING:
-            return proposal.landing
-        return await _land(world, task, proposal, allow_rehearsal or world.allow_rehearsal_landing)
+    sound = ""
+    async with in_turn(world, task, patience):
+        for _ in range(TIPS):
+            async with world.project_lock(task.project_id):
+                # While the lock is held, an open entry of this project can only be what a crash cut off.
+                await recover_landings(world, task.project_id)
+                task = world.reader.task(task_id)
+                proposal = approved_proposal(world, task)
+                if proposal.landing is not None and proposal.landing.state is not LandingState.PENDING:
+                    return proposal.landing
+                made = await _land(
+                    world, task, proposal, allow_rehearsal or world.allow_rehearsal_landing, sound
+                )
+            if isinstance(made, Landing):
+                return made
+            refusal = await why_not_on(world, task, made, patience)
+            if refusal:
+                return _refuse(world, proposal, refusal)
+            sound = made.tree
+    return _refuse(
+        world, proposal, "The branch moved each time the tests had passed on its tip. Approve again."
+    )
 
 
-async def _land(world: World, task: Task, proposal: Proposal, allow_rehearsal: bool) -> Landing:
+async def _land(
+    world: World, task: Task, proposal: Proposal, allow_rehearsal: bool, sound: str
+) -> Landing | LandingPlan:
+    """One landing under the project's lock; or its plan, where the tests have to pass on the result first.
+
+    Args:
+        sound: the tree on which they passed already.
+    """
     try:
         _require_nothing_open(world, proposal)
         _require_ground(world, proposal)
@@ -56,6 +93,8 @@ async def _land(world: World, task: Task, proposal: Proposal, allow_rehearsal: b
         return _stale(world, task, proposal, str(error))
     except NavigatorError as error:
         return _refuse(world, proposal, str(error))
+    if plan.tree != sound and tests_are_due(world, proposal, plan):
+        return plan
     with world.store.transaction() as tx:
         entry = tx.journal_open(proposal.id, asdict(plan))
     try:

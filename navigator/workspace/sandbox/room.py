@@ -196,9 +196,9 @@ def unsandboxed(room: Room, limits: Limits, tree: Path, scratch: Path) -> tuple[
         name: value if name in outside else _moved(value, moved)
         for name, value in inner_environment(room).items()
     }
-    for name, folder in (("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")):
+    for name, usual in (("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")):
         if name in env:
-            env[name] = os.environ.get(name) or str(Path.home() / folder)
+            env[name] = os.environ.get(name) or str(Path.home() / usual)
     return [*_prefix(), *_inside(limits, processes=False), "/bin/sh", "-c", room.command], env
 
 
