@@ -13,6 +13,8 @@ WHOLE = (
     "cascade/test_faults.py",
     "cli/test_commands.py",
     "serving/test_swap.py",
+    "swap_install/test_round_trip.py",
+    "swap_install/test_units.py",
     "tui/diff/test_snapshots.py",
     "tui/test_approve_batch.py",
     "tui/test_compose.py",

@@ -99,9 +99,31 @@ def _units(settings: Settings) -> Iterator[Item]:
             yield Item(label, "warn", found, "A drop-in keeps your change over updates: systemctl edit.")
         else:
             yield Item(label, "ok", found)
+    yield from _installed_versions(places, (own.generator_unit, own.reviewer_unit))
     if not places.swap_conf.exists():
         hint = "navigator swap install writes it; without it model-swap.sh knows only its defaults."
         yield Item("swap.conf", "warn", f"{places.swap_conf} is not there", hint)
+
+
+def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Item]:
+    """The SGLang that each unit would start; one that both share is named once."""
+    from navigator.serving.setup.files import read_text
+    from navigator.serving.setup.sglang_flags import find_sglang
+    from navigator.serving.setup.sight import program_of_unit
+
+    texts = [text for name in units if (text := read_text(places.unit(name))) is not None]
+    programs = {program_of_unit(text) for text in texts if "sglang" in text}
+    for program in sorted(filter(None, programs)):
+        if not Path(program).exists():
+            continue  # said with the unit
+        try:
+            found = find_sglang(program)
+        except NavigatorError as error:
+            yield Item("SGLang", "missing", error.message, error.hint)
+            continue
+        if found is not None:
+            keyless = any(program in text and "--config" not in text for text in texts)
+            yield _holes("SGLang", found.version, keyless)
 
 
 def _unit_state(places: Places, unit: str) -> str:
@@ -323,38 +345,42 @@ def _door(settings: Settings, role: Role) -> Iterator[Item]:
         hint = "Start it with --host 127.0.0.1; whoever reaches this port can use, and may take over, the server."
         yield Item(label, "warn", f"port {port} is open to the network", hint)
     try:
-        version, keyless = asyncio.run(_ask(server))
+        version, keyless, one_key = asyncio.run(_ask(server))
     except (NavigatorError, TimeoutError):
         return
     if keyless:
         hint = "navigator swap install makes keys; without any, every program on this machine may use the server."
         yield Item(label, "warn", f"{server.base_url} asks for no key", hint)
+    elif one_key:
+        hint = "Set --admin-api-key too (navigator swap install does): else who may ask may also change the weights."
+        yield Item(label, "warn", f"{server.base_url} has one key for everything", hint)
     elif not others:
         yield Item(label, "ok", f"port {port} is open to this machine only, and asks for a key")
     if version:
-        yield _holes(role, version, keyless)
+        yield _holes(f"{role.value} version", version, keyless)
 
 
-async def _ask(server: ServerSettings) -> tuple[str, bool]:
-    """SGLang's version, "" for another server; and whether the server answers somebody without a key."""
+async def _ask(server: ServerSettings) -> tuple[str, bool, bool]:
+    """SGLang's version, "" for another server; whether it answers without a key; whether one key opens everything."""
     from navigator.serving.client import ModelClient
 
     async with asyncio.timeout(_ANSWER_SECONDS):
         async with ModelClient(server) as client:
-            version = str((await client.server_info()).get("version", ""))
+            info = await client.server_info()
+        version = str(info.get("version", ""))
+        one_key = "admin_api_key" in info and not info["admin_api_key"]
         async with ModelClient(server.model_copy(update={"api_key_env": ""})) as stranger:
             try:
                 await stranger.models()
             except NavigatorError:
-                return version, False
-    return version, True
+                return version, False, one_key
+    return version, True, one_key
 
 
-def _holes(role: Role, version: str, keyless: bool) -> Item:
+def _holes(label: str, version: str, keyless: bool) -> Item:
     from navigator.serving.setup.advisories import READ, advisories_for
 
     open_ones = [each for each in advisories_for(version) if keyless or not each.without_keys]
-    label = f"{role.value} version"
     if not open_ones:
         return Item(label, "ok", f"SGLang {version}: no hole listed here (as of {READ})")
     listed = "; ".join(f"{each.name}: {each.what}" for each in open_ones)

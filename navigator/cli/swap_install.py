@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from navigator.serving.setup.render import Wanted
     from navigator.serving.setup.sglang_flags import FlagSource
 
+_FILTERS_LOGS = 253
+"""The systemd from which on a unit can keep lines out of the journal."""
+
 _ROLE = click.Choice([Role.GENERATOR.value, Role.REVIEWER.value])
 
 
@@ -68,6 +71,7 @@ def install(
         return
     from navigator.config.resources import resource_dir
     from navigator.serving.setup.files import action_for, refuse_others
+    from navigator.serving.setup.install import systemd_version
     from navigator.serving.setup.profiles import load_profile
     from navigator.serving.setup.render import Wanted, render
 
@@ -84,6 +88,7 @@ def install(
         speculation=frozenset(map(Role, speculate)),
         asleep=asleep,
         keys=not no_keys,
+        filtered_log=places.scope == "system" and systemd_version() >= _FILTERS_LOGS,
     )
     left_out = _checked(wanted, source)
     files = render(wanted)

@@ -68,6 +68,13 @@ def unit_state(places: Places, unit: str) -> str:
     return safe_line(said[0]) if said else "unknown"
 
 
+def systemd_version() -> int:
+    """systemd's number, such as 252; 0 where there is none."""
+    done = _run(["systemctl", "--version"])
+    found = re.match(r"systemd (\d+)", done.stdout.decode(errors="replace")) if done is not None else None
+    return int(found.group(1)) if found else 0
+
+
 def take_back(places: Places, *, dry_run: bool = False) -> list[Removal]:
     """Remove the files of an installation that are still as they were written.
 

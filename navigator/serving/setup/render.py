@@ -42,6 +42,8 @@ class Wanted:
         speculation: the roles that decode speculatively.
         asleep: both servers stay up and pass the memory on (strategy `sleep`).
         keys: whether the servers ask for keys.
+        filtered_log: keep the line in which SGLang prints its settings, keys among them, out of the system's journal;
+            systemd 253 and newer can, for the system's services only.
     """
 
     profile: Profile
@@ -53,6 +55,7 @@ class Wanted:
     speculation: frozenset[Role] = frozenset()
     asleep: bool = False
     keys: bool = True
+    filtered_log: bool = False
 
 
 def commands(wanted: Wanted) -> dict[Role, Command]:
@@ -144,6 +147,7 @@ def _server_unit(wanted: Wanted, environment: Environment, role: Role, command: 
         wait_script=str(wanted.templates / "wait-for-vram.sh"),
         need_mib=wanted.profile.role(role).need_mib,
         exec_start=_folded(words),
+        filtered_log=wanted.filtered_log,
         quote=quoted,
         setting=_setting,
     )
