@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from navigator.config.paths import StatePaths
-from navigator.config.settings import Settings, SwapSettings
+from navigator.config.settings import Settings
 from navigator.domain.errors import MissingPart
 from navigator.domain.states import Role
 from navigator.rehearsal.timing import MODEL_NAMES
@@ -353,22 +353,21 @@ async def test_resident_looks_and_touches_nothing() -> None:
     assert await strategy.resident() is None
 
 
-@pytest.mark.parametrize("name", [None, "systemd", "sleep", "managed", "adapter"])
-def test_a_strategy_that_is_not_here(name: str | None, tmp_path: Path) -> None:
-    settings = Settings(swap=SwapSettings.model_validate({"strategy": name}))
+def test_without_a_strategy_one_is_told_which_there_are(tmp_path: Path) -> None:
     with pytest.raises(MissingPart) as caught:
-        make_strategy(settings, StatePaths(tmp_path), 1.0, 0)
+        make_strategy(Settings(), StatePaths(tmp_path), 1.0, 0)
     assert caught.value.exit_code == 3
     assert "[swap]" in caught.value.hint
     offered = caught.value.hint.partition("Here are:")[2]
     assert all(known in offered for known in AVAILABLE)
-    assert name is None or name not in offered
 
 
 @pytest.mark.parametrize("name", sorted(AVAILABLE))
 def test_a_strategy_that_is_here(name: str, tmp_path: Path) -> None:
-    settings = Settings(swap=SwapSettings.model_validate({"strategy": name}))
-    strategy = make_strategy(settings, StatePaths(tmp_path), 0.5, 3, fault_rate=0.1)
+    chosen = {"swap": {"strategy": name, "script": ""}, "reviewer": {"base_url": "http://127.0.0.1:30001"}}
+    if name == "command":
+        chosen["swap"]["script"] = "true"
+    strategy = make_strategy(Settings.model_validate(chosen), StatePaths(tmp_path), 0.5, 3, fault_rate=0.1)
     assert strategy.name == name
-    assert strategy.both_resident == (name == "resident")
+    assert strategy.both_resident == (name in ("resident", "adapter"))
     assert strategy.rehearsal == (name == "rehearsal")

@@ -9,11 +9,8 @@ phase, `load`.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import shlex
 import shutil
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, cast, get_args
@@ -38,12 +35,10 @@ from navigator.serving.swap.base import (
 from navigator.serving.swap.drain import InFlight, drain, until
 from navigator.serving.swap.failures import class_of_words, failure_of
 from navigator.serving.swap.lines import LineReader, OutcomeLine, failure_class
+from navigator.serving.swap.program import run_program
 from navigator.serving.swap.watching import is_refused
 
 _ROLES = (Role.GENERATOR, Role.REVIEWER)
-_ENDING_SECONDS = 5.0
-_LAST_WORDS_SECONDS = 0.5
-_SAID_BYTES = 64 * 1024
 _VERIFY_SECONDS = 30.0
 
 
@@ -217,84 +212,28 @@ class CommandStrategy:
     async def _run(
         self, argv: Sequence[str], seconds: float, heard: _Heard | None, said: list[str] | None = None
     ) -> tuple[int, str]:
-        """Run a program to its end: its exit code, and the last line that it meant for people.
-
-        What a program leaves running when it ends well (a server, say) is its own affair; else its whole group is ended.
-
-        Raises:
-            TimeoutError: it did not end in time; it and what it started are gone. SwapFailed: it cannot be started.
-        """
+        """Run one of the two commands; raises as `run_program`, and SwapFailed where it cannot be started."""
         program = shutil.which(Path(argv[0]).expanduser())
         if program is None:
             raise SwapFailed(
                 f"The swap command {safe_line(argv[0])} is not there, or may not be run.",
                 hint="Correct argv under [swap.command].",
             )
-        process = await asyncio.create_subprocess_exec(
-            program,
-            *argv[1:],
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
-        assert process.stdout is not None
-        assert process.stderr is not None
-        lines = _Said(heard)
-        readers = [
-            asyncio.create_task(lines.read(process.stdout)),
-            asyncio.create_task(lines.read_people(process.stderr)),
-        ]
-        code = -1
-        try:
-            async with asyncio.timeout(seconds):
-                code = await process.wait()
-            # A server that the program leaves running may hold its pipes open: what was said is read, no end is waited for.
-            await asyncio.wait(readers, timeout=_LAST_WORDS_SECONDS)
-            lines.end()
-        finally:
-            for reader in readers:
-                reader.cancel()
-            if code != 0:
-                await asyncio.shield(_end_group(process))
+        lines = LineReader()
+
+        def take(chunk: bytes) -> None:
+            if heard is not None:
+                heard.take(lines.feed(chunk))
+
+        ended = await run_program([program, *argv[1:]], seconds, take)
+        if heard is not None:
+            heard.take(lines.close())
         if said is not None:
-            said += lines.kept.decode("utf-8", "replace").splitlines()
-        return code, lines.last_words()
+            said += ended.lines
+        return ended.code, ended.last_words
 
     def _client(self, role: Role) -> ModelClient:
         return ModelClient(self._settings.server(role), timeouts=Timeouts(connect=5.0, health=25.0))
-
-
-class _Said:
-    """What a program prints, read as it comes so that no pipe fills; its end is kept."""
-
-    def __init__(self, heard: _Heard | None) -> None:
-        self._heard = heard
-        self._lines = LineReader()
-        self._people = b""
-        self.kept = b""
-
-    async def read(self, stream: asyncio.StreamReader) -> None:
-        """Its output, phases among it."""
-        while chunk := await stream.read(4096):
-            self.kept = (self.kept + chunk)[-_SAID_BYTES:]
-            if self._heard is not None:
-                self._heard.take(self._lines.feed(chunk))
-
-    async def read_people(self, stream: asyncio.StreamReader) -> None:
-        """Its error output."""
-        while chunk := await stream.read(4096):
-            self._people = (self._people + chunk)[-_SAID_BYTES:]
-
-    def end(self) -> None:
-        """Take a last line without an end."""
-        if self._heard is not None:
-            self._heard.take(self._lines.close())
-
-    def last_words(self) -> str:
-        """The last line of its error output, or else of its output."""
-        said = (self._people.strip() or self.kept.strip()).decode("utf-8", "replace")
-        return safe_line(said.rpartition("\n")[2])[:300]
 
 
 class _Heard:
@@ -361,28 +300,3 @@ def _filled(argv: Sequence[str], role: Role | None) -> list[str]:
         return list(argv)
     filled = [word.replace("{role}", role.value) for word in argv]
     return filled if filled != list(argv) else [*filled, role.value]
-
-
-async def _end_group(process: asyncio.subprocess.Process) -> None:
-    """SIGTERM, a bounded wait, SIGKILL, for the program and whatever of its group is left."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            break
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_ENDING_SECONDS):
-                await process.wait()
-                while _group_lives(process.pid):
-                    await asyncio.sleep(0.02)
-                return
-    if process.returncode is None:
-        await process.wait()
-
-
-def _group_lives(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except OSError:
-        return False
-    return True

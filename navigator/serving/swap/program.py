@@ -1,0 +1,135 @@
+"""A program that is run for us: read as it speaks, given a stated time, ended with everything it started."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from navigator.domain.text import safe_line
+
+_ENDING_SECONDS = 5.0
+_LAST_WORDS_SECONDS = 0.5
+_KEPT_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a program ended: its exit code, the end of its output, and the last line that it meant for people."""
+
+    code: int
+    lines: tuple[str, ...]
+    last_words: str
+
+
+async def run_program(argv: Sequence[str], seconds: float, on_output: Callable[[bytes], None]) -> Ended:
+    """Run a program to its end, in a process group of its own.
+
+    What it leaves running when it ends well (a server, say) is its own affair; in every other case, a cancelled call among
+    them, its whole group is ended.
+
+    Args:
+        argv: the program's path and its words.
+        seconds: it may take.
+        on_output: told of its output as it comes.
+
+    Raises:
+        TimeoutError: it did not end in time. OSError: it cannot be started.
+    """
+    spoken = _Spoken(on_output)
+    # Pipes of our own: asyncio's would have its `wait` wait for whoever else holds them open.
+    async with _pipe() as (out, out_end), _pipe() as (people, people_end):
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=out_end,
+                stderr=people_end,
+                start_new_session=True,
+            )
+        finally:
+            os.close(out_end)
+            os.close(people_end)
+        readers = [asyncio.create_task(spoken.read(out)), asyncio.create_task(spoken.read_people(people))]
+        code = -1
+        try:
+            async with asyncio.timeout(seconds):
+                code = await process.wait()
+            # A server that it leaves running holds its pipes open: what was said is read, no end is waited for.
+            await asyncio.wait(readers, timeout=_LAST_WORDS_SECONDS)
+        finally:
+            for reader in readers:
+                reader.cancel()
+            await asyncio.gather(*readers, return_exceptions=True)
+            if code != 0:
+                await asyncio.shield(_end_group(process))
+    return Ended(code, tuple(spoken.kept.decode("utf-8", "replace").splitlines()), spoken.last_words())
+
+
+class _Spoken:
+    """What a program prints, read as it comes so that no pipe fills; the end of it is kept."""
+
+    def __init__(self, on_output: Callable[[bytes], None]) -> None:
+        self._on_output = on_output
+        self._people = b""
+        self.kept = b""
+
+    async def read(self, stream: asyncio.StreamReader) -> None:
+        """Its output."""
+        while chunk := await stream.read(4096):
+            self.kept = (self.kept + chunk)[-_KEPT_BYTES:]
+            self._on_output(chunk)
+
+    async def read_people(self, stream: asyncio.StreamReader) -> None:
+        """Its error output."""
+        while chunk := await stream.read(4096):
+            self._people = (self._people + chunk)[-_KEPT_BYTES:]
+
+    def last_words(self) -> str:
+        """The last line of its error output, or else of its output."""
+        said = (self._people.strip() or self.kept.strip()).decode("utf-8", "replace")
+        return safe_line(said.rpartition("\n")[2])[:300]
+
+
+@asynccontextmanager
+async def _pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
+    """A pipe: its reading end as a stream, its writing end as a descriptor that the caller closes."""
+    reading, writing = os.pipe()
+    loop = asyncio.get_running_loop()
+    stream = asyncio.StreamReader()
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(reading, "rb")
+    )
+    try:
+        yield stream, writing
+    finally:
+        transport.close()
+
+
+async def _end_group(process: asyncio.subprocess.Process) -> None:
+    """SIGTERM, a bounded wait, SIGKILL, for the program and whatever of its group is left."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            break
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ENDING_SECONDS):
+                await process.wait()
+                while _group_lives(process.pid):
+                    await asyncio.sleep(0.02)
+                return
+    if process.returncode is None:
+        await process.wait()
+
+
+def _group_lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except OSError:
+        return False
+    return True
