@@ -731,7 +731,7 @@ plan() {
 }
 
 status() { # "--json" or ""
-    local role rows=() held=false holder='' word resident='' health model
+    local role rows=() held=false holder='' word resident='' health model blind=0
     exec 9>&-
     if [[ -e ${C[lock]} ]] && ! flock -n "${C[lock]}" true; then
         held=true
@@ -753,7 +753,7 @@ status() { # "--json" or ""
             fi
         fi
         [[ $LOADED == not-found ]] && word='has no unit'
-        [[ -z $LOADED ]] && word="systemd does not answer: $SUB"
+        [[ -z $LOADED ]] && word="systemd does not answer: $SUB" blind=3
         plain "$model" 200
         if [[ -n $1 ]]; then
             json "${C[$role.unit]}"; local unit_name=$JSON
@@ -776,7 +776,7 @@ status() { # "--json" or ""
         echo "swap resident=${resident:-none} swapping=$held${VRAM:+ free_vram_mib=$VRAM}"
         [[ $held == true ]] && say "A swap is under way: $holder"
     fi
-    exit 0
+    exit "$blind"
 }
 
 show_log() { # how many

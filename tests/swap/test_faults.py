@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.engines import llama
-from tests.swap.desk import UNITS, Desk, wait_for
+from tests.swap.desk import SCRIPT, UNITS, Desk, wait_for
 from tests.swap.streams import Stream
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]
@@ -408,15 +408,18 @@ def test_a_full_disk(generating: Desk) -> None:
 
 def test_a_systemd_that_is_not_there(desk: Desk) -> None:
     environment = desk.environment() | {"XDG_RUNTIME_DIR": str(desk.folder)}
-    done = subprocess.run(
-        [*("bash", str(Path(__file__).parents[2] / "swap" / "model-swap.sh")), "reviewer"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+
+    def script(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(SCRIPT), *words], env=environment, capture_output=True, text=True, timeout=60
+        )
+
+    done = script("reviewer")
     assert done.returncode == 3
     assert "detail=no_systemd" in done.stdout
+    looked = script("status")
+    assert looked.returncode == 3
+    assert "systemd does not answer" in looked.stdout
 
 
 def test_the_main_process_is_killed_while_it_loads(generating: Desk) -> None:
