@@ -1,6 +1,9 @@
-"""What the generator says where no edit is asked for: a report of what its rules would find."""
+"""What the generator says where no edit is asked for: how the files shown hang together, and what its rules would find."""
 
 from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -9,12 +12,72 @@ from navigator.rehearsal.rules import RULES
 from navigator.rehearsal.work import LARGEST_FILE
 
 _MOST_LINES = 20
+_MOST_NAMES = 12
 
 
 def write_report(prompt: WritingPrompt) -> str:
-    """A Markdown list of places worth a task; "OK." where no file is shown, so that a probe gets a short answer."""
+    """A report in Markdown; "OK." where no file is shown, so that a probe gets a short answer."""
     if not prompt.files:
         return "OK."
+    parts = [
+        f"# {prompt.task.partition(chr(10))[0]}",
+        "",
+        f"Read {len(prompt.files)} of {_listed(prompt)} files.",
+        "",
+    ]
+    for path, text in prompt.files.items():
+        if text.strip():
+            parts += _about(path, text)
+    found = _findings(prompt)
+    if found:
+        parts += ["## Worth a task each", "", *found[:_MOST_LINES], ""]
+    unseen = [path for path in prompt.tree if path not in prompt.files]
+    if unseen:
+        parts += ["## Not seen", "", *(f"- `{path}`" for path in unseen[:_MOST_LINES]), ""]
+    return "\n".join(parts)
+
+
+def _listed(prompt: WritingPrompt) -> int:
+    return max(len(prompt.tree), len(prompt.files))
+
+
+def _about(path: str, text: str) -> Iterator[str]:
+    """A section on one file: what it needs, what it gives, with line numbers."""
+    yield from (f"## `{path}`", "")
+    tree = _parsed(path, text)
+    if tree is None:
+        heading = next((line.strip("# ") for line in text.split("\n") if line.startswith("#")), "")
+        yield from (f"{text.count(chr(10))} lines{f': {heading}' if heading else ''}.", "")
+        return
+    needs = sorted({name for node in tree.body for name in _imported(node)})
+    if needs:
+        yield f"- needs {', '.join(f'`{name}`' for name in needs[:_MOST_NAMES])}"
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    gives = [node for node in tree.body if isinstance(node, kinds) and not node.name.startswith("_")]
+    for node in gives[:_MOST_NAMES]:
+        about = (ast.get_docstring(node) or "").partition("\n")[0]
+        yield f"- **{node.name}** (line {node.lineno}){f': {about}' if about else ''}"
+    yield ""
+
+
+def _parsed(path: str, text: str) -> ast.Module | None:
+    if not path.endswith(".py") or len(text) > LARGEST_FILE:
+        return None
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _imported(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return ["." * node.level + (node.module or "")]
+    return []
+
+
+def _findings(prompt: WritingPrompt) -> list[str]:
     found: list[str] = []
     for path, text in prompt.files.items():
         if len(text) > LARGEST_FILE:
@@ -29,6 +92,4 @@ def write_report(prompt: WritingPrompt) -> str:
                 continue
             if outcome.changed:
                 found.append(f"- `{path}`: {outcome.seen} for {rule.name}.")
-    if not found:
-        return f"Read {len(prompt.files)} files and found nothing that my rules would change.\n"
-    return "\n".join([f"Read {len(prompt.files)} files. Worth a task each:", "", *found[:_MOST_LINES]]) + "\n"
+    return found

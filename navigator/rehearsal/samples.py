@@ -122,10 +122,10 @@ def sample_questions(projects: Sequence[SampleProject]) -> list[SampleTask]:
         ),
         SampleTask(
             projects[0].name,
-            "Where would a second storage backend have to be fitted in?",
+            "How do these modules hang together, and where would a second store be fitted in?",
             TaskKind.ARCHITECTURE,
             Complexity.MEDIUM,
-            (),
+            tuple(path for path in projects[0].files if path.endswith(".py") and "tests/" not in path),
         ),
     ]
 

@@ -75,6 +75,8 @@ SCOPES: dict[str, tuple[str, ...]] = {
     "first_run": ("first_run", "app"),
     "add_projects": ("add_projects", "list", "app"),
     "task": ("task", "app"),
+    "report": ("report", "list", "app"),
+    "suggestions": ("suggestions", "list", "app"),
     "quit": ("quit",),
     "dialog": ("dialog",),
     "batch": ("batch", "dialog", "list"),

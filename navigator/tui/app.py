@@ -224,9 +224,7 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
 
     def on_open_task(self, request: OpenTask) -> None:
         """A task without a proposal is shown over the screen."""
-        from navigator.tui.screens.task import TaskScreen
-
-        self.push_screen(TaskScreen(request.task))
+        modes.open_task(self, request)
 
     def on_compose_for(self, request: ComposeFor) -> None:
         """To Compose."""

@@ -19,6 +19,7 @@ IS: dict[str, Callable[[Card, Overlaps], bool]] = {
     "revise": lambda card, _: card.verdict is Verdict.REVISE,
     "unreviewed": lambda card, _: card.verdict is Verdict.UNREVIEWED,
     "report": lambda card, _: card.report,
+    "suggestions": lambda card, _: card.suggestions > 0,
     "policy": lambda card, _: bool(card.confirm),
     "failed": lambda card, _: bool(card.failed_check),
     "overlap": lambda card, overlaps: card.proposal in overlaps,

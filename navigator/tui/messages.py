@@ -36,11 +36,12 @@ class OpenProposal(Message):
 
 
 class OpenTask(Message):
-    """Show a task that has no proposal to decide: its report, its reason, what happened to it."""
+    """Show a task that has no proposal to decide. `page` is "report", "suggestions" or "" for the task's own page."""
 
-    def __init__(self, task: str) -> None:
+    def __init__(self, task: str, page: str = "") -> None:
         super().__init__()
         self.task = task
+        self.page = page
 
 
 class ComposeFor(Message):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from navigator.tui.app import NavigatorApp
-    from navigator.tui.messages import DecideAll
+    from navigator.tui.messages import DecideAll, OpenTask
     from navigator.tui.screens.base import NavScreen
 
 MODES: dict[str, str] = {
@@ -36,6 +36,20 @@ def available(mode: str) -> bool:
     from importlib.util import find_spec
 
     return find_spec(MODES[mode].partition(":")[0]) is not None
+
+
+TASK_PAGES: dict[str, str] = {
+    "": "navigator.tui.screens.task:TaskScreen",
+    "report": "navigator.tui.screens.report:ReportScreen",
+    "suggestions": "navigator.tui.screens.suggestions:SuggestionsScreen",
+}
+"""How a task without a proposal is shown -> module and class."""
+
+
+def open_task(app: NavigatorApp, request: OpenTask) -> None:
+    """Show a task without a proposal over the screen."""
+    module, _, name = TASK_PAGES[request.page].partition(":")
+    app.push_screen(getattr(import_module(module), name)(request.task))
 
 
 def ask_batch(app: NavigatorApp, request: DecideAll) -> None:

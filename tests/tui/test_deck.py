@@ -20,7 +20,7 @@ from navigator.tui.screens.add_projects import AddProjectsScreen
 from navigator.tui.screens.confirm import ConfirmDialog
 from navigator.tui.screens.deck import DeckScreen
 from navigator.tui.screens.help import HelpScreen
-from navigator.tui.screens.task import TaskScreen
+from navigator.tui.screens.report import ReportScreen
 from navigator.tui.theme import THEMES
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
@@ -74,8 +74,7 @@ async def test_enter_opens_the_review_with_its_neighbours(deck: Any) -> None:
 async def test_enter_on_a_report_shows_it_and_puts_it_away(deck: Any, state: Any) -> None:
     async with deck() as (pilot, app, _, _):
         await pilot.press("G", "enter")
-        await until(pilot, lambda: isinstance(app.screen, TaskScreen) and app.screen._held is not None)
-        assert "Three of them do" in str(app.screen.query_one("#outcome").render())
+        await until(pilot, lambda: isinstance(app.screen, ReportScreen) and app.screen.answer is not None)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, DeckScreen))
     assert Reader(open_reader(state.database)).task("T171").state is TaskState.DONE

@@ -14,6 +14,7 @@ from navigator.store.cards import Card
 from navigator.tui.filtering import CARD_ORDERS, PROJECT_ORDERS, Query, following, parse_query
 from navigator.tui.glance import Glance, Live, ProjectRow
 from navigator.tui.messages import ComposeFor, OpenProposal, OpenTask
+from navigator.tui.reading.answer import page_of
 from navigator.tui.screens import deck_rows as draw
 from navigator.tui.screens.base import NavScreen
 from navigator.tui.screens.deck_decisions import DeckDecisions
@@ -209,7 +210,7 @@ class DeckScreen(DeckDecisions, NavScreen):
             rows: list[Card] = list(self.pane(self.focused_pane).rows)
             self.post_message(OpenProposal(row.proposal, [card.proposal for card in rows if card.proposal]))
         elif isinstance(row, Card):
-            self.post_message(OpenTask(row.task))
+            self.post_message(OpenTask(row.task, page_of(row)))
 
     def _narrow_to(self, name: str) -> None:
         field = self.query_one("#filter", Input)

@@ -27,7 +27,9 @@ class DeckDecisions:
         card = self._deck.current_card
         if card is None:
             return
-        if card.report and not card.proposal:
+        if card.suggestions and not card.proposal:
+            self._deck.action_open()  # what it proposes is chosen there: putting it away would dismiss all of it
+        elif card.report and not card.proposal:
             self._put_away(card)
         elif (card.open and card.state is TaskState.AWAITING_APPROVAL) or card.landing == "refused":
             self._deck.post_message(DecideAll(DecisionKind.APPROVE, [(card.proposal, card.tree)]))

@@ -154,6 +154,8 @@ def waiting_word(card: Card) -> tuple[str, str]:
         return "! NOT LANDED", "bad"
     if card.state is TaskState.APPROVED:
         return "▸ LANDING", "accent"
+    if not card.proposal and card.suggestions:
+        return f"◇ CHOOSE {card.suggestions}", "accent"
     if not card.proposal:
         return (
             ("≡ NO CHANGE", "muted") if card.reason.startswith(NO_CHANGE_NEEDED) else ("≡ REPORT", "accent")

@@ -1,0 +1,134 @@
+"""Markdown as lines of pieces: headings, lists, quotes, code, and the little inside a line that helps reading.
+
+Only looks are taken from the text. Addresses stay text, images are named and not fetched, HTML is shown as it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rich.cells import cell_len, chop_cells
+
+from navigator.domain.text import safe_line
+from navigator.tui.widgets.cells import Piece
+
+Line = list[Piece]
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+_ITEM = re.compile(r"^(\s*)([-*+]|\d{1,4}[.)])(\s+)(.*)$")
+_QUOTE = re.compile(r"^ {0,3}>\s?(.*)$")
+_RULE = re.compile(r"^ {0,3}([-*_])(?:\s*\1){2,}\s*$")
+_INLINE = re.compile(
+    r"(`+)(?P<code>.+?)\1|\*\*(?P<bold>[^\s*](?:.*?[^\s*])?)\*\*|!?\[(?P<name>[^\]]*)\]\((?P<to>[^)\s]*)[^)]*\)"
+)
+_TAB = 4
+_INDENT = "  "
+_MOST_INDENT = 12
+
+
+def drawn(text: str, width: int) -> list[Line]:
+    """The text in lines of at most `width` cells."""
+    return list(_lines(text, max(8, width)))
+
+
+def _lines(text: str, width: int) -> Iterator[Line]:
+    fence = ""
+    for raw in text.splitlines():
+        line = safe_line(raw.expandtabs(_TAB)).rstrip()
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line.strip(fence[0]).strip():
+                fence = ""
+                continue
+            yield from _code(line, width)
+        elif mark:
+            fence = mark[1]
+        else:
+            yield from _block(line, width)
+
+
+def _block(line: str, width: int) -> Iterator[Line]:
+    if not line.strip():
+        yield []
+    elif heading := _HEADING.match(line):
+        words = "".join(text for text, _ in _inline(heading[2]))
+        yield from wrapped([(words, "title" if len(heading[1]) < 3 else "strong")], width)
+    elif _RULE.match(line):
+        yield [("─" * width, "faint")]
+    elif item := _ITEM.match(line):
+        indent = " " * min(len(item[1]), _MOST_INDENT)
+        head = f"{indent}{'•' if item[2] in '-*+' else item[2]} "
+        yield from wrapped(_inline(item[4]), width, [(head, "muted")], " " * len(head))
+    elif quote := _QUOTE.match(line):
+        yield from wrapped(_inline(quote[1]), width, [("▏ ", "faint")], "▏ ")
+    elif line.startswith("    ") or line.lstrip().startswith("|"):
+        # Code, the rest of a list's item, or a table: as it is written, the indentation kept.
+        deep = min(len(line) - len(line.lstrip()), _MOST_INDENT)
+        yield from _code(line[deep:], width, " " * deep)
+    else:
+        indent = " " * min(len(line) - len(line.lstrip()), _MOST_INDENT)
+        yield from wrapped(_inline(line.lstrip()), width, [(indent, "")], indent)
+
+
+def _code(line: str, width: int, indent: str = _INDENT) -> Iterator[Line]:
+    room = max(4, width - len(indent))
+    for part in chop_cells(line, room) or [""]:
+        yield [(indent, ""), (part, "accent")]
+
+
+def _inline(text: str) -> Line:
+    pieces: Line = []
+    end = 0
+    for match in _INLINE.finditer(text):
+        pieces.append((text[end : match.start()], ""))
+        end = match.end()
+        if match["code"] is not None:
+            pieces.append((match["code"], "accent"))
+        elif match["bold"] is not None:
+            pieces.append((match["bold"], "strong"))
+        else:
+            word = "image: " if match[0].startswith("!") else ""
+            name, to = match["name"], match["to"]
+            pieces += [(f"{word}{name}", ""), (f" ({to})" if to and to != name else "", "muted")]
+    pieces.append((text[end:], ""))
+    return [piece for piece in pieces if piece[0]]
+
+
+def wrapped(pieces: Line, width: int, first: Line | None = None, following: str = "") -> Iterator[Line]:
+    """Pieces broken between words into lines of at most `width` cells; a word that is longer is cut.
+
+    Args:
+        first: what stands before the first line.
+        following: what stands before the others.
+    """
+    line: Line = list(first or [])
+    used = start = sum(cell_len(text) for text, _ in line)
+    for word, style in _words(pieces):
+        for part in (
+            [word] if cell_len(word) <= width - len(following) else chop_cells(word, width - len(following))
+        ):
+            size = cell_len(part)
+            if used + size > width and used > start:
+                yield _trimmed(line)
+                line, used = [(following, "faint" if following.strip() else "")], cell_len(following)
+                start = used
+                if part.isspace():
+                    continue
+            line.append((part, style))
+            used += size
+    yield _trimmed(line)
+
+
+def _words(pieces: Line) -> Iterator[Piece]:
+    """Words and the blanks between them, each with its style."""
+    for text, style in pieces:
+        for part in re.findall(r"\s+|\S+", text):
+            yield part, style
+
+
+def _trimmed(line: Line) -> Line:
+    while line and not line[-1][0].strip():
+        line = line[:-1]
+    return line
