@@ -299,51 +299,6 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ("down", "j", "down", "A line down.", ""),
         ("up", "k", "up", "A line up.", ""),
     ),
-    "quit": (
-        (
-            "leave_working",
-            "enter",
-            "leave it working",
-            "Leave; the conductor works on in the background.",
-            "F",
-        ),
-        ("stop", "s", "stop it", "Stop the conductor, then leave; what is in flight stays to be done.", "F"),
-        ("stay", "escape", "stay", "Stay here.", "F"),
-    ),
-    "dialog": (
-        ("confirm", "enter", "yes", "Do it. Dead for half a second after the dialog appears.", "F"),
-        ("cancel", "escape", "no", "Leave everything as it is.", "F"),
-    ),
-    "batch": (
-        ("mark_seen", "m", "seen", "The proposal under the cursor counts as looked at.", "F"),
-        (
-            "include",
-            "y",
-            "include",
-            "Include the proposal under the cursor though it was not looked at.",
-            "F",
-        ),
-    ),
-    "pick": (
-        ("take", "enter", "take", "Take what is marked, or the row under the cursor.", "F"),
-        ("mark", "tab", "mark", "Mark the row under the cursor, or not.", "F"),
-        ("mark_all", "ctrl+a", "mark all", "Mark every row that is shown, or none.", "F"),
-        ("down", "down ctrl+n", "down", "Down.", ""),
-        ("up", "up", "up", "Up.", ""),
-        ("page_down", "pagedown", "page down", "A page down.", ""),
-        ("page_up", "pageup", "page up", "A page up.", ""),
-        ("cancel", "escape", "leave", "Leave the choice as it was.", "F"),
-    ),
-    "searching": (
-        ("next", "enter down", "next", "To the next place.", "F"),
-        ("previous", "up", "before", "To the place before.", "F"),
-        ("close", "escape", "close", "Back to the diff.", "F"),
-    ),
-    "reading": (
-        ("close", "escape enter i q", "close", "Back.", "F"),
-        ("down", "j", "down", "A line down.", ""),
-        ("up", "k", "up", "A line up.", ""),
-    ),
     "writing": (
         ("keep", "ctrl+s ctrl+enter", "done", "Keep what is written, or send it.", "F"),
         ("put_aside", "escape", "put aside", "Leave; what is written stays as a draft.", "F"),
