@@ -224,14 +224,19 @@ port_of() { # role: PORT, "" where the server is not on this machine
     [[ $place == *:* && $PORT =~ ^[0-9]+$ ]] || { PORT=80; host=$place; [[ ${C[$1.url]} == https:* ]] && PORT=443; }
     [[ $host =~ ^(127\.0\.0\.1|localhost|\[::1\]|0\.0\.0\.0)$ ]] || PORT=''
 }
-listening() { # port: whether somebody listens on it, on the loopback or everywhere; asked without a process
-    local wanted file local_ state
-    printf -v wanted '^(0{8}|0{32}|0100007F|0{24}01000000|0{16}F{4}0{4}0100007F|0{16}0{4}F{4}0100007F):%04X$' "$1"
+listening() { # port: whether somebody listens on it, on the loopback or everywhere
+    local text wanted file
+    if command -v ss >/dev/null; then # asks the kernel for this port alone; /proc/net/tcp has to be made whole for each look
+        text=$(exec 9>&-; ss -Hltn "sport = :$1" 2>/dev/null)
+        [[ $text =~ (127\.0\.0\.1|0\.0\.0\.0|localhost|\*|\[::\]|\[::1\]|::1?)(%[^\ :]*)?\]?:$1[[:space:]] ]]
+        return
+    fi
+    printf -v wanted '(0{8}|0{32}|0100007F|0{24}01000000|0{16}F{4}0{4}0100007F|0{16}0{4}F{4}0100007F):%04X [0-9A-F]+:0000 0A ' "$1"
     for file in /proc/net/tcp /proc/net/tcp6; do
         [[ -r $file ]] || continue
-        while read -r _ local_ _ state _; do
-            [[ $state == 0A && $local_ =~ $wanted ]] && return 0
-        done <"$file"
+        text=''
+        read -r -N 16000000 text <"$file" || true # in one go: line by line bash seeks back, and the kernel begins anew
+        [[ $text =~ $wanted ]] && return 0
     done
     return 1
 }
@@ -512,7 +517,7 @@ load() { # role: until it answers anything at all
             nap 0.1
         fi
         passed && { fail timeout "nothing answers at ${C[$1.url]} after ${C[load_seconds]} s"; return 1; }
-        nap 0.05
+        nap 0.1
     done
 }
 healthy() { # role, seconds at most: one question

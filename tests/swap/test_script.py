@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -23,6 +24,37 @@ def test_shellcheck() -> None:
         pytest.skip("shellcheck is not installed")
     done = subprocess.run(["shellcheck", str(SCRIPT)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+LISTENERS = [
+    ("127.0.0.1", True),
+    ("0.0.0.0", True),
+    ("::", True),
+    ("::1", True),
+    ("::ffff:127.0.0.1", True),
+    ("127.0.0.2", False),
+]
+
+
+@pytest.mark.parametrize("with_ss", [True, False], ids=["ss", "proc"])
+@pytest.mark.parametrize(("address", "in_the_way"), LISTENERS)
+def test_who_listens(address: str, in_the_way: bool, with_ss: bool) -> None:
+    """Bound is not listening, and another address of the loopback is not ours."""
+    if with_ss and shutil.which("ss") is None:
+        pytest.skip("ss is not installed")
+    text = SCRIPT.read_text("utf-8")
+    function = text[text.index("listening() {") : text.index("# --- systemd")]
+    if not with_ss:
+        function = function.replace("command -v ss", "false")
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as stranger:
+        try:
+            stranger.bind((address, 0))
+        except OSError:
+            pytest.skip(f"no {address} here")
+        look = ["bash", "-c", f"{function}\nlistening {stranger.getsockname()[1]}"]
+        assert subprocess.run(look).returncode == 1
+        stranger.listen()
+        assert (subprocess.run(look).returncode == 0) is in_the_way
 
 
 def test_first_load_and_both_ways(desk: Desk) -> None:
