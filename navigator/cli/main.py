@@ -19,6 +19,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "config": ("config", "The settings: show, path, check"),
     "project": ("project", "Repositories in Navigator's care"),
     "task": ("task", "Queue, list, cancel, retry"),
+    "context": ("context", "What a model is shown for a task, why, and what it costs"),
     "run": ("run", "The conductor: write, swap, review, swap back, revise"),
     "stop": ("status", "End the conductor; what is in flight stays to be done"),
     "proposals": ("proposals", "What the models proposed"),

@@ -22,7 +22,12 @@ MAX_FILE_BYTES = 400_000
 _FEWEST_BYTES_A_TOKEN = 6
 _STRETCH = 30
 _LONGEST_PART = 90
-_GAP = 4
+_GAP = 12
+_LINES_AROUND = 4
+_MOST_PARTS = 4
+_DELIMITERS = 30
+"""Tokens that stand around each part."""
+
 _SMALLEST_SHARE = 40
 
 
@@ -106,7 +111,7 @@ def pack(
         packed = fit(file, text, stems, max(whole, smallest), max(part, smallest), count)
         if packed is not None:
             shown.append(packed)
-            spent += packed.tokens
+            spent += packed.tokens + _DELIMITERS * len(packed.parts)
     return shown
 
 
@@ -136,16 +141,17 @@ def excerpt(
     chosen: list[tuple[int, int]] = []
     spent = 0
     for first, last in scored:
-        cost = count("\n".join(lines[first - 1 : last]) + "\n") + 8
+        first, last = max(1, first - _LINES_AROUND), min(len(lines), last + _LINES_AROUND)
+        cost = count("\n".join(lines[first - 1 : last]) + "\n") + _DELIMITERS
         if spent + cost > budget:
             shorter = _shortened(first, last, lines, stems, budget - spent, count)
             if shorter is None:
                 continue
             first, last = shorter
-            cost = count("\n".join(lines[first - 1 : last]) + "\n") + 8
+            cost = count("\n".join(lines[first - 1 : last]) + "\n") + _DELIMITERS
         chosen.append((first, last))
         spent += cost
-        if budget - spent < 40:
+        if budget - spent < 2 * _DELIMITERS or len(chosen) >= _MOST_PARTS:
             break
     return tuple(
         Part(first, "\n".join(lines[first - 1 : last]) + "\n")
@@ -202,9 +208,9 @@ def _shortened(
     """The part of a range that fits: about its most telling line, or its beginning."""
     told = [sum(stems[s] for s in _stems_of([lines[n - 1]]) & stems.keys()) for n in range(first, last + 1)]
     best = first + max(range(len(told)), key=lambda n: (told[n], -n)) if any(told) else first
-    low = max(first, best - _GAP)
+    low = max(first, best - _LINES_AROUND)
     high = low
-    while high < last and count("\n".join(lines[low - 1 : high + 4]) + "\n") + 8 <= budget:
+    while high < last and count("\n".join(lines[low - 1 : high + 4]) + "\n") + _DELIMITERS <= budget:
         high = min(last, high + 4)
     return (low, high) if high - low >= 3 else None
 
