@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.engines import sglang as engine
 from tests.swap.user_systemd import UserSystemd, missing, user_systemd
 from tests.swap_install.support import Home, fake_sglang
 
@@ -42,3 +43,18 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UserSystemd]:
         user_systemd(Path(folder) / "home") as running,
     ):
         yield running
+
+
+@pytest.fixture(scope="module")
+def real_sglang(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A python with the real SGLang. Its stand-in for compiled operators has to be imported before torchvision."""
+    if reason := engine.missing():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("real")
+    (folder / "sitecustomize.py").write_text("import torchvision_operators\n")
+    python = folder / "python"
+    python.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{folder}{os.pathsep}{engine.SHIM}" exec "{engine.home()}/bin/python" "$@"\n'
+    )
+    python.chmod(0o755)
+    return python

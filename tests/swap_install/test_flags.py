@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,6 @@ from navigator.serving.setup.sglang_flags import (
     python_of,
     version_key,
 )
-from tests.engines import sglang as engine
 from tests.swap_install.support import DATA, fake_sglang
 
 TABLES = DATA / "flags"
@@ -142,21 +140,6 @@ def test_a_flag_that_cannot_be_done_without(tmp_path: Path) -> None:
     server = load_profile("qwen3.5-96gb", PROFILES).generator
     with pytest.raises(MissingPart, match="does not know --quantization"):
         server_command(server, less)
-
-
-@pytest.fixture(scope="module")
-def real_sglang(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A python with the real SGLang. Its stand-in for compiled operators has to be imported before torchvision."""
-    if reason := engine.missing():
-        pytest.skip(reason)
-    folder = tmp_path_factory.mktemp("real")
-    (folder / "sitecustomize.py").write_text("import torchvision_operators\n")
-    python = folder / "python"
-    python.write_text(
-        f'#!/bin/sh\nPYTHONPATH="{folder}{os.pathsep}{engine.SHIM}" exec "{engine.home()}/bin/python" "$@"\n'
-    )
-    python.chmod(0o755)
-    return python
 
 
 @pytest.mark.engines
