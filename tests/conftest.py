@@ -11,7 +11,10 @@ ROOT = Path(__file__).parent
 # Files whose tests each start processes or draw the whole app. What they test is also tested in parts elsewhere.
 WHOLE = (
     "cascade/test_faults.py",
+    "cascade/test_reconcile.py",
     "cli/test_commands.py",
+    "serving/test_command.py",
+    "serving/test_sleep.py",
     "serving/test_swap.py",
     "swap_install/test_round_trip.py",
     "swap_install/test_units.py",

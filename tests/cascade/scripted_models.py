@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 WRITER = "scripted/writer"
@@ -57,6 +58,17 @@ class Models:
     written: list[Messages] = field(default_factory=list)
     read_by: list[Messages] = field(default_factory=list)
     guard: threading.Lock = field(default_factory=threading.Lock)
+    holds: Path | None = None
+    """A file that names the role which is loaded; empty: the server takes connections and drops them. None: both are there."""
+    wrong: list[str] = field(default_factory=list)
+    """Models that were asked for while they were not loaded."""
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The models that are there now."""
+        if self.holds is None:
+            return (WRITER, READER)
+        return {"generator": (WRITER,), "reviewer": (READER,)}.get(self.holds.read_text().strip(), ())
 
     @property
     def settings(self) -> str:
@@ -88,12 +100,12 @@ def speaking(models: Models) -> Iterator[Models]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if self.path.startswith("/health"):
+            if not models.loaded:
+                self.close_connection = True
+            elif self.path.startswith("/health"):
                 self.reply(200, {})
             elif self.path.startswith("/v1/models"):
-                self.reply(
-                    200, {"data": [{"id": WRITER, "object": "model"}, {"id": READER, "object": "model"}]}
-                )
+                self.reply(200, {"data": [{"id": name, "object": "model"} for name in models.loaded]})
             else:
                 self.reply(404, {})
 
@@ -102,7 +114,14 @@ def speaking(models: Models) -> Iterator[Models]:
             if not self.path.startswith("/v1/chat/completions"):
                 self.reply(404, {})
                 return
+            if body["model"] not in models.loaded:
+                models.wrong.append(body["model"])
+                self.reply(404, {"error": {"message": "no such model"}})
+                return
             said = models.answer(body)
+            if not models.loaded:
+                self.close_connection = True  # it died while it wrote
+                return
             if isinstance(said, Refusal):
                 self.reply(said.status, {"error": {"message": said.message}})
                 return
