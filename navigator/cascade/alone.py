@@ -77,7 +77,7 @@ def act_alone(
     """
     from navigator.cascade.commands.registry import perform
 
-    with _ONE_AT_A_TIME, own_world(paths, on_problem=on_problem, alone=True) as world:
+    with _ONE_AT_A_TIME, own_world(paths, on_problem=on_problem) as world:
 
         async def once() -> Result:
             try:

@@ -62,7 +62,6 @@ class World:
         time_scale: the rehearsal's.
         seed: the rehearsal's.
         allow_rehearsal_landing: let a rehearsal's proposals land in repositories that the demo did not make.
-        alone: no conductor comes by to take up what an operation leaves to do.
         on_live: told about progress that is not kept.
         at_hand: whether a role's model answers now, without a swap first; the conductor knows.
         conducting: a conductor works on this state in this process, and takes up what is left due.
@@ -75,7 +74,6 @@ class World:
     time_scale: float = 1.0
     seed: int = 0
     allow_rehearsal_landing: bool = False
-    alone: bool = False
     on_live: Callable[[dict[str, Any]], None] = lambda progress: None
     at_hand: Callable[[Role], bool] = lambda role: True
     conducting: bool = False

@@ -30,6 +30,7 @@ TITLES = {
     "writing": "Writing a note or a comment",
     "searching": "Searching in a diff",
     "reading": "Reading the details",
+    "split": "Taking some hunks",
 }
 
 ROWS: dict[str, tuple[Row, ...]] = {
@@ -87,7 +88,13 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ("previous_pane", "shift+tab", "pane before", "To the pane before.", ""),
     ),
     "review": (
-        ("approve", "a", "approve", "Approve this proposal; a dialog asks first.", "FP"),
+        (
+            "approve",
+            "a",
+            "approve",
+            "Approve this proposal, or only the hunks that are chosen; a dialog asks first.",
+            "FP",
+        ),
         ("reject", "r", "reject", "Reject this proposal.", "FP"),
         ("send_back", "b", "send back", "Send it back with a note and the comments on its lines.", "FP"),
         ("comment", "c", "comment", "Comment on the line under the cursor.", "FP"),
@@ -95,7 +102,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ("reject_batch", "R", "reject batch", "Reject the selected proposals, or the whole batch.", "P"),
         ("next_proposal", "n", "next", "The next proposal.", "FP"),
         ("previous_proposal", "p", "before", "The proposal before.", "FP"),
-        ("select", "space", "select", "Select this proposal for a batch decision.", "P"),
+        ("select", "v", "select", "Select this proposal for a batch decision.", "P"),
         ("mark_seen", "m", "seen", "Mark it as looked at, or not.", "P"),
         ("undo", "u", "undo", "Take its landing or its approval back.", "P"),
         ("next_round", ".", "next round", "The next round or attempt.", "P"),
@@ -177,6 +184,13 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "",
         ),
         ("toggle_findings", "z", "open all", "Close every finding and comment, or open them all.", "P"),
+        (
+            "choose_hunk",
+            "space",
+            "choose hunk",
+            "Choose the hunk under the cursor, or not; approving then makes a proposal of the chosen ones.",
+            "FP",
+        ),
     ),
     "go": (
         ("deck", "D", "deck", "To the deck.", "P"),
@@ -298,6 +312,15 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ("close", "escape enter i q", "close", "Back.", "F"),
         ("down", "j", "down", "A line down.", ""),
         ("up", "k", "up", "A line up.", ""),
+    ),
+    "split": (
+        (
+            "drop_rest",
+            "ctrl+x",
+            "drop the rest",
+            "Drop what is not chosen, or have it written anew after all.",
+            "F",
+        ),
     ),
     "writing": (
         ("keep", "ctrl+s ctrl+enter", "done", "Keep what is written, or send it.", "F"),

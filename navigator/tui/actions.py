@@ -84,6 +84,7 @@ SCOPES: dict[str, tuple[str, ...]] = {
     "writing": ("writing",),
     "searching": ("searching",),
     "reading": ("reading",),
+    "split": ("split", "writing"),
 }
 """Which groups answer on which screen, the nearest first. A key means one thing within a scope."""
 

@@ -48,7 +48,7 @@ class SplitBench:
         self.act("project.add", path=str(self.repository), name="code", landing=landing)
 
     def world(self, *, alone: bool = True) -> Any:
-        return own_world(self.desk.paths, alone=alone)
+        return own_world(self.desk.paths, conducting=not alone)
 
     def act(self, op: str, *, alone: bool = True, **args: Any) -> dict[str, Any]:
         """One command in this process; not `alone`: as the conductor does it, which takes up the rest later."""

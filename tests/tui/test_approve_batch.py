@@ -102,7 +102,7 @@ async def test_selected_ones_only(reviewing: Reviewing) -> None:
     async with opened(reviewing, "P3") as at:
         await at.press("m")
         await at.until(lambda: at.proposal("P3").seen)
-        await at.press("space")
+        await at.press("v")
         dialog = await asked(at)
         assert [candidate.id for candidate in dialog.taken] == ["P3"]
         assert dialog.left_out == []
@@ -190,7 +190,7 @@ async def test_the_conductor_is_asked_where_one_works(
             monkeypatch.setattr("navigator.cascade.alone.act_alone", None)  # whatever is done here would fail
             await at.press("m")
             await at.until(lambda: at.proposal("P3").seen, "the mark")
-            await at.press("space")
+            await at.press("v")
             dialog = await asked(at)
             await at.press("enter")
             await done(at, dialog)

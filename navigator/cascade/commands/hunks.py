@@ -76,7 +76,7 @@ async def split(
             _drop_rest(tx, parent, part, built, note)
         else:
             _send_rest_on(tx, parent, part, built, note)
-    if world.alone:
+    if not world.conducting:
         await _check_now(world, part.task_id)
     rest = world.reader.task(parent.task_id)
     return {

@@ -31,6 +31,17 @@ class FindingToggled(Message, namespace="diff_view"):
         self.expanded = expanded
 
 
+class ChoiceAsked(Message, namespace="diff_view"):
+    """The developer wants to choose some hunks, or no longer: `labels` as `navigator.domain.diff.choices` gives them.
+
+    Answer with `DiffView.set_chosen`.
+    """
+
+    def __init__(self, labels: tuple[str, ...]) -> None:
+        super().__init__()
+        self.labels = labels
+
+
 class ContextRequested(Message, namespace="diff_view"):
     """The developer wants to see unchanged lines: `count` lines of the new side of `path` from `first` on (1-based).
 

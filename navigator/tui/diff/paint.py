@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from navigator.domain.diff import DiffLine, FileDiff
+from navigator.domain.diff import DiffLine, FileDiff, choices
 from navigator.tui.diff.boxes import BoxLine, box_lines
 from navigator.tui.diff.cells import display, display_enough, fit, fit_left, window, wrap
 from navigator.tui.diff.highlight import Spans
@@ -29,6 +29,9 @@ NARROW = 72
 """Below this many cells a unified diff shows one column of numbers: the new one, or the old one of a removed line."""
 
 NO_NEWLINE = "no newline at end of file"
+
+CHOSEN = "◉ chosen"
+"""Glyph and word of a hunk that is chosen; a bar runs down its lines beside it."""
 
 # What `safe_text` puts in the place of an unsafe character.
 _SUBSTITUTE = re.compile("[\u2400-\u2421]|<U\\+[0-9A-F]{4,6}>")
@@ -48,7 +51,7 @@ class Cursor(Enum):
 class Scene:
     """What there is to draw. `elsewhere` and `collapsed` are indices of annotations, `folded` of files.
 
-    `notes_in` counts the annotations inside each file, for the header of a folded one.
+    `notes_in` counts the annotations inside each file, for the header of a folded one. `chosen` are labels of hunks.
     """
 
     files: Sequence[FileDiff]
@@ -57,6 +60,7 @@ class Scene:
     collapsed: Collection[int] = ()
     folded: Collection[int] = ()
     notes_in: dict[int, int] = field(default_factory=dict)
+    chosen: Collection[str] = frozenset()
     _counts: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def counts(self, file: int) -> tuple[int, int]:
@@ -64,6 +68,18 @@ class Scene:
         if file not in self._counts:
             self._counts[file] = (self.files[file].added, self.files[file].removed)
         return self._counts[file]
+
+    def chosen_in(self, file: int) -> tuple[int, int]:
+        """How many of a file's parts are chosen, of how many."""
+        labels = choices(self.files[file], file + 1)
+        return sum(label in self.chosen for label in labels), len(labels)
+
+    def is_chosen(self, row: Row) -> bool:
+        """Whether the row belongs to a chosen hunk, or to a file without lines that is chosen."""
+        if not self.chosen or row.file < 0 or row.kind in (Kind.FILE, Kind.GAP):
+            return False
+        labels = choices(self.files[row.file], row.file + 1)
+        return labels[max(0, row.hunk)] in self.chosen if row.hunk >= 0 or len(labels) == 1 else False
 
     def line(self, row: Row, index: int) -> DiffLine:
         """The diff line `index` of the row's hunk."""
@@ -94,6 +110,7 @@ class Painter:
         self.gutter = self.digits + 4 + (self.digits + 1 if self.both_numbers else 0)
         self.left = self.width // 2 if mode == "split" else 0
         self._boxes: dict[int, list[BoxLine]] = {}
+        self._in_choice = False
 
     @property
     def text_widths(self) -> tuple[int, int]:
@@ -114,6 +131,7 @@ class Painter:
         syntax: tuple[Spans, Spans] = ((), ()),
     ) -> Strip:
         """Line `sub` of `height` of a row, exactly `width` cells. `syntax` is that of its lines a and b."""
+        self._in_choice = self.scene.is_chosen(row)
         match row.kind:
             case Kind.LINE:
                 segments = self._unified(row, sub, cursor, syntax[0])
@@ -128,7 +146,8 @@ class Painter:
             case Kind.GAP:
                 segments = self._aside("⋯", "lines below are not shown", cursor)
             case Kind.TEXT:
-                segments = self._aside(" ", _without_lines(self.scene.files[row.file]), cursor)
+                chosen = f"{CHOSEN}  " if self._in_choice else ""
+                segments = self._aside(" ", chosen + _without_lines(self.scene.files[row.file]), cursor)
         return Strip(segments).adjust_cell_length(self.width, self.palette.base)
 
     # Headers
@@ -146,6 +165,9 @@ class Painter:
             ]
         tail = f"   {row.file + 1} of {len(self.scene.files)} "
         what = _what_happened(file)
+        marked, of = self.scene.chosen_in(row.file) if self.scene.chosen else (0, 0)
+        if marked:
+            what = "  ".join(filter(None, (CHOSEN if of == 1 else f"{CHOSEN} {marked} of {of}", what)))
         notes = self.scene.notes_in.get(row.file, 0)
         if notes and folded:
             what = "  ".join(filter(None, (what, f"{notes} note{'s' if notes > 1 else ''}")))
@@ -168,13 +190,15 @@ class Painter:
         base = self._line_style(" ", cursor)
         room = self.width - self.gutter
         more = f"{hidden} unchanged line{'s' if hidden > 1 else ''}" if hidden else ""
-        label = fit(display(hunk.label), room)
+        mark = f"{CHOSEN}  " if self._in_choice else ""
+        label = fit(mark + display(hunk.label), room)
         section = fit(display(hunk.section).strip(), room - cell_len(label) - cell_len(more) - 4)
         segments = [
             self._bar(cursor, base),
             Segment(self._centred("⋯" if hidden else ""), base + _ink(self.palette.faint)),
         ]
-        segments.append(Segment(label, base + _ink(self.palette.hunk)))
+        ink = self.palette.accent if self._in_choice else self.palette.hunk
+        segments.append(Segment(label, base + _ink(ink)))
         if section:
             segments.append(Segment(f"  {section}", base + _ink(self.palette.muted)))
         used = sum(cell_len(segment.text) for segment in segments)
@@ -347,7 +371,7 @@ class Painter:
 
     def _bar(self, cursor: Cursor, base: Style) -> Segment:
         if cursor is Cursor.AWAY:
-            return Segment(" ", base)
+            return Segment("▎", base + _ink(self.palette.accent)) if self._in_choice else Segment(" ", base)
         ink = self.palette.cursor_bar if cursor is Cursor.FOCUSED else _ink(self.palette.faint)
         return Segment("▌", base + ink)
 

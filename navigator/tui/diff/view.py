@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 
-from navigator.domain.diff import FileDiff
+from navigator.domain.diff import FileDiff, choices
 from navigator.tui.diff import messages
 from navigator.tui.diff.context import with_lines_above, with_lines_below
 from navigator.tui.diff.layout import Kind, Row, build_rows, first_line, hidden_above
@@ -75,10 +75,12 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         Binding("o", "switch_side", "Other side", show=False, id="diff.switch_side"),
         Binding("enter", "activate", "Open, close, expand", show=False, id="diff.activate"),
         Binding("z", "toggle_findings", "Open or close all", show=False, id="diff.toggle_findings"),
+        Binding("space", "choose_hunk", "Choose hunk", id="diff.choose_hunk"),
     ]
 
     FindingToggled = messages.FindingToggled
     ContextRequested = messages.ContextRequested
+    ChoiceAsked = messages.ChoiceAsked
 
     def __init__(
         self,
@@ -99,6 +101,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self._collapsed: set[str] = set()
         self._folded: set[str] = set()
         self._ended: set[str] = set()
+        self._chosen: frozenset[str] = frozenset()
 
     # What is shown
 
@@ -114,6 +117,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self._comments = tuple(comments)
         for state in (self._collapsed, self._folded, self._ended):
             state.clear()
+        self._chosen = frozenset()
         self._syntax.clear()
         self._widest = None
         self._offset = 0
@@ -185,6 +189,18 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
 
         self._keeping_place(change)
 
+    def set_chosen(self, labels: Collection[str]) -> None:
+        """Mark these hunks as chosen, and no others."""
+        self._chosen = frozenset(labels)
+        self._scene.chosen = self._chosen
+        if self._painter is not None:
+            self._repaint()
+
+    @property
+    def chosen(self) -> frozenset[str]:
+        """The labels that are marked as chosen."""
+        return self._chosen
+
     @property
     def files(self) -> Sequence[FileDiff]:
         """The diff as it is shown, with the context that was added."""
@@ -220,7 +236,9 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         collapsed = {
             index for index, annotation in enumerate(annotations) if annotation.key in self._collapsed
         }
-        scene = Scene(files, annotations, placement.elsewhere, collapsed, folded, notes_in)
+        scene = Scene(
+            files, annotations, placement.elsewhere, collapsed, folded, notes_in, chosen=self._chosen
+        )
         self._set_scene(scene, build_rows(files, placement, self.mode, folded, ended))
 
     def _keeping_place(self, change: Callable[[], None]) -> None:
@@ -333,6 +351,14 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         row = self._row
         if row is not None and row.hunk >= 0:
             self._ask_for_context(row)
+
+    def action_choose_hunk(self) -> None:
+        """Ask to choose the hunk under the cursor, or every hunk of the file whose header it is on; or to let go of them."""
+        row = self._row
+        if row is None or row.file < 0:
+            return
+        labels = choices(self._files[row.file], row.file + 1)
+        self.post_message(self.ChoiceAsked(labels if row.hunk < 0 else labels[row.hunk : row.hunk + 1]))
 
     def _toggle(self, key: str) -> None:
         expanded = key in self._collapsed

@@ -52,6 +52,8 @@ class Dossier:
     Attributes:
         drafts: unfinished texts of this task by key.
         met: by (proposal id, index of the finding) what the next reading said about it: met or not, and why.
+        whole: the proposal that this task's first one is a part of.
+        batches: the batch whose branch a version lands on, where that is not its own.
     """
 
     task: Task
@@ -61,6 +63,8 @@ class Dossier:
     unfinished: tuple[Unfinished, ...] = ()
     drafts: Mapping[str, str] = field(default_factory=dict)
     met: Mapping[tuple[str, int], tuple[bool, str]] = field(default_factory=dict)
+    whole: Proposal | None = None
+    batches: Mapping[str, str] = field(default_factory=dict)
 
     def index(self, proposal: str) -> int:
         """Where a proposal stands among the versions; the newest one for an id that is not among them."""
@@ -93,6 +97,8 @@ def load_dossier(reader: Reader, proposal: str) -> Dossier:
     Raises:
         NotFound: there is no such proposal.
     """
+    from navigator.cascade.parts import landing_batch
+
     with reader.snapshot():
         found = reader.proposal(proposal)
         task = reader.task(found.task_id)
@@ -113,6 +119,8 @@ def load_dossier(reader: Reader, proposal: str) -> Dossier:
             tuple(made for key, text in drafts.items() if (made := _unfinished(key, text)) is not None),
             drafts,
             _met(versions),
+            next((reader.proposal(version.parent) for version in versions if version.parent), None),
+            {version.id: landing_batch(reader, version) for version in versions},
         )
 
 

@@ -29,8 +29,12 @@ _CHECKS: dict[CheckOutcome, tuple[str, str]] = {
     CheckOutcome.PASSED: ("✓", "good"),
     CheckOutcome.FAILED: ("✗", "bad"),
     CheckOutcome.SKIPPED: ("–", "muted"),
+    CheckOutcome.FAILED_BEFORE: ("≈", "muted"),
+    CheckOutcome.UNTESTED: ("–", "muted"),
 }
-_QUIET_CHECKS = frozenset({"apply", "policy"})
+_SAID = {CheckOutcome.UNTESTED: "untested", CheckOutcome.FAILED_BEFORE: "fail as before"}
+"""Outcomes that a check's name alone does not say."""
+_QUIET_CHECKS = frozenset({"apply", "policy", "edits apply", "path policy"})
 """Checks that are only named when they failed: without them there is no proposal."""
 
 
@@ -42,12 +46,14 @@ class Place:
     of: int = 0
     selected: bool = False
     between: bool = False
+    chosen: int = 0
 
 
 def title_line(dossier: Dossier, shown: Proposal, width: int) -> list[Piece]:
     """Id, project and title; the verdict and the checks at the right."""
+    said = part_pieces(shown, dossier.whole) if shown.parent else verdict_pieces(shown.review, shown.round)
     end = [
-        *verdict_pieces(shown.review, shown.round),
+        *said,
         ("   ", ""),
         *checks_pieces(shown.checks, width >= WIDE),
     ]
@@ -70,6 +76,18 @@ def verdict_pieces(review: Review | None, round: int = 0) -> list[Piece]:
     return [VERDICTS[review.verdict], (used, "muted")]
 
 
+def part_words(shown: Proposal, whole: Proposal | None) -> str:
+    """`part of P7, reviewed as a whole (REVISE there)`."""
+    read = whole.review if whole is not None else None
+    there = f"{read.verdict.value} there" if read is not None else "nobody read it there"
+    return f"part of {shown.parent}, reviewed as a whole ({there})"
+
+
+def part_pieces(shown: Proposal, whole: Proposal | None) -> list[Piece]:
+    """A part in the place of a verdict: it has none of its own."""
+    return [("◪ ", "accent"), (part_words(shown, whole), "")]
+
+
 def checks_pieces(checks: Sequence[CheckResult], wide: bool) -> list[Piece]:
     """`✓ syntax  ✓ tests 214 passed`, failures first."""
     shown = [
@@ -79,7 +97,11 @@ def checks_pieces(checks: Sequence[CheckResult], wide: bool) -> list[Piece]:
     pieces: list[Piece] = []
     for check in shown:
         glyph, style = _CHECKS[check.outcome]
-        word = "untested" if check.outcome is CheckOutcome.SKIPPED and check.name == "tests" else check.name
+        word = check.name
+        if check.name == "tests" and check.outcome in (CheckOutcome.SKIPPED, CheckOutcome.UNTESTED):
+            word = "untested"
+        elif check.outcome in _SAID:
+            word = f"{check.name} {_SAID[check.outcome]}"
         detail = check.detail.strip().partition("\n")[0] if wide and check.name == "tests" else ""
         if pieces:
             pieces.append(("  ", ""))
@@ -92,6 +114,8 @@ def checks_pieces(checks: Sequence[CheckResult], wide: bool) -> list[Piece]:
 def rounds_line(dossier: Dossier, shown: Proposal, place: Place, width: int) -> list[Piece]:
     """The tabs of rounds and attempts, what the diff is against, and who wrote and read it."""
     end: list[Piece] = []
+    if place.chosen:
+        end.append((f"◉ {place.chosen} hunk{'s' if place.chosen > 1 else ''} chosen  ", "accent"))
     if place.selected:
         end.append(("● selected  ", "accent"))
     end.append(("seen" if shown.seen else "not seen", "muted" if shown.seen else "warn"))

@@ -163,13 +163,13 @@ def waiting_word(card: Card) -> tuple[str, str]:
     if card.failed_check and card.verdict is not Verdict.UNREVIEWED:
         return "✗ CHECKS", "bad"
     if card.verdict is None:
-        return "? UNREVIEWED", "warn"
+        return ("◪ PART", "accent") if card.parent else ("? UNREVIEWED", "warn")
     return VERDICTS[card.verdict]
 
 
 def flags_of(card: Card, overlaps: Overlaps, *, short: bool) -> list[Piece]:
     """What a batch key would leave out, and why, in words."""
-    flags: list[Piece] = []
+    flags: list[Piece] = [(f"part of {card.parent}", "muted")] if card.parent else []
     if card.failed_check:
         flags.append((f"✗ {card.failed_check}", "bad"))
     if card.confirm:

@@ -31,6 +31,7 @@ from navigator.tui.review.words import Place, rounds_line, title_line, warning_l
 from navigator.tui.screens.base import NavScreen
 from navigator.tui.screens.review_deciding import Deciding
 from navigator.tui.screens.review_remarks import Remarks
+from navigator.tui.screens.review_split import Choosing
 from navigator.tui.screens.review_tools import Tools
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.lines import PieceLines
@@ -44,7 +45,7 @@ class ReviewDiff(DiffView, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("diff")
 
 
-class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
+class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
     """Opened with `OpenProposal`: the id to show, and the ids to step through with n and p.
 
     A proposal counts as looked at when `m` says so, or when the end of its diff has stood on the screen for
@@ -65,6 +66,7 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
         self.selected: set[str] = set()
         self.shown_id = ""
         self.between = False
+        self._picked = {}
         self._drawn: tuple[str, str] | None = None
         self._seq = -1
         self._reaching_end = False
@@ -160,7 +162,7 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
         self.dossier = dossier
         for key, text in dossier.drafts.items():
             self.drafts.seed(key, text)
-        self._draw_head()
+        self.draw_head()
         await self._draw_diff(dossier)
 
     async def _draw_diff(self, dossier: Dossier) -> None:
@@ -185,6 +187,7 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
         self._drawn = pair
         self._say("" if files else self._nothing(dossier, shown))
         self.diff.show(files, notes, comments)
+        self.mark_picked(shown)
         for note in notes:
             # What is taste, and stands under no line, takes one row until it is asked for.
             if note.finding.severity is Severity.NIT or (
@@ -220,7 +223,8 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
 
     # The head
 
-    def _draw_head(self) -> None:
+    def draw_head(self) -> None:
+        """Say anew what is shown, and how."""
         self.query_one("#head", PieceLines).show(self._head)
         self.query_one("#warnings", PieceLines).show(self._warnings)
         self.refresh_keys()
@@ -232,7 +236,8 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
         queue = self.waiting_queue
         mine = {version.id for version in dossier.versions}
         number = next((index for index, name in enumerate(queue, 1) if name in mine), 0)
-        place = Place(number, len(queue), shown.id in self.selected, self.between)
+        chosen = len(self.picked_of(shown))
+        place = Place(number, len(queue), shown.id in self.selected, self.between, chosen)
         return [title_line(dossier, shown, width), rounds_line(dossier, shown, place, width)]
 
     def _warnings(self, width: int) -> list[list[Piece]]:
@@ -249,6 +254,7 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
         """Something happened: perhaps here."""
         if self.dossier is None or glance.seq == self._seq:
             return
+        self.look_for_part(glance)
         if self._loading:
             self._stale = True  # what is being read now may be older; it is not thrown away for that
             return
@@ -344,7 +350,7 @@ class ReviewScreen(Deciding, Remarks, Tools, NavScreen):
         if shown is None:
             return
         self.selected ^= {shown.id}
-        self._draw_head()
+        self.draw_head()
         self.nav.toast(f"{len(self.selected)} selected" if self.selected else "Nothing is selected.")
 
     def action_mark_seen(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from textual import work
 
 from navigator.domain.errors import NavigatorError
-from navigator.domain.models import PolicyItem, Project, Proposal
+from navigator.domain.models import PolicyItem, Proposal
 from navigator.domain.states import (
     DecisionKind,
     LandingState,
@@ -22,7 +22,7 @@ from navigator.store.cards import Card
 from navigator.tui.messages import DecideAll
 from navigator.tui.review.dossier import Dossier, note_key
 from navigator.tui.review.trees import destination
-from navigator.tui.review.words import landing_words
+from navigator.tui.review.words import landing_words, part_words
 from navigator.tui.screens.confirm import ConfirmDialog
 from navigator.tui.screens.note import NoteDialog
 
@@ -57,6 +57,9 @@ class Deciding:
 
     async def _approve(self, dossier: Dossier, shown: Proposal) -> None:
         nav = self._desk.nav
+        if chosen := self._desk.picked_of(shown):
+            await self._desk.split_chosen(dossier, shown, chosen)
+            return
         refused = [item for item in shown.policy if item.action is PolicyAction.REFUSE]
         if refused:
             nav.toast(f"{refused[0].path} {refused[0].detail}: this cannot be approved.", "error")
@@ -65,9 +68,7 @@ class Deciding:
         for number, item in enumerate(asked, 1):
             if not await nav.push_screen_wait(_policy_dialog(shown, item, number, len(asked))):
                 return
-        lines = await asyncio.to_thread(
-            approval_lines, dossier.project, shown, self._desk.overlaps_of(shown.id)
-        )
+        lines = await asyncio.to_thread(approval_lines, dossier, shown, self._desk.overlaps_of(shown.id))
         if not await nav.push_screen_wait(
             ConfirmDialog(f"Approve {shown.id}  {shown.title}?", lines, yes="approve")
         ):
@@ -176,6 +177,7 @@ class Deciding:
         )
         self._last = shown.id
         screen.selected.discard(shown.id)
+        screen.forget_picked(shown.id)
         if well and (following := self._following(shown.id)):
             screen.open(following)
         else:
@@ -278,20 +280,23 @@ def _policy_dialog(shown: Proposal, item: PolicyItem, number: int, of: int) -> C
     )
 
 
-def approval_lines(project: Project, shown: Proposal, overlaps: Sequence[str]) -> list[str]:
+def approval_lines(dossier: Dossier, shown: Proposal, overlaps: Sequence[str]) -> list[str]:
     """What to know before approving: where it goes, and what speaks against it. Reads the repository: call in a thread."""
+    project = dossier.project
     lines = [f"{project.name}   +{shown.added} −{shown.removed}   tree {shown.tree[:10]}"]
     try:
         from navigator.workspace.facts import read_facts
 
         facts = read_facts(project.path)
-        lines.append(f"→ {destination(project, shown.batch, facts)}")
+        lines.append(f"→ {destination(project, dossier.batches.get(shown.id, shown.batch), facts)}")
         if facts.hooks:
             lines.append(f"Hooks exist ({', '.join(facts.hooks)}): they will not run.")
     except NavigatorError as error:
         lines.append(f"⚠ {error}")
     review = shown.review
-    if review is None or review.verdict is not Verdict.APPROVE:
+    if shown.parent:
+        lines.append(part_words(shown, dossier.whole))
+    elif review is None or review.verdict is not Verdict.APPROVE:
         said = "nobody reviewed it" if review is None else f"the reviewer says {review.verdict.value}"
         lines.append(f"⚠ {said}")
     lines += [f"⚠ failed check: {check.name}" for check in shown.failed_checks]

@@ -1,0 +1,236 @@
+"""Choosing hunks in Review by keys, over real trees; the part made without a conductor through the same functions."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.cascade.alone import own_world
+from navigator.cascade.stages.derive import check
+from navigator.config.paths import StatePaths
+from navigator.domain.models import Proposal
+from navigator.domain.states import ProposalState, TaskState
+from navigator.store.cards import CardReads
+from navigator.store.database import open_reader
+from navigator.tui.screens.base import Dialog
+from navigator.tui.screens.confirm import ConfirmDialog
+from navigator.tui.screens.deck_rows import flags_of, waiting_word
+from navigator.tui.screens.review import ReviewScreen
+from navigator.tui.screens.review_split import SplitDialog
+from tests.tui.reviewing import Reviewing
+from tests.tui.test_review import Driver, opened, plain
+
+
+@pytest.fixture
+def reviewing(tmp_path: Path) -> Reviewing:
+    return Reviewing(StatePaths(tmp_path / "s").ensure(), tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Dialog, "GRACE", 0.001)
+    monkeypatch.setattr(ReviewScreen, "SEEN_AFTER", 3600.0)
+
+
+def part_of(at: Driver, parent: str) -> Proposal:
+    (part,) = (one for one in at.read().proposals() if one.parent == parent)
+    return part
+
+
+def whole_text(at: Driver) -> str:
+    """Every row of the diff, as it is painted."""
+    diff = at.screen.diff
+    assert diff._painter is not None
+    rows = list(diff._layout.rows)
+    return "\n".join(diff._painter.strip(row, 0, 1).text for row in rows)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+@pytest.mark.parametrize("mode", ["unified", "split"])
+async def test_space_marks_the_hunk_under_the_cursor(
+    reviewing: Reviewing, size: tuple[int, int], mode: str
+) -> None:
+    async with opened(reviewing, size=size) as at:
+        if mode == "split":
+            await at.press("backslash")
+        await at.press("right_square_bracket", "space")
+        assert at.screen.diff.chosen == {"H1"}
+        await at.press("j", "right_square_bracket", "j", "space")
+        assert at.screen.diff.chosen == {"H1", "H2"}
+        assert "◉ chosen  H2" in whole_text(at)
+        assert "◉ chosen 2 of 2" in whole_text(at)
+        assert "◉ 2 hunks chosen" in plain(at)
+        await at.press("space")
+        assert at.screen.diff.chosen == {"H1"}, "the same key lets go"
+        assert at.screen.diff.mode == mode
+
+
+async def test_the_header_of_a_file_stands_for_all_its_hunks(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        assert at.screen.diff.move_to("billing/totals.py")
+        await at.press("space")
+        assert at.screen.diff.chosen == {"H1", "H2"}
+        await at.press("space")
+        assert at.screen.diff.chosen == frozenset()
+
+
+async def test_what_is_chosen_stays_while_the_developer_leafs_about(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        await at.press("right_square_bracket", "space")
+        await at.press("n")
+        await at.drawn("P3")
+        assert at.screen.diff.chosen == frozenset()
+        await at.press("p")
+        await at.drawn("P2")
+        assert at.screen.diff.chosen == {"H1"}
+        await at.press("equals_sign")
+        await at.until(lambda: at.screen.between and at.screen.diff.files[0].added == 2)
+        assert at.screen.diff.chosen == frozenset(), "labels of another diff"
+        await at.press("right_square_bracket", "space")
+        assert at.told("of the whole change")
+        await at.press("equals_sign")
+        await at.until(lambda: at.screen.diff.chosen == {"H1"}, "the marks again")
+        await at.press("f", "backslash", "w")
+        assert at.screen.diff.chosen == {"H1"}
+
+
+async def test_hunks_of_an_earlier_round_and_of_a_single_hunk_are_not_chosen(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        await at.press("comma")
+        await at.drawn(reviewing.first)
+        await at.press("right_square_bracket", "space")
+        assert at.told("waits for your word") and at.screen.diff.chosen == frozenset()
+        await at.show("P3")
+        await at.press("right_square_bracket", "space")
+        assert at.told("P3 is one hunk") and at.screen.diff.chosen == frozenset()
+
+
+async def asked(at: Driver) -> Any:
+    await at.press("a")
+    return await at.dialog(SplitDialog)
+
+
+def said(dialog: Any) -> str:
+    return "\n".join(str(widget.render()) for widget in dialog.query("Static"))
+
+
+async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        await at.press("right_square_bracket", "right_square_bracket", "space", "j", "j", "c")
+        await at.type("too clever")
+        await at.press("ctrl+s")
+        await at.until(lambda: len(at.read().comments(task_id=reviewing.task)) == 1, "the comment")
+        await at.press("left_square_bracket", "left_square_bracket", "j", "j", "c")
+        await at.type("by int")
+        await at.press("ctrl+s")
+        await at.until(lambda: len(at.read().comments(task_id=reviewing.task)) == 2, "the other comment")
+        dialog = await asked(at)
+        words = said(dialog)
+        assert "Approve H2 of P2 as a proposal of its own?" in words
+        assert "H2  billing/totals.py" in words
+        assert "The rest (H1) is written anew on top of it, with your note and 1 comment." in words
+        assert "read P2 as a whole (REVISE)" in words
+        await at.type("plainer")
+        await at.press("ctrl+s")
+        await at.until(lambda: at.screen.shown_id not in ("P2", ""), "the part")
+        part = part_of(at, "P2")
+        await at.drawn(part.id)
+        assert part.hunks == ("H2",)
+        head = plain(at)
+        assert "◪ part of P2, reviewed as a whole (REVISE there)" in head
+        assert at.read().task(part.task_id).state is TaskState.AWAITING_APPROVAL
+        task = at.read().task(reviewing.task)
+        assert task.state is TaskState.QUEUED
+        assert "plainer" in task.note and "by int" in task.note and "too clever" not in task.note
+        await at.press("right_square_bracket", "space")
+        assert at.told("part of P2 already")
+        await at.press("a")
+        dialog = await at.dialog(ConfirmDialog)
+        assert "reviewed as a whole" in "\n".join(dialog._lines)
+        await at.press("enter")
+        await at.until(lambda: at.proposal(part.id).state is ProposalState.LANDED, "the landing")
+        assert reviewing.branch()
+
+
+async def test_the_rest_can_be_dropped_and_the_question_left(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        await at.press("right_square_bracket", "space")
+        dialog = await asked(at)
+        await at.type("a thought")
+        await at.press("ctrl+x")
+        assert "✗ The rest (H2) is dropped: T1 ends as rejected." in said(dialog)
+        assert "write the rest anew" in said(dialog)
+        await at.press("escape")
+        await at.until(lambda: at.app.screen is at.screen, "Review again")
+        assert at.screen.diff.chosen == {"H1"}, "leaving decides nothing"
+        assert at.proposal("P2").state is ProposalState.OPEN
+        dialog = await asked(at)
+        assert "a thought" in dialog.query_one("WritingArea").text, "the draft"
+        assert "written anew" in said(dialog), "asked anew, nothing is dropped"
+        await at.press("ctrl+x", "ctrl+s")
+        await at.until(lambda: at.proposal("P2").state is ProposalState.DECIDED, "the decision")
+        await at.drawn(part_of(at, "P2").id)
+        assert at.read().task(reviewing.task).state is TaskState.REJECTED
+        assert at.screen._picked == {}
+
+
+async def test_keys_are_dead_for_a_moment(reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Dialog, "GRACE", 3600.0)
+    async with opened(reviewing) as at:
+        await at.press("right_square_bracket", "space", "a")
+        await at.until(lambda: isinstance(at.app.screen, SplitDialog), "the question")
+        await at.press("ctrl+s")
+        assert isinstance(at.app.screen, SplitDialog)
+        assert at.proposal("P2").state is ProposalState.OPEN
+
+
+async def test_another_tree_than_the_one_on_the_screen_is_refused(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        await at.press("right_square_bracket", "space")
+        shown = at.screen.shown
+        assert shown is not None
+        stale = shown.model_copy(update={"tree": "f" * 40})
+        at.screen._picked["P2", stale.tree] = frozenset({"H1"})
+        at.screen.run_worker(at.screen.split_chosen(at.screen.dossier, stale, {"H1"}))  # type: ignore[arg-type]
+        await at.dialog(SplitDialog)
+        await at.press("ctrl+s")
+        await at.until(lambda: at.told("not the tree you looked at"), "the refusal")
+        assert at.proposal("P2").state is ProposalState.OPEN
+
+
+async def test_a_part_whose_checks_still_run_opens_when_they_are_done(
+    reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under a conductor: the answer comes at once, the checks later."""
+    monkeypatch.setattr("navigator.cascade.commands.hunks._check_now", lambda *_: asyncio.sleep(0))
+    async with opened(reviewing) as at:
+        await at.press("right_square_bracket", "space")
+        await asked(at)
+        await at.press("ctrl+s")
+        await at.until(lambda: at.told("its checks run"), "the word")
+        part = part_of(at, "P2")
+        await at.pilot.pause(0.3)
+        assert at.screen.shown_id == "P2"
+
+        def done() -> None:
+            with own_world(reviewing.paths) as world:
+                asyncio.run(check(world, part.task_id))
+
+        await asyncio.to_thread(done)
+        await at.drawn(part.id)
+
+
+async def test_the_deck_says_what_is_a_part(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        await at.press("right_square_bracket", "space")
+        await asked(at)
+        await at.press("ctrl+s")
+        await at.until(lambda: at.screen.shown_id not in ("P2", ""), "the part")
+        part = part_of(at, "P2")
+    (card,) = CardReads(open_reader(reviewing.paths.database)).cards_of([part.task_id])
+    assert card.parent == "P2"
+    assert waiting_word(card)[0] == "◪ PART"
+    assert ("part of P2", "muted") in flags_of(card, {}, short=False)
