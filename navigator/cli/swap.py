@@ -146,6 +146,7 @@ def log(limit: int, as_json: bool) -> None:
             f"{made.seconds:.2f}",
             made.outcome + (" REHEARSAL" if made.rehearsal else ""),
             "  ".join(f"{phase.name} {phase.seconds:.2f}" for phase in made.phases)
+            + (f"  warm {100 * made.warm_bytes / made.weight_bytes:.0f}%" if made.weight_bytes else "")
             + (f"  {made.reason}" if made.reason else ""),
         )
         for made in found
