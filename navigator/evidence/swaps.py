@@ -1,16 +1,31 @@
-"""What swaps took, by direction and by phase."""
+"""What swaps took, by direction and by phase. Failed ones and those of other hands are counted, and in no figure of time."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from navigator.domain.models import Swap
 from navigator.domain.states import Role
 from navigator.evidence.intervals import Summary, summarise
 
 DONE = "done"
+
+OUTSIDE = "outside"
+
+WARM_FROM = 0.9
+COLD_TO = 0.1
+"""Shares of the weights that stood in the page cache when a swap began: from the one on it was warm, up to the other cold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warmth:
+    """Swaps whose weights were all about as warm. `share` is the mean share of the weights that were in memory."""
+
+    name: str
+    share: float
+    seconds: Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +41,9 @@ class Direction:
         phases: of the same swaps, each phase that occurred, in the order of first occurrence. A phase is
             summarised over the swaps that had it.
         failed: how many ended otherwise; their durations are not in the figures.
+        failures: the classes of those, with how many each.
+        outside: how many were made by other hands; nobody measured them.
+        warmth: of the swaps that were done, those that began with cold, partly warm and warm weights, where somebody looked.
     """
 
     from_role: Role | None
@@ -35,6 +53,9 @@ class Direction:
     seconds: Summary | None
     phases: dict[str, Summary]
     failed: int
+    failures: dict[str, int] = field(default_factory=dict)
+    outside: int = 0
+    warmth: tuple[Warmth, ...] = ()
 
 
 def swap_stats(swaps: Iterable[Swap]) -> tuple[Direction, ...]:
@@ -44,6 +65,8 @@ def swap_stats(swaps: Iterable[Swap]) -> tuple[Direction, ...]:
     """
     groups: defaultdict[tuple[bool, str, str, str], list[Swap]] = defaultdict(list)
     for swap in swaps:
+        if swap.from_role is swap.to_role:
+            continue  # nothing changed hands
         origin = swap.from_role.value if swap.from_role else ""
         groups[(swap.rehearsal, swap.strategy, origin, swap.to_role.value)].append(swap)
     return tuple(_direction(groups[key]) for key in sorted(groups))
@@ -62,7 +85,9 @@ def median_swap(swaps: Iterable[Swap], to: Role, *, strategy: str, rehearsal: bo
 
 
 def _direction(swaps: Sequence[Swap]) -> Direction:
-    done = [swap for swap in swaps if swap.outcome == DONE]
+    ours = [swap for swap in swaps if swap.made_by != OUTSIDE]
+    done = [swap for swap in ours if swap.outcome == DONE]
+    failed = [swap for swap in ours if swap.outcome != DONE]
     by_phase: dict[str, list[float]] = {}
     for swap in done:
         took: dict[str, float] = {}
@@ -79,5 +104,24 @@ def _direction(swaps: Sequence[Swap]) -> Direction:
         rehearsal=first.rehearsal,
         seconds=summarise([swap.seconds for swap in done]),
         phases=phases,
-        failed=len(swaps) - len(done),
+        failed=len(failed),
+        failures=dict(Counter(swap.failure or "unknown" for swap in failed).most_common()),
+        outside=len(swaps) - len(ours),
+        warmth=_warmth(done),
     )
+
+
+def _warmth(done: Sequence[Swap]) -> tuple[Warmth, ...]:
+    groups: dict[str, list[tuple[float, float]]] = {"cold": [], "partly": [], "warm": []}
+    for swap in done:
+        if not swap.weight_bytes:
+            continue
+        share = min(1.0, swap.warm_bytes / swap.weight_bytes)
+        name = "warm" if share >= WARM_FROM else "cold" if share <= COLD_TO else "partly"
+        groups[name].append((share, swap.seconds))
+    found = []
+    for name, measured in groups.items():
+        seconds = summarise([second for _, second in measured])
+        if seconds is not None:
+            found.append(Warmth(name, sum(share for share, _ in measured) / len(measured), seconds))
+    return tuple(found)

@@ -49,6 +49,34 @@ def test_a_swap_that_failed_is_counted_but_not_timed() -> None:
     assert (lost.seconds, lost.phases, lost.failed) == (None, {}, 1)
 
 
+def test_failures_by_class_and_swaps_of_other_hands_are_in_no_figure() -> None:
+    (row,) = swap_stats(
+        [
+            swap(R, 40.0),
+            swap(R, 0.0, made_by="outside"),
+            swap(R, 300.0, outcome="went_back", failure="no_memory"),
+            swap(R, 200.0, outcome="failed", failure="no_memory"),
+            swap(R, 1.0, outcome="failed"),
+        ]
+    )
+    assert row.seconds is not None
+    assert (row.seconds.n, row.seconds.mean, row.failed, row.outside) == (1, 40.0, 3, 1)
+    assert row.failures == {"no_memory": 2, "unknown": 1}
+    (unmeasured,) = swap_stats([swap(R, 0.0, made_by="outside")])
+    assert (unmeasured.seconds, unmeasured.failed, unmeasured.outside) == (None, 0, 1)
+    assert median_swap([swap(R, 0.0, made_by="outside")], R, strategy="systemd") is None
+
+
+def test_warm_swaps_stand_beside_cold_ones() -> None:
+    def read(seconds: float, warm: int, outcome: str = "done") -> Swap:
+        return swap(R, seconds, weight_bytes=100, warm_bytes=warm, outcome=outcome)
+
+    done = [read(40.0, 0), read(44.0, 10), read(20.0, 90), read(16.0, 130), read(30.0, 50)]
+    (row,) = swap_stats([*done, swap(R, 99.0), read(900.0, 0, outcome="failed")])
+    found = {warmth.name: (warmth.share, warmth.seconds.n, warmth.seconds.mean) for warmth in row.warmth}
+    assert found == {"cold": (0.05, 2, 42.0), "partly": (0.5, 1, 30.0), "warm": (0.95, 2, 18.0)}
+
+
 def test_a_phase_that_came_twice_in_one_swap_is_one_duration() -> None:
     twice = (SwapPhase(name="health", seconds=1.0), SwapPhase(name="health", seconds=2.5))
     (row,) = swap_stats([swap(R, 3.5, phases=twice)])

@@ -19,7 +19,7 @@ from navigator.config.settings import GeneratorSettings, ReviewerSettings, Setti
 from navigator.domain.states import Role
 from navigator.tui.fleet.log_tail import TAIL_BYTES, LogTail
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, now_lines, server_lines
-from navigator.tui.fleet.servers import ServerLook, look_at_servers
+from navigator.serving.looking import ServerLook, look_at_servers
 from navigator.tui.glance import Glance, Live, SwapProgress
 from navigator.tui.screens.fleet import FleetScreen
 from navigator.tui.widgets.page import Page

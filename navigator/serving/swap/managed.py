@@ -67,7 +67,7 @@ class ManagedStrategy:
         held = []
         for role in _ROLES:
             try:
-                if await self._is_loaded(role):
+                if await self.is_loaded(role):
                     held.append(role)
             except ServingError:
                 continue
@@ -80,7 +80,7 @@ class ManagedStrategy:
         for lack of requests, is not dead."""
         if believed is not None:
             try:
-                if await self._is_loaded(believed):
+                if await self.is_loaded(believed):
                     return Sighting(believed)
             except ServingError as error:
                 if is_refused(error):
@@ -105,7 +105,7 @@ class ManagedStrategy:
         """Nothing is held: the server is somebody else's."""
 
     async def _load(self, to: Role, previous: Role | None, log: PhaseLog, detail: str = "") -> None:
-        there = await self._is_loaded(to)  # that nobody listens is said here, before anything is drained
+        there = await self.is_loaded(to)  # that nobody listens is said here, before anything is drained
         if previous is not None and previous is not to:
             with log.phase("drain", detail):
                 async with self._client(previous) as client:
@@ -115,7 +115,7 @@ class ManagedStrategy:
                 await self._ask_for(to)
         self._last = to
         with log.phase("verify", detail):
-            if not await self._is_loaded(to):
+            if not await self.is_loaded(to):
                 raise SwapFailed(
                     f"{self._settings.server(to).base_url} answered and does not hold {self._settings.server(to).model}.",
                     hint="Let `model` be the very name that the server lists.",
@@ -147,14 +147,14 @@ class ManagedStrategy:
         if previous is None or previous is to:
             return log.result("failed", reason, failure)
         try:
-            if not await self._is_loaded(previous):
+            if not await self.is_loaded(previous):
                 await self._load(previous, None, log, f"going back to {previous.value}")
         except (NavigatorError, OSError) as second:
             return log.result("failed", f"{reason} Going back failed too: {second}", failure)
         self._last = previous
         return log.result("went_back", reason, failure)
 
-    async def _is_loaded(self, role: Role) -> bool:
+    async def is_loaded(self, role: Role) -> bool:
         """Whether the server says that it holds the role's model now.
 
         Raises:

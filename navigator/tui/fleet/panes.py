@@ -10,7 +10,7 @@ from navigator.domain.models import Swap
 from navigator.evidence.swaps import swap_stats
 from navigator.scheduling.forecast import break_even_tokens, forecast
 from navigator.tui.clock import seconds_since
-from navigator.tui.fleet.servers import ServerLook
+from navigator.serving.looking import ServerLook
 from navigator.tui.glance import Glance, Live, SwapProgress
 from navigator.tui.meter import meanwhile, swap_bar
 from navigator.tui.statistics.other_pages import swap_table

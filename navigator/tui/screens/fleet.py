@@ -11,7 +11,7 @@ from textual.worker import Worker
 
 from navigator.tui.fleet.log_tail import LogTail
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview
-from navigator.tui.fleet.servers import ServerLook, look_at_servers
+from navigator.serving.looking import ServerLook, look_at_servers
 from navigator.tui.glance import Glance
 from navigator.tui.glance import Live as LivePicture
 from navigator.tui.screens.base import NavScreen
