@@ -401,6 +401,7 @@ abort() { # role: the caller's own requests by id, so that it knows them; then w
     for rid in $rids; do
         [[ $rid =~ ^[A-Za-z0-9_.-]{1,128}$ ]] || continue
         ask "$1" /abort_request 5 "{\"rid\": \"$rid\"}" "$key"
+        [[ $STATUS == 000 ]] && break
         [[ $STATUS == 200 ]] && count=$((count + 1))
     done
     ((count)) && wait_idle "$1"
@@ -422,15 +423,17 @@ wait_idle() {
     [[ $LOAD =~ ^[1-9] ]] || LOAD=0
 }
 
+forbidden() { [[ $1 =~ ([Aa]ccess\ denied|[Aa]uthentication\ (is\ )?required|[Pp]ermission\ denied|not\ permitted) ]]; }
 gone() { look "$1" && ! [[ $ACTIVE =~ $MOVING ]]; }
 stop() { # roles
-    local role code killed=''
+    local role code killed='' said
     begin stop "${GOING_BACK:-}"
     for role in "$@"; do
         members "$role"
-        unit "${C[stop_seconds]}" stop "${C[$role.unit]}" 2>/dev/null
+        said=$(unlocked unit "${C[stop_seconds]}" stop "${C[$role.unit]}" 2>&1)
         code=$?
         if gone "$role"; then continue; fi
+        forbidden "$said" && { fail refused "systemctl may not stop ${C[$role.unit]}: $said"; return 1; }
         killed="${C[$role.unit]} did not stop within ${C[stop_seconds]} s and got SIGKILL"
         ((code == 124 || code == 137)) || killed="systemctl stop ${C[$role.unit]} failed ($code); it got SIGKILL"
         unit 10 kill -s SIGKILL "${C[$role.unit]}" 2>/dev/null
@@ -490,6 +493,7 @@ start() { # role
         fail timeout "${C[$1.unit]} is still $ACTIVE after ${C[start_seconds]} s"
     elif ((code)) || ! [[ $ACTIVE =~ ^(active|activating|reloading)$ ]]; then
         [[ -n $said ]] && say "$said"
+        forbidden "$said" && { fail refused "systemctl may not start ${C[$1.unit]}: $said"; return 1; }
         classified "$1" "did not start"
         fail "$CAUSE" "$TELLING"
     else
@@ -610,6 +614,7 @@ resident() { # role: its unit runs, and it answers as the right model; no phase 
 take_lock() {
     local holder=''
     mkdir -p -- "${C[lock]%/*}" 2>/dev/null
+    [[ ! -L ${C[lock]} ]] || die 2 "the lock ${C[lock]} is a link; remove it, or set lock in swap.conf."
     { exec 9>>"${C[lock]}"; } 2>/dev/null || die 3 "the lock ${C[lock]} cannot be opened; set lock in swap.conf."
     if ! flock -n 9; then
         IFS= read -r holder 2>/dev/null <"${C[lock]}" || true

@@ -4,6 +4,7 @@ that it sets itself, and says which model answers afterwards."""
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -102,6 +103,35 @@ def test_a_unit_that_is_not_there(generating: Desk) -> None:
     assert done.code == 3
     assert "no-such.service" in done.err
     assert generating.serves("generator")
+
+
+def test_a_systemd_that_does_not_let_us(
+    generating: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where polkit does not know the user: said as it is, and nothing is killed."""
+    real = shutil.which("systemctl")
+    denier = tmp_path / "bin" / "systemctl"
+    denier.parent.mkdir()
+    denier.write_text(
+        '#!/bin/bash\n[[ " $* " =~ " stop "|" kill " ]] && { echo "Failed to stop: Access denied" >&2; exit 4; }\n'
+        f'exec {real} "$@"\n',
+        "utf-8",
+    )
+    denier.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{denier.parent}:{os.environ['PATH']}")
+    done = generating.swap("reviewer")
+    assert (done.code, done.outcome, done.failure) == (1, "went_back", "refused"), done.err
+    monkeypatch.undo()
+    assert generating.serves("generator")
+
+
+def test_a_lock_that_is_a_link_is_not_followed(generating: Desk, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    link = tmp_path / "link"
+    link.symlink_to(precious)
+    assert generating.swap("reviewer", LOCK=str(link)).code == 2
+    assert precious.read_text() == "kept"
 
 
 # Ports

@@ -36,9 +36,10 @@ TOKENIZER = Path(__file__).parents[1] / "serving" / "data" / "tokenizer"
 TASKS = ("Add a function three().", "Raise LIMIT.", "Explain the README.", "Name the colours.", "Add a note.")
 PROJECTS = 4
 GRAMMAR = (
-    "root ::= edit | words\n"
+    "root ::= edit | words | more\n"
     'edit ::= "A note.\\n\\nnotes/" [a-z]{12} ".txt\\n<<<<<<< SEARCH\\n=======\\n" [a-z ]{1,30} "\\n>>>>>>> REPLACE\\n"\n'
     'words ::= "I " [a-z ]{1,30} "."\n'
+    'more ::= "We " [a-z ]{1,30} "."\n'
 )
 READABLE = {"failed", "awaiting_approval"}
 
@@ -117,9 +118,22 @@ def test_a_whole_cycle(real: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     # Answers under a schema were read: what is not UNREVIEWED parsed, and of an answer cut off at max_tokens nothing is.
     verdicts = Counter(session["verdicts"])
     assert verdicts["approve"] + verdicts["revise"] >= 1
+
+    # Random findings stand on no quoted line, so no reviewer sends a thing back; the developer does, and it goes round again.
+    open_ones = [row["id"] for row in navigator("proposals")["proposals"] if row["state"] == "open"]
+    sent = open_ones[:6]
+    navigator("send-back", *sent, "--note", "Say it in other words.")
+    again = navigator("run", "--until", "idle", codes=(0, 1))
+    print(json.dumps(again))
+    assert set(again["states"]) <= READABLE
+    assert sum(again["states"].values()) == len(TASKS) * PROJECTS
+    assert again["failed_swaps"] == 0
+    assert again["swaps"] >= 1
+    assert again["calls"]["lost"] == 0
     assert [fingerprint(repo) for repo in repos] == before
     done = [line for line in real.logged() if line.get("outcome")]
     assert [line["outcome"] for line in done] == ["done"] * len(done)
+    assert {line["to"] for line in done} == set(UNITS)
 
 
 def resident(desk: Desk) -> tuple[str, str]:
@@ -143,7 +157,7 @@ def long_answer(rid: str, tokens: int) -> dict[str, object]:
 
 def test_a_stream_in_flight_completes(real: Desk) -> None:
     here, there = resident(real)
-    stream = Stream(real, here, long_answer("mine", 2000))
+    stream = Stream(real, here, long_answer("mine", 800))
     wait_for(lambda: stream.events > 5)
     done = real.swap(there)
     assert done.code == 0, done.err
