@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from navigator.cli import output
+from navigator.cli.context import cache_document, say_cache
 from navigator.cli.session import act, reading, take_config_projects
 from navigator.cli.task_suggestions import COMMANDS
 from navigator.domain.errors import UsageError
@@ -140,12 +141,14 @@ def show(identifier: str, as_json: bool) -> None:
         proposals = store.proposals(task_id=held.id)
         found = store.suggestions(held.id, attempt=held.attempt)
         events = store.task_events(held.id)
+        calls = store.calls(task_id=held.id)
     if as_json:
         document = {
             "task": held.model_dump(mode="json"),
             "proposals": [proposal.model_dump(mode="json") for proposal in proposals],
             "suggestions": [one.model_dump(mode="json") for one in found],
             "events": [event.model_dump(mode="json") for event in events],
+            "served": cache_document(calls),
         }
         output.print_json(document)
         return
@@ -155,6 +158,7 @@ def show(identifier: str, as_json: bool) -> None:
         output.say(
             f"  {proposal.id}  attempt {proposal.attempt} round {proposal.round}  {proposal.state.value}  {word}"
         )
+    say_cache(calls)
     for event in events:
         detail = ", ".join(
             f"{key}={value}" for key, value in event.data.items() if value not in ("", None, [], {})
