@@ -36,8 +36,9 @@ def test_prompts_and_swap_travel_in_the_wheel(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     for prompt in (ROOT / "prompts").glob("*.md"):
         assert f"navigator/_data/prompts/{prompt.name}" in names
-    for path in (ROOT / "swap").iterdir():
-        assert f"navigator/_data/swap/{path.name}" in names
+    for path in (ROOT / "swap").rglob("*"):
+        if path.is_file() and path.suffix != ".pyc":
+            assert f"navigator/_data/{path.relative_to(ROOT)}" in names
     assert not any(name.startswith(("tests/", "prompts/", "swap/")) for name in names)
 
 

@@ -65,6 +65,14 @@ drain_seconds = 120
 generator_path = ""
 reviewer_path = ""
 load_seconds = 120
+[swap.systemd]
+scope = "user"
+[swap.read_ahead]
+enabled = true
+limit_mb = 0
+rate_mb_s = 500
+floor_mb = 8192
+model_dirs = []
 [batch]
 target = 30
 max_wait_minutes = 30
@@ -111,7 +119,7 @@ def test_every_documented_default_is_the_default(tmp_path: Path) -> None:
     ):
         section = getattr(spelled, table)
         assert set(type(section).model_fields) - section.model_fields_set == missing
-    for name in ("sleep", "managed", "command", "adapter"):
+    for name in ("sleep", "managed", "command", "adapter", "read_ahead"):
         table = getattr(spelled.swap, name)
         assert set(type(table).model_fields) == table.model_fields_set
 
@@ -360,3 +368,15 @@ def test_a_table_within_a_table_is_described_like_any(tmp_path: Path) -> None:
     assert shown["swap"]["sleep"]["engine"] == {"value": "vllm", "from": "file"}
     assert shown["swap"]["sleep"]["wake_seconds"] == {"value": 180.0, "from": "default"}
     assert shown["swap"]["strategy"] == {"value": "sleep", "from": "file"}
+
+
+def test_read_ahead_is_on_and_can_be_bounded(tmp_path: Path) -> None:
+    assert load_settings(write(tmp_path, "")).swap.read_ahead.enabled
+    text = '[swap.read_ahead]\nenabled = false\nlimit_mb = 1000\nrate_mb_s = 0\nmodel_dirs = ["/models"]\n'
+    chosen = load_settings(write(tmp_path, text))
+    assert (chosen.swap.read_ahead.limit_mb, chosen.swap.read_ahead.rate_mb_s) == (1000, 0)
+    shown = describe(chosen)["swap"]["read_ahead"]
+    assert shown["model_dirs"] == {"value": ["/models"], "from": "file"}
+    assert shown["floor_mb"] == {"value": 8192, "from": "default"}
+    with pytest.raises(ConfigError, match="rate_mb_s"):
+        load_settings(write(tmp_path, "[swap.read_ahead]\nrate_mb_s = -1\n"))

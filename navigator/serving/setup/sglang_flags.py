@@ -29,29 +29,7 @@ _ASK_SECONDS = 180.0
 _VERSION_SECONDS = 30.0
 _MARK = "navigator-flags:"
 
-_PROGRAM = """
-import argparse, contextlib, io, json, sys
-from sglang.srt.server_args import ServerArgs
-parser = argparse.ArgumentParser(prog="sglang")
-ServerArgs.add_cli_args(parser)
-def kind(action):
-    if isinstance(action, argparse._StoreTrueAction):
-        return "switch"
-    return "value" if isinstance(action, argparse._StoreAction) else "other"
-flags = {n: kind(a) for a in parser._actions for n in a.option_strings if n.startswith("--")}
-errors = []
-for words in json.load(sys.stdin):
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
-            parser.parse_args(words)
-        errors.append("")
-    except SystemExit:
-        errors.append(said.getvalue().strip().splitlines()[-1] if said.getvalue().strip() else "refused")
-    except Exception as error:
-        errors.append(f"{type(error).__name__}: {error}")
-print("navigator-flags:" + json.dumps({"flags": flags, "errors": errors}))
-"""
+_ASKING = "list_flags.py"
 
 _VERSION_PROGRAM = (
     "import importlib.metadata as m, importlib.util as u\n"
@@ -92,7 +70,7 @@ class FlagSource:
     """Where the flags of a rendering come from: an installed SGLang, or a packaged table by version.
 
     Args:
-        table_dir: the folder with the packaged tables (`sglang-VERSION.txt`).
+        table_dir: the folder with the packaged tables (`sglang-VERSION.txt`) and the program that asks a parser.
         cache_dir: where a parser's answers are kept.
         installed: the SGLang to ask; None renders for `version` from the table.
         version: of the table, where nothing is installed.
@@ -130,13 +108,15 @@ class FlagSource:
 
     def _ask(self, command_lines: list[list[str]]) -> dict[str, Any]:
         assert self.installed is not None
-        key = json.dumps(command_lines)
-        kept = self.cache_dir / f"sglang-{self.installed.version}-{_state(self.installed, key)}.json"
+        question = json.dumps(command_lines)
+        program = self.table_dir / _ASKING
+        state = _state(self.installed, question, program)
+        kept = self.cache_dir / f"sglang-{self.installed.version}-{state}.json"
         with contextlib.suppress(OSError, ValueError):
             answer = json.loads(kept.read_bytes())
             if isinstance(answer, dict) and {"flags", "errors"} <= answer.keys():
                 return answer
-        answer = _run_program(self.installed, key)
+        answer = _run_program(self.installed, program, question)
         with contextlib.suppress(OSError):  # a cache: without it the next call only waits again
             self.cache_dir.mkdir(parents=True, exist_ok=True)
             write_private(kept, json.dumps(answer).encode())
@@ -233,12 +213,12 @@ def _installed(python: Path) -> Installed | None:
     return Installed(python, safe_line(version), package)
 
 
-def _run_program(installed: Installed, command_lines: str) -> dict[str, Any]:
+def _run_program(installed: Installed, program: Path, question: str) -> dict[str, Any]:
     hint = f"Try `{installed.python} -m sglang.launch_server --help`; it should list the flags."
     try:
         done = subprocess.run(
-            [str(installed.python), "-c", _PROGRAM],
-            input=command_lines.encode(),
+            [str(installed.python), str(program)],
+            input=question.encode(),
             capture_output=True,
             timeout=_ASK_SECONDS,
             check=False,
@@ -267,10 +247,11 @@ def _marked(stdout: bytes) -> str | None:
     return None
 
 
-def _state(installed: Installed, question: str) -> str:
-    """Changes when the installation or the question does."""
-    words = [str(installed.python), installed.package, question, _PROGRAM]
-    for name in (installed.package, str(Path(installed.package).parent / "srt" / "server_args.py")):
+def _state(installed: Installed, question: str, program: Path) -> str:
+    """Changes when the installation, the question or the program that asks it does."""
+    words = [str(installed.python), installed.package, question]
+    arguments = Path(installed.package).parent / "srt" / "server_args.py"
+    for name in (installed.package, arguments, program):
         with contextlib.suppress(OSError):
             status = Path(name).stat()
             words.append(f"{status.st_size} {status.st_mtime_ns}")
