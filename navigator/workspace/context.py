@@ -135,11 +135,12 @@ def build_context(
         budget_tokens: for everything here together.
         count: tokens of a text.
         shared_budget: what the shares of the shared part are reckoned from, so that it does not change with a task's
-            length; `budget_tokens` where not given.
+            length; `budget_tokens` where not given, and where that is less than half of it.
         repo: the base's map, where it was made already.
     """
     repo = repo or RepoMap(source)
-    shared = _share(repo, project, min(shared_budget or budget_tokens, budget_tokens), count)
+    wished = shared_budget or budget_tokens
+    shared = _share(repo, project, wished if 2 * budget_tokens >= wished else budget_tokens, count)
     left_out = list(shared.left_out)
     left = budget_tokens - shared.tokens
     query = read_task(task_text, repo.number)
