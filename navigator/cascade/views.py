@@ -103,6 +103,8 @@ def why_left_out(proposal: Proposal, confirmed: frozenset[str] = frozenset()) ->
         return "not reviewed"
     if proposal.review.verdict is not Verdict.APPROVE:
         return proposal.review.verdict.value
+    if proposal.review.self_review:
+        return "self-reviewed"  # the model that wrote it read it: nobody else has
     if proposal.failed_checks:
         return f"failed check: {proposal.failed_checks[0].name}"
     for item in proposal.policy:

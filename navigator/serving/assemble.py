@@ -212,8 +212,8 @@ class Assembly:
         if not reasoning:
             content, reasoning = _without_thoughts(content, assume_open=self.thinking)
         # SGLang with thinking off and a schema: the JSON arrives as reasoning and the content stays empty
-        # (sglang#14821, sglang#9282, vllm#44012).
-        if self.schema and not content.strip() and reasoning.strip():
+        # (sglang#14821, sglang#9282, vllm#44012). Words with a draft among them are no answer.
+        if self.schema and not content.strip() and reasoning.strip().startswith(("{", "[", "```")):
             return reasoning, ""
         return content, reasoning
 

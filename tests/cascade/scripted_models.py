@@ -26,7 +26,16 @@ class Refusal:
     message: str = "no"
 
 
-Script = Callable[[Messages], "str | Refusal"]
+@dataclass(frozen=True)
+class Said:
+    """An answer with more than its text."""
+
+    content: str
+    reasoning: str = ""
+    finish: str = "stop"
+
+
+Script = Callable[[Messages], "str | Said | Refusal"]
 
 
 def approval(**fields: Any) -> str:
@@ -75,7 +84,7 @@ class Models:
         """A settings file that has both roles on this server."""
         return settings(self.url, self.url)
 
-    def answer(self, body: dict[str, Any]) -> str | Refusal:
+    def answer(self, body: dict[str, Any]) -> str | Said | Refusal:
         """What the model that was asked for says. One at a time, so that scripts may count."""
         with self.guard:
             if body["model"] == READER:
@@ -129,9 +138,12 @@ def speaking(models: Models) -> Iterator[Models]:
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Connection", "close")
             self.end_headers()
-            for start in range(0, len(said) or 1, PIECE):
-                self.chunk(body, {"content": said[start : start + PIECE]}, None)
-            self.chunk(body, {}, "stop")
+            whole = said if isinstance(said, Said) else Said(said)
+            for start in range(0, len(whole.reasoning), PIECE):
+                self.chunk(body, {"reasoning_content": whole.reasoning[start : start + PIECE]}, None)
+            for start in range(0, len(whole.content) or 1, PIECE):
+                self.chunk(body, {"content": whole.content[start : start + PIECE]}, None)
+            self.chunk(body, {}, whole.finish)
             self.wfile.write(b"data: [DONE]\n\n")
 
         def chunk(self, body: dict[str, Any], delta: dict[str, str], reason: str | None) -> None:
