@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jinja2.exceptions import SecurityError, UndefinedError
 
 from navigator.cascade.blocks import KeyRing, data_block
 from navigator.cascade.prompts import PromptLibrary
@@ -66,14 +65,14 @@ def test_a_broken_template_is_named(tmp_path: Path, text: str) -> None:
         PromptLibrary([write(tmp_path / "a", text)])
 
 
-def test_a_value_that_is_not_given_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UndefinedError):
+def test_a_value_that_is_not_given_is_an_error_with_file_and_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"p\.md:7: the prompt cannot be filled in: 'b' is undefined"):
         PromptLibrary([write(tmp_path / "a", GOOD)]).render("p", a="x")
 
 
 def test_a_template_cannot_reach_out_of_its_sandbox(tmp_path: Path) -> None:
     evil = GOOD.replace("{{ b }}", "{{ b.__class__.__mro__[1].__subclasses__() }}")
-    with pytest.raises(SecurityError):
+    with pytest.raises(ConfigError, match="unsafe"):
         PromptLibrary([write(tmp_path / "a", evil)]).render("p", a="", b="")
 
 
@@ -113,3 +112,97 @@ def test_no_content_closes_its_own_block(texts: list[str], secret: bytes) -> Non
 def test_a_missing_final_newline_is_said() -> None:
     assert '"no_final_newline": true' in data_block("file", "k", "a", path="x")
     assert "no_final_newline" not in data_block("file", "k", "a\n", path="x")
+
+
+# The user's own templates
+
+PACKAGED = resource_dir("prompts")
+
+
+def own(tmp_path: Path, name: str, *changes: tuple[str, str]) -> PromptLibrary:
+    """The library with a copy of a packaged template in the user's folder, changed."""
+    text = (PACKAGED / f"{name}.md").read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return PromptLibrary([PACKAGED, write(tmp_path / "prompts", text, f"{name}.md")])
+
+
+def test_every_packaged_template_could_be_a_users_own(tmp_path: Path) -> None:
+    library = PromptLibrary([PACKAGED])
+    for prompt in library:
+        library.check_one(prompt)
+        library.check_one(own(tmp_path, prompt.name).get(prompt.name))
+
+
+def test_the_same_text_has_the_same_version_wherever_it_stands(tmp_path: Path) -> None:
+    packaged = PromptLibrary([PACKAGED]).get("review")
+    copied = own(tmp_path, "review")
+    assert copied.get("review").path != packaged.path
+    assert copied.get("review").version == packaged.version
+    crlf = packaged.path.read_bytes().replace(b"\n", b"\r\n")
+    (tmp_path / "prompts" / "review.md").write_bytes(crlf)
+    again = PromptLibrary([PACKAGED, tmp_path / "prompts"]).get("review")
+    assert (again.version, again.system, again.user) == (packaged.version, packaged.system, packaged.user)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ((("{{ diff }}", "{{ diff }"),), r"review\.md:{last}: the prompt is no Jinja template"),
+        ((("{{ diff }}", "{{ diff }}\n{{ summary }}"),), r"review\.md:{next}: the prompt names 'summary'"),
+        ((("{{ diff }}", "the diff"),), r"review\.md: the prompt does not name diff"),
+        ((("{{ key }}", "0123"),), r"review\.md: the prompt does not name key"),
+        ((("{{ diff }}", "{{ diff|translate }}"),), r"review\.md:{last}: .*translate"),
+        ((("{{ diff }}", "{{ diff }}\n\n{{ diff.size.all }}"),), r"review\.md:{after}: the prompt cannot be filled in"),
+        ((("{{ diff }}", "{{ diff.__class__ }}"),), r"review\.md:{last}: .*unsafe"),
+        ((("{{ diff }}", "{{ diff }}{% for i in range(10**9) %}{% endfor %}"),), r"review\.md:{last}: .*Range too big"),
+        ((("{{ diff }}", "{% include 'x' %}{{ diff }}"),), r"review\.md:{last}: "),
+        ((("{{ max_findings }}", "{{ max_findings + 'x' }}"),), r"review\.md:38: the prompt cannot be filled in"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_users_template_is_said_with_its_line(
+    tmp_path: Path, changes: tuple[tuple[str, str], ...], said: str
+) -> None:
+    lines = (PACKAGED / "review.md").read_text(encoding="utf-8").splitlines()
+    last = next(number for number, line in enumerate(lines, 1) if line == "{{ diff }}")
+    most = next(number for number, line in enumerate(lines, 1) if "{{ max_findings }}" in line)
+    pattern = (
+        said.replace("{last}", str(last)).replace("{next}", str(last + 1)).replace("{after}", str(last + 2))
+    )
+    with pytest.raises(ConfigError, match=pattern.replace(":38:", f":{most}:")):
+        own(tmp_path, "review", *changes).check()
+
+
+def test_two_files_of_one_name_in_one_folder_are_refused(tmp_path: Path) -> None:
+    folder = write(tmp_path / "a", GOOD, "one.md")
+    with pytest.raises(ConfigError, match=r"two\.md: one\.md beside it is the prompt 'p' too"):
+        PromptLibrary([PACKAGED, write(folder, GOOD, "two.md")])
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    folder = write(tmp_path / "a", GOOD)
+    (folder / "p.md").write_bytes(b"---\nname: \xff\n")
+    with pytest.raises(ConfigError, match=r"p\.md: the prompt cannot be read"):
+        PromptLibrary([folder])
+
+
+def test_a_template_of_a_new_name_stands_in_by_its_role_when_it_is_tried(tmp_path: Path) -> None:
+    library = own(tmp_path, "review", ("name: review", "name: strict"))
+    strict = library.get("strict")
+    assert library.get("review").path.parent == PACKAGED
+    assert library.replaces(strict) == "review"
+    library.check()
+    assert library.standing_in("review", strict).get("review") is strict
+
+
+def test_the_review_prompts_ask_for_what_the_rules_count() -> None:
+    """No fix, no confidence; a trigger; the delimiters' key: what the facts about reviewers ask for."""
+    for name in ("review", "review-again"):
+        text = PromptLibrary([PACKAGED]).get(name).system
+        assert "confidence" not in text
+        assert "{{ key }}" in text
+        assert "Judge what the code does" in text
+    text = PromptLibrary([PACKAGED]).get("review").system
+    assert "you do not write a fix" in text
+    assert "If you cannot name one, it is not a finding" in text
