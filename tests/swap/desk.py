@@ -140,7 +140,7 @@ class Desk:
             env=self.environment(**settings),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=280,
             stdin=subprocess.DEVNULL,
         )
         return Swapped(done.returncode, done.stdout, done.stderr)
