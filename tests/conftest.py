@@ -13,6 +13,7 @@ WHOLE = (
     "cascade/test_faults.py",
     "cascade/test_reconcile.py",
     "cli/test_commands.py",
+    "cli/test_swap_command.py",
     "serving/test_command.py",
     "serving/test_sleep.py",
     "serving/test_swap.py",

@@ -12,10 +12,10 @@ from navigator.cascade import figures
 from navigator.cli import output
 from navigator.cli.session import reading
 from navigator.evidence.edits import edit_stats
-from navigator.evidence.intervals import Share
+from navigator.evidence.intervals import Share, Summary
 from navigator.evidence.outcomes import Outcomes, outcomes
 from navigator.evidence.rates import GROUPINGS, RateRow, revise_rate
-from navigator.evidence.swaps import swap_stats
+from navigator.evidence.swaps import Direction, swap_stats
 from navigator.evidence.throughput import throughput
 
 _JSON = click.option("--json", "as_json", is_flag=True)
@@ -90,18 +90,46 @@ def swaps(as_json: bool) -> None:
     if not directions:
         output.say("No swap was measured yet.")
         return
+    for real in (True, False):
+        chosen = [row for row in directions if row.rehearsal is not real]
+        if not chosen:
+            continue
+        if not real:
+            output.say(
+                f"\n{REHEARSAL}" if any(not row.rehearsal for row in directions) else REHEARSAL, bold=True
+            )
+        output.emit(_swaps(chosen))
+
+
+def _swaps(directions: Sequence[Direction]) -> str:
+    """Each direction's whole, and below it each of its phases, in seconds."""
     rows: list[tuple[object, ...]] = []
     for row in directions:
         name = f"{row.from_role.value if row.from_role else 'nothing'} → {row.to_role.value}"
-        label = f"{row.strategy}{' REHEARSAL' if row.rehearsal else ''}"
-        total = row.seconds
-        figures_shown = (
-            (f"{total.mean:.2f}", f"{total.median:.2f}", f"{total.p95:.2f}") if total else ("", "", "")
-        )
-        phases = "  ".join(f"{phase} {summary.median:.2f}" for phase, summary in row.phases.items())
-        rows.append((name, label, total.n if total else 0, *figures_shown, row.failed, phases))
-    heads = ("swap", "strategy", "n", "mean", "median", "P95", "failed", "phases (median)")
-    output.emit(output.table(heads, rows, right=(2, 3, 4, 5, 6)))
+        rest = [f"{count} {failure.replace('_', ' ')}" for failure, count in row.failures.items()]
+        rest += [f"{row.outside} by other hands, not measured"] if row.outside else []
+        rows.append((name, row.strategy, *_durations(row.seconds), row.failed, ", ".join(rest)))
+        rows += [(f"  {phase}", "", *_durations(summary), "", "") for phase, summary in row.phases.items()]
+        rows += [
+            (
+                f"  {kind.name} weights",
+                "",
+                *_durations(kind.seconds),
+                "",
+                f"{output.percent(kind.share)} in memory",
+            )
+            for kind in row.warmth
+        ]
+    heads = ("swap, seconds", "strategy", "n", "mean", "median", "P95", "failed", "")
+    return output.table(heads, rows, right=(2, 3, 4, 5, 6))
+
+
+def _durations(found: Summary | None) -> tuple[object, ...]:
+    return (
+        (found.n, *(f"{value:.2f}" for value in (found.mean, found.median, found.p95)))
+        if found
+        else (0, "", "", "")
+    )
 
 
 @stats.command("throughput")

@@ -36,6 +36,7 @@ def status(as_json: bool) -> None:
         "resident_age_seconds": 0.0 if conductor else age,
         "conductor": conductor,
         "disk_full": is_low(paths.root),
+        "given_up": conductor["given_up"] if conductor else {},
     }
     if as_json:
         output.print_json(document)
@@ -83,6 +84,10 @@ def _show(document: dict[str, Any]) -> None:
     else:
         held = "both models" if conductor["both_resident"] else conductor["resident"] or "nothing"
         output.say(f"GPU: {held} ({conductor['strategy']})")
+    for role, reason in document["given_up"].items():
+        output.say(
+            f"The {role} is given up: {reason}\n  Its tasks stay queued; `navigator swap to {role}` tries again."
+        )
     output.say(
         f"The conductor works on {len(conductor['busy'])} tasks; {conductor['swaps']} swaps this session."
     )

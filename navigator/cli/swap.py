@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import Any
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.client import request
+from navigator.cascade.client import ConductorClient, request
 from navigator.cascade.wire import NoConductor
 from navigator.cli import output
 from navigator.cli.session import own_world, reading, state_paths
 from navigator.config.settings import time_scale as scale_of
-from navigator.domain.errors import Conflict
 from navigator.domain.models import Swap, utc_now
 from navigator.domain.states import Role
+
+if TYPE_CHECKING:
+    from navigator.cascade.world import World
+    from navigator.config.paths import StatePaths
 
 
 class _WithInstall(click.Group):
@@ -42,38 +47,86 @@ def swap() -> None:
 @swap.command("status")
 @click.option("--json", "as_json", is_flag=True)
 def status(as_json: bool) -> None:
-    """Which role's model answers right now, as observed."""
+    """What is resident, what each server says of itself now, what the GPU's memory holds."""
     from navigator.config.settings import load_settings
+    from navigator.serving.looking import look_at_servers
+    from navigator.serving.setup.gpu import cards
     from navigator.serving.swap import make_strategy
 
-    paths = state_paths()
+    paths, settings = state_paths(), load_settings()
     try:
-        live = request(paths.socket, "status", {}, timeout=5)
-        document: dict[str, Any] = {
-            "resident": live["resident"],
-            "strategy": live["strategy"],
-            "conductor": True,
-        }
-        document["swapping_to"] = live["swapping_to"]
+        live: dict[str, Any] | None = request(paths.socket, "status", {}, timeout=5)
     except NoConductor:
-        strategy = make_strategy(load_settings(), paths)
+        live = None
+    if live is None:
+        strategy = make_strategy(settings, paths)
+        name, both = strategy.name, strategy.both_resident
 
-        async def look() -> Role | None:
+        async def seen() -> Role | None:
             return await strategy.resident()
 
-        found = asyncio.run(look())
-        document = {
-            "resident": found.value if found else None,
-            "strategy": strategy.name,
-            "conductor": False,
-            "swapping_to": None,
-        }
+        found = asyncio.run(seen())
+        resident = found.value if found else None
+    else:
+        name, both, resident = live["strategy"], live["both_resident"], live["resident"]
+    looks = look_at_servers(settings, paths)
+    document: dict[str, Any] = {
+        "resident": resident,
+        "both_resident": both,
+        "strategy": name,
+        "conductor": live is not None,
+        "swapping_to": live["swapping_to"] if live else None,
+        "wanted": live["wanted"] if live else None,
+        "given_up": live["given_up"] if live else {},
+        "last_known": _last_known(paths),
+        "servers": [look.document() for look in looks],
+        "gpu": [
+            {"name": card.name, "total_mib": card.total_mib, "used_mib": card.used_mib} for card in cards()
+        ],
+    }
     if as_json:
         output.print_json(document)
         return
-    output.say(f"resident: {document['resident'] or 'nothing'} (strategy {document['strategy']})")
+    _show_status(document)
+
+
+def _last_known(paths: StatePaths) -> dict[str, Any] | None:
+    """Who was last noted to be resident, and how long ago; None before the first note."""
+    with reading(paths) as store:
+        noted = store.last_event("resident")
+    if noted is None:
+        return None
+    moment = datetime.fromisoformat(noted.at.replace("Z", "+00:00"))
+    age = max(0.0, (datetime.now(UTC) - moment).total_seconds())
+    return {"role": noted.data.get("role") or None, "at": noted.at, "age_seconds": round(age, 1)}
+
+
+def _show_status(document: dict[str, Any]) -> None:
+    held = "both" if document["both_resident"] and document["resident"] else document["resident"] or "nothing"
+    output.say(f"resident: {held} (strategy {document['strategy']})")
+    known = document["last_known"]
+    if document["resident"] is None and known and known["role"]:
+        output.say(f"last known: {known['role']}, {output.duration(known['age_seconds'])} ago")
     if document["swapping_to"]:
         output.say(f"swapping to {document['swapping_to']}")
+    elif document["wanted"]:
+        output.say(f"{document['wanted']} was asked for and comes once what is in hand has ended")
+    for role, reason in document["given_up"].items():
+        output.say(f"{role} is given up: {reason} `navigator swap to {role}` tries again.")
+    rows = [
+        (
+            server["role"],
+            server["state"].replace("_", " "),
+            server["served"] or server["model"],
+            "" if server["running"] is None else f"{server['running']} running, {server['waiting']} waiting",
+            server["address"],
+            server["problem"],
+        )
+        for server in document["servers"]
+    ]
+    output.emit(output.table(("role", "state", "model", "load", "at", ""), rows))
+    for card in document["gpu"]:
+        output.say(f"{card['name']}: {card['used_mib']:,} of {card['total_mib']:,} MiB in use")
 
 
 @swap.command("to")
@@ -81,56 +134,118 @@ def status(as_json: bool) -> None:
 @click.option("--time-scale", type=float, default=None, help="The rehearsal's.")
 @click.option("--json", "as_json", is_flag=True)
 def to(role: str, time_scale: float | None, as_json: bool) -> None:
-    """Make ROLE's model resident; does nothing where it is already."""
+    """Make ROLE's model resident, its phases told as they come; does nothing where it is already.
+
+    Where a conductor runs, it swaps once what is in hand has ended, and then goes on by its own rules.
+    """
     paths = state_paths()
     try:
-        request(paths.socket, "status", {}, timeout=5)
-        raise Conflict(
-            "A conductor works here and swaps by itself.", hint="Stop it first, or let it do its work."
-        )
+        made = asyncio.run(_through_conductor(paths, Role(role)))
     except NoConductor:
-        pass  # the GPU is ours to give, under the lock taken below
-    with own_world(paths, time_scale=scale_of(time_scale)) as world:
-
-        async def change() -> Swap:
-            origin, started = await world.strategy.resident(), utc_now()
-            result = await world.strategy.swap(
-                Role(role),
-                lambda event: output.note(
-                    f"swap phase={event.phase} state={event.state} t={event.seconds:.3f}"
-                ),
-            )
-            made = Swap(
-                from_role=origin,
-                to_role=Role(role),
-                strategy=world.strategy.name,
-                started=started,
-                phases=result.phases,
-                seconds=result.seconds,
-                outcome=result.outcome,
-                reason=result.reason,
-                rehearsal=world.strategy.rehearsal,
-            )
-            if origin is not Role(role):
-                with world.store.transaction() as tx:
-                    tx.add_swap(made)
-                    tx.set_meta("resident", role if result.outcome == "done" else "")
-            return made
-
-        made = asyncio.run(change())
+        with own_world(paths, time_scale=scale_of(time_scale)) as world:
+            made = asyncio.run(_alone(world, Role(role)))
     if as_json:
         output.print_json(made.model_dump(mode="json", by_alias=True))
     else:
         output.say(f"{made.outcome} in {made.seconds:.1f} s {made.reason}".rstrip())
+        if made.rehearsal and not made.id:
+            output.note("The rehearsal's server ended with the command that started it.")
     if made.outcome != "done":
         sys.exit(1)
+
+
+async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
+    """Ask the conductor, tell phases as they come, and return the swap as it stands in the store.
+
+    Raises:
+        NoConductor: none answers, or it went away.
+    """
+    ended, lost = asyncio.Event(), asyncio.Event()
+
+    def hear(message: dict[str, Any]) -> None:
+        live, event = message.get("live"), message.get("event")
+        told = live.get("swap") if isinstance(live, dict) else None
+        if isinstance(told, dict) and told.get("to") == role.value and told.get("state"):
+            _tell(told["phase"], told["state"], float(told.get("seconds") or 0.0))
+        added = isinstance(event, dict) and event.get("kind") == "swap_added" and event.get("data")
+        if added and added.get("to") == role.value:
+            ended.set()
+
+    client = ConductorClient(paths.socket, hear, lost.set)
+    await client.connect()
+    try:
+        answer = await client.request("swap.to", {"role": role.value})
+        if answer["already"]:
+            strategy = (await client.request("status"))["strategy"]
+            return Swap(to_role=role, strategy=strategy, started=utc_now(), reason="already resident")
+        if answer["in_hand"]:
+            output.note(f"waits for {answer['in_hand']} tasks in hand")
+        waits = [asyncio.create_task(event.wait()) for event in (ended, lost)]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+    finally:
+        with suppress(NoConductor):
+            await client.close()
+    if not ended.is_set():
+        raise NoConductor("The conductor went away in mid-swap.", hint="`navigator swap status` looks again.")
+    with reading(paths) as store:
+        return next(swap for swap in store.swaps(20) if swap.to_role is role)
+
+
+async def _alone(world: World, role: Role) -> Swap:
+    """Swap in this process, under the lock that it holds, and write it down."""
+    strategy = world.strategy
+    origin, started = await strategy.resident(), utc_now()
+    both = strategy.both_resident
+    known: dict[str, Any] = {
+        "from_role": origin,
+        "to_role": role,
+        "strategy": strategy.name,
+        "started": started,
+    }
+    known["rehearsal"] = strategy.rehearsal
+    try:
+        result = await strategy.swap(role, lambda event: _tell(event.phase, event.state, event.seconds))
+    except asyncio.CancelledError:
+        cut = Swap(**known, outcome="failed", failure="cancelled", reason="Told to stop in mid-swap.")
+        _keep(world, cut, "")
+        raise
+    finally:
+        if strategy.rehearsal:
+            await strategy.close()  # a process that nobody would end
+    made = Swap(
+        **known,
+        phases=result.phases,
+        seconds=result.seconds,
+        outcome=result.outcome,
+        reason=result.reason,
+        failure=result.failure,
+    )
+    if origin is not role and not both:
+        there = await strategy.resident()
+        _keep(world, made, there.value if there is not None else "")
+    return made
+
+
+def _keep(world: World, made: Swap, resident: str) -> None:
+    with world.store.transaction() as tx:
+        tx.add_swap(made)
+        tx.set_meta("resident", resident)
+        tx.event("resident", data={"role": resident})
+
+
+def _tell(phase: str, state: str, seconds: float) -> None:
+    output.note(f"swap phase={phase} state={state} t={seconds:.3f}")
 
 
 @swap.command("log")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
 @click.option("--json", "as_json", is_flag=True)
 def log(limit: int, as_json: bool) -> None:
-    """The newest swaps, with their phases in seconds."""
+    """The newest swaps: phases in seconds, why one failed, whose hand it was, how warm the weights were."""
     with reading() as store:
         found = store.swaps(limit)
     if as_json:
@@ -143,12 +258,19 @@ def log(limit: int, as_json: bool) -> None:
         (
             made.started[:19].replace("T", " "),
             f"{made.from_role.value if made.from_role else 'nothing'} → {made.to_role.value}",
-            f"{made.seconds:.2f}",
-            made.outcome + (" REHEARSAL" if made.rehearsal else ""),
+            "" if made.made_by == "outside" else f"{made.seconds:.2f}",
+            _outcome(made),
+            output.percent(made.warm_bytes / made.weight_bytes) if made.weight_bytes else "",
             "  ".join(f"{phase.name} {phase.seconds:.2f}" for phase in made.phases)
-            + (f"  warm {100 * made.warm_bytes / made.weight_bytes:.0f}%" if made.weight_bytes else "")
             + (f"  {made.reason}" if made.reason else ""),
         )
         for made in found
     ]
-    output.emit(output.table(("started (UTC)", "swap", "s", "outcome", "phases"), rows, right=(2,)))
+    output.emit(output.table(("started (UTC)", "swap", "s", "outcome", "warm", "phases"), rows, right=(2, 4)))
+
+
+def _outcome(made: Swap) -> str:
+    if made.made_by == "outside":
+        return "by other hands"
+    words = made.outcome.replace("_", " ") + (f": {made.failure.replace('_', ' ')}" if made.failure else "")
+    return words + (" REHEARSAL" if made.rehearsal else "")

@@ -1,0 +1,120 @@
+"""`navigator swap` and `stats swaps`, alone and beside a conductor, with the rehearsal's real processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from navigator.cascade.client import request
+from navigator.cascade.wire import NoConductor
+from navigator.config.paths import StatePaths
+from navigator.domain.models import Swap, SwapPhase
+from navigator.domain.states import Role
+from navigator.store.database import open_writer
+from navigator.store.writer import Store
+from tests.cli.conftest import Command
+
+G, R = Role.GENERATOR, Role.REVIEWER
+
+
+@pytest.fixture
+def conductor(command: Command) -> Iterator[StatePaths]:
+    """A conductor that stays."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "navigator", "run", "--time-scale", "0"],
+        env=command.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    paths = StatePaths(command.state)
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            request(paths.socket, "status", {}, timeout=5)
+            break
+        except NoConductor:
+            assert time.monotonic() < deadline
+            assert child.poll() is None
+            time.sleep(0.05)
+    yield paths
+    child.terminate()
+    child.wait(60)
+
+
+def test_alone_a_swap_tells_its_phases_and_is_kept(command: Command) -> None:
+    done = command.run("swap", "to", "generator", "--time-scale", "0")
+    assert done.stdout.startswith("done in ")
+    assert "swap phase=load state=begin" in done.stderr
+    (row,) = command.json("swap", "log")["swaps"]
+    assert (row["from"], row["to"], row["outcome"], row["made_by"]) == (
+        None,
+        "generator",
+        "done",
+        "navigator",
+    )
+    # Its server ended with the command: nothing is resident, and the status says so.
+    seen = command.json("swap", "status")
+    assert (seen["resident"], seen["conductor"], seen["strategy"]) == (None, False, "rehearsal")
+    assert [server["state"] for server in seen["servers"]] == ["not_loaded", "not_loaded"]
+    assert seen["last_known"]["role"] is None
+
+
+def test_beside_a_conductor_the_swap_is_its_own(command: Command, conductor: StatePaths) -> None:
+    made = command.run("swap", "to", "reviewer", "--json")
+    assert "swap phase=start state=done" in made.stderr
+    row = command.json("swap", "log")["swaps"][0]
+    assert (row["from"], row["to"], row["outcome"]) == (None, "reviewer", "done")
+    seen = command.json("swap", "status")
+    assert (seen["conductor"], seen["resident"], seen["given_up"]) == (True, "reviewer", {})
+    assert [(server["role"], server["state"]) for server in seen["servers"]] == [
+        ("generator", "not_loaded"),
+        ("reviewer", "ready"),
+    ]
+    assert seen["servers"][1]["running"] == 0
+    again = command.json("swap", "to", "reviewer")
+    assert (again["outcome"], again["reason"]) == ("done", "already resident")
+    back = command.json("swap", "to", "generator")
+    assert (back["from"], back["to"]) == ("reviewer", "generator")
+    assert [phase["name"] for phase in back["phases"]][:2] == ["drain", "stop"]
+    assert "resident: generator" in command.run("swap", "status").stdout
+    assert command.json("status")["given_up"] == {}
+
+
+def test_history_and_figures(command: Command) -> None:
+    command.json("swap", "log")
+    paths = StatePaths(command.state)
+    store = Store(open_writer(paths.database))
+
+    def swap(seconds: float, **fields: object) -> Swap:
+        phases = (
+            SwapPhase(name="stop", seconds=seconds / 4),
+            SwapPhase(name="load", seconds=3 * seconds / 4),
+        )
+        known = {"from_role": G, "to_role": R, "strategy": "systemd", "started": "2026-11-20T10:00:00.000Z"}
+        return Swap.model_validate(known | {"phases": phases, "seconds": seconds} | fields)
+
+    with store.transaction() as tx:
+        tx.add_swap(swap(40.0, weight_bytes=100, warm_bytes=0))
+        tx.add_swap(swap(20.0, weight_bytes=100, warm_bytes=100))
+        tx.add_swap(swap(300.0, outcome="went_back", failure="no_memory", reason="CUDA out of memory"))
+        tx.add_swap(swap(0.0, phases=(), made_by="outside"))
+        tx.add_swap(swap(0.5, strategy="rehearsal", rehearsal=True))
+    (real, rehearsed) = command.json("stats", "swaps")["directions"]
+    assert (real["seconds"]["n"], real["seconds"]["mean"], real["failures"]) == (2, 30.0, {"no_memory": 1})
+    assert (real["phases"]["load"]["median"], real["outside"]) == (22.5, 1)
+    assert {row["name"]: row["seconds"]["mean"] for row in real["warmth"]} == {"cold": 40.0, "warm": 20.0}
+    assert rehearsed["rehearsal"]
+    shown = command.run("stats", "swaps").stdout
+    assert "  load" in shown
+    assert "1 by other hands, not measured" in shown
+    assert "  warm weights" in shown
+    assert shown.index("systemd") < shown.index("REHEARSAL")
+    log = command.run("swap", "log").stdout
+    assert "went back: no memory" in log
+    assert "by other hands" in log
+    assert "100%" in log
