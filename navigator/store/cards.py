@@ -23,7 +23,7 @@ _CARDS = """
 SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexity, t.priority, t.state, t.attempt, t.round,
        t.since, t.created, t.reason, t.report <> '' AS has_report, t.files AS named,
        a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
-       a.seen, a.rehearsal, a.round AS proposal_round,
+       a.seen, a.rehearsal, a.round AS proposal_round, a.parent,
        r.verdict, r.self_review, r.findings, l.state AS landing, l.ref, l.reason AS landing_reason,
        CASE WHEN t.kind = 'scan' THEN (SELECT count(*) FROM suggestions
             WHERE task_id = t.id AND attempt = t.attempt AND state = 'open') ELSE 0 END AS suggestions
@@ -51,6 +51,7 @@ class Card:
         failed_check: the name of the first check that said no, or "".
         report: the task ended in words: a report, or an answer that asks for no change.
         suggestions: how many tasks a scan proposes that were neither accepted nor dismissed.
+        parent: the proposal that this one holds some hunks of, or "".
         landing: how far an approval got: "", "pending", "landed", "refused" or "undone".
     """
 
@@ -85,6 +86,7 @@ class Card:
     failed_check: str = ""
     seen: bool = False
     rehearsal: bool = False
+    parent: str = ""
     landing: str = ""
     landing_ref: str = ""
     landing_reason: str = ""
@@ -161,6 +163,7 @@ def _card(row: sqlite3.Row) -> Card:
         failed_check=_failed(row["checks"]),
         seen=bool(row["seen"]),
         rehearsal=bool(row["rehearsal"]),
+        parent=proposal_id(row["parent"]) if row["parent"] else "",
         landing=row["landing"] or "",
         landing_ref=row["ref"] or "",
         landing_reason=row["landing_reason"] or "",
