@@ -27,7 +27,7 @@ ROLES=(generator reviewer)
 declare -A C=() # the settings
 declare -A DEFAULTS=(
     [scope]=user [lock]='' [log]='' [gpu]=''
-    [lock_seconds]=30 [drain_seconds]=120 [abort_seconds]=10 [stop_seconds]=75 [kill_seconds]=15
+    [lock_seconds]=120 [drain_seconds]=120 [abort_seconds]=10 [stop_seconds]=75 [kill_seconds]=15
     [release_seconds]=60 [start_seconds]=30 [load_seconds]=900 [health_seconds]=300 [verify_seconds]=60
 )
 for role in "${ROLES[@]}"; do

@@ -25,7 +25,7 @@ class SystemdSettings(Section):
     generator_vram_mib: _Mib = 0
     reviewer_vram_mib: _Mib = 0
     gpu: str = ""
-    lock_seconds: _Seconds = 30.0
+    lock_seconds: _Seconds = 120.0
     drain_seconds: _Seconds = 120.0
     abort_seconds: _Seconds = 10.0
     stop_seconds: _Seconds = 75.0

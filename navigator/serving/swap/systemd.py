@@ -140,7 +140,7 @@ class SystemdStrategy:
                 code = await self._run(to, heard)
             except OSError as error:
                 return SwapResult(
-                    "failed", (), loop.time() - began, f"{self._script} cannot be run: {error.strerror}."
+                    "failed", (), loop.time() - began, f"{self._script[-1]} cannot be run: {error.strerror}."
                 )
             outcome = _OUTCOMES.get(code)
             if outcome is None:  # it never began, or was killed: what is there says how it ended
@@ -158,7 +158,7 @@ class SystemdStrategy:
     async def _run(self, to: Role, heard: _Heard) -> int:
         """The script's exit code. It leads a process group of its own, which ends with this call."""
         process = await asyncio.create_subprocess_exec(
-            self._script,
+            *self._script,
             f"--{self._settings.swap.systemd.scope}",
             to.value,
             stdin=asyncio.subprocess.DEVNULL,
@@ -203,7 +203,8 @@ class SystemdStrategy:
                 told[f"{prefix}_API_KEY"] = self._environment.get(server.api_key_env, "")
         return {f"NAVIGATOR_SWAP_{name}": value for name, value in told.items()}
 
-    def _find_script(self) -> str:
+    def _find_script(self) -> tuple[str, ...]:
+        """The words that run it. An installer may have dropped the packaged script's executable bit."""
         named = self._settings.swap.script
         path = Path(named).expanduser() if named else resource_dir("swap") / _SCRIPT
         if not path.is_file():
@@ -211,7 +212,7 @@ class SystemdStrategy:
                 f"The swap script {path} is not there.",
                 hint="Empty script under [swap] to use the packaged one.",
             )
-        return str(path)
+        return (str(path),) if named else ("bash", str(path))
 
     async def _ended(self, role: Role | None) -> Sighting:
         """Why the role's unit does not run any more."""
@@ -219,7 +220,7 @@ class SystemdStrategy:
             return Sighting(None)
         if (await self._show(role)).get("ActiveState") != "failed":
             return Sighting(None)
-        told = await self._ask(self._script, f"--{self._settings.swap.systemd.scope}", "why", role.value)
+        told = await self._ask(*self._script, f"--{self._settings.swap.systemd.scope}", "why", role.value)
         word, words = failure_class(safe_line(told.partition("\n")[0]))
         failure = cast(Failure, word) if word in get_args(Failure) and word != "unit_failed" else "crashed"
         return Sighting(None, dead=True, failure=failure, detail=words or self._units[role])
