@@ -117,17 +117,31 @@ class BpeCounter:
         ranks = _ranks(spec.get("model"))
         added = _plain_added_tokens(spec.get("added_tokens"))
         self._added = frozenset(added)
+        self._ids = _ids(spec, ranks, added)
         self._encoding = _encoding(pattern, ranks, added)
 
     def count(self, text: str) -> int:
         """Tokens of `text`."""
+        return self._count(self._prepared(text))
+
+    def encode(self, text: str) -> list[int]:
+        """The ids that the model reads for `text`, special tokens' text taken as the text it is.
+
+        Raises:
+            ValueError: an enormous run of one kind of character, which the pattern gives up on.
+        """
+        prepared = self._prepared(text)
+        ranks = self._encoding.encode(prepared, allowed_special=set(self._added), disallowed_special=())
+        return [self._ids[rank] for rank in ranks]
+
+    def _prepared(self, text: str) -> str:
         # Lone surrogates are no text; they count as the replacement character a server would make of them.
         text = text.encode("utf-8", "replace").decode("utf-8")
         if self._nfc:
             text = unicodedata.normalize("NFC", text)
         if self._space_in_front and text and not text.startswith(" "):
             text = f" {text}"
-        return self._count(text)
+        return text
 
     def _count(self, text: str) -> int:
         try:
@@ -259,6 +273,17 @@ def _plain_added_tokens(added: Any) -> list[str]:
         return []
     tokens = [entry for entry in added if isinstance(entry, dict) and entry.get("special") is not True]
     return list(dict.fromkeys(entry["content"] for entry in tokens if isinstance(entry.get("content"), str)))
+
+
+def _ids(spec: dict[str, Any], ranks: dict[bytes, int], added: list[str]) -> dict[int, int]:
+    """The vocabulary's id of each rank, and of each added token; -1 where the file gives none."""
+    vocabulary = spec["model"].get("vocab") or {}
+    letters = {byte: letter for letter, byte in _byte_letters().items()}
+    ids = {
+        rank: vocabulary.get("".join(letters[byte] for byte in token), -1) for token, rank in ranks.items()
+    }
+    entries = {entry.get("content"): entry.get("id", -1) for entry in spec.get("added_tokens") or []}
+    return ids | {len(ranks) + index: entries[token] for index, token in enumerate(added)}
 
 
 def _byte_letters() -> dict[str, int]:
