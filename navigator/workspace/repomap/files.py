@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ from navigator.workspace.repomap.cache import TagCache
 from navigator.workspace.repomap.extract import READ_LIMIT
 from navigator.workspace.repomap.languages import language_of
 from navigator.workspace.repomap.pool import Job, Pool
+from navigator.workspace.runner import GitError
 from navigator.workspace.source import TreeSource
 
 MOST_READ = 20_000
@@ -69,7 +71,11 @@ def read_files(source: TreeSource, cache: TagCache) -> tuple[MapFile, ...]:
         fresh = dict(_parse(source.private, missing, entries))
         cache.put(fresh.items())
         tags |= fresh
-    return tuple(_file(path, entries[path].size, tags.get(keys.get(path, ""))) for path in paths)
+    absent = {"out": "its content is not in the repository"}
+    return tuple(
+        _file(path, entries[path].size, tags.get(keys[path], absent) if path in keys else None)
+        for path in paths
+    )
 
 
 def _worth_reading(paths: Sequence[str], entries: Mapping[str, TreeEntry]) -> list[str]:
@@ -98,8 +104,20 @@ def _parse(
 def _parse_batch(
     private: PrivateRepo, pool: Pool, batch: Sequence[tuple[str, str]], entries: Mapping[str, TreeEntry]
 ) -> list[tuple[str, dict[str, Any]]]:
-    blobs = private.read_blobs(entries[path].sha for _, path in batch)
-    return pool.read(Job(key, language_of(path), blobs[entries[path].sha]) for key, path in batch)
+    try:
+        blobs = private.read_blobs(entries[path].sha for _, path in batch)
+    except GitError:
+        # One of them is not there (a partial clone, a damaged repository): the others are, and are shown.
+        blobs = {}
+        for _, path in batch:
+            with contextlib.suppress(GitError):
+                blobs |= private.read_blobs([entries[path].sha])
+    jobs = [
+        Job(key, language_of(path), blobs[entries[path].sha])
+        for key, path in batch
+        if entries[path].sha in blobs
+    ]
+    return pool.read(jobs)
 
 
 def _file(path: str, size: int, tags: Mapping[str, Any] | None) -> MapFile:
