@@ -71,12 +71,17 @@ def _parser_for(path: str) -> Callable[[bytes], str | None] | None:
     return _ini if name in {"setup.cfg", "tox.ini"} else None
 
 
+def parse_python(content: bytes | str) -> ast.Module:
+    """Python's syntax tree, without a word on standard error. Raises what `ast.parse` does."""
+    with _QUIET, warnings.catch_warnings():
+        # A warning about an escape sequence is no error, and must not be printed over a screen.
+        warnings.simplefilter("ignore")
+        return ast.parse(content)
+
+
 def _python(content: bytes) -> str | None:
     try:
-        with _QUIET, warnings.catch_warnings():
-            # A warning about an escape sequence is no error, and must not be printed over a screen.
-            warnings.simplefilter("ignore")
-            ast.parse(content)
+        parse_python(content)
     except SyntaxError as error:
         if error.text and _NEWER_PYTHON.search(error.text):
             return None

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from navigator.domain.models import PolicyItem, Project
 from navigator.domain.states import PolicyAction
 from navigator.domain.text import safe_line
+from navigator.workspace.checks_change import content_items
 from navigator.workspace.diffs import ABSENT, RawChange
 from navigator.workspace.runner import GitError
 from navigator.workspace.scope import in_scope, is_secret
@@ -157,7 +158,7 @@ def check_policy(
     Args:
         raw: the difference without renames, as `PrivateRepo.raw_diff` gives it.
         base_paths: every path of the base.
-        read_blob: content by object id; asked once for each file that is new or changed.
+        read_blob: content by object id; asked for the new and the old side of each changed file.
         project: where given, paths outside of its `include` or within its `exclude` are confirmed.
 
     Returns:
@@ -177,6 +178,8 @@ def check_policy(
                     "scope", change.path, "lies outside of the part of the repository the project is about"
                 )
             )
+    out = {item.path for item in items if item.action is _REFUSE}
+    items += content_items(raw, read_blob, without=out)
     return tuple(sorted(items, key=lambda item: item.action is not _REFUSE))
 
 

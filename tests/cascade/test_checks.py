@@ -121,6 +121,45 @@ def saying(*answers: str) -> Any:
     return write
 
 
+def test_a_reviewer_that_always_approves_gets_no_removed_test_past(room: Room) -> None:
+    """The gate speaks whatever the reviewer says: no batch key covers it, and one approval needs the word for that file."""
+    removal = block("test_app.py", TESTS[TESTS.index("    def test_half") :], "")
+    room.models.write = saying(GOOD + removal)
+    path = room.add(check="true", landing="current")
+    task = room.queue(files=["app.py", "test_app.py"])
+    room.work()
+    proposal = room.proposal(task)
+    assert proposal.review is not None and proposal.review.verdict.value == "APPROVE"
+    assert [(item.rule, item.path) for item in proposal.policy] == [("removed_tests", "test_app.py")]
+    assert proposal.policy[0].detail == "removes 1 test: Numbers.test_half"
+    assert why_left_out(proposal) == "to be confirmed by itself: removed_tests test_app.py"
+    refused = room.approve(proposal)
+    assert not refused["recorded"] and "confirmed one by one" in refused["reason"]
+    assert "test_half" in git(path, "show", "HEAD:test_app.py")
+    assert room.approve(proposal, "removed_tests:test_app.py")["landing"] == LandingState.LANDED.value
+
+
+def test_a_secret_that_is_written_into_the_text_is_confirmed_by_itself(room: Room) -> None:
+    key = "".join(chr(65 + (7 * n) % 26) + str((3 * n) % 10) for n in range(16))
+    room.models.write = saying(
+        block("app.py", "    return x + x\n", f'    api_key = "{key}"\n    return x + x\n')
+    )
+    room.add(check="")
+    task = room.queue()
+    room.work()
+    proposal = room.proposal(task)
+    assert [item.rule for item in proposal.policy] == ["secrets_added"]
+    assert key not in proposal.policy[0].detail and "line 2" in proposal.policy[0].detail
+
+
+def test_a_change_of_words_alone_is_no_implementation(room: Room) -> None:
+    room.models.write = saying(block("app.py", "def double(x):\n", "def double(x):\n    # doubles\n"))
+    room.add(check="")
+    task = room.queue()
+    room.work()
+    assert why_left_out(room.proposal(task)) == "failed check: changes behaviour"
+
+
 @pytest.mark.sandbox
 @needs_sandbox
 class TestSandboxed:

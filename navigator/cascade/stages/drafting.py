@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from navigator.domain.diff import FileDiff
 from navigator.domain.models import AppliedEdit, CheckResult, PolicyItem
-from navigator.domain.states import CheckOutcome, EditCode, PolicyAction
+from navigator.domain.states import CheckOutcome, EditCode, PolicyAction, TaskKind
+from navigator.workspace.checks_change import no_functional_change
 from navigator.workspace.edits import EditProblem, apply_answer, parse_answer
 from navigator.workspace.policy import check_policy
 from navigator.workspace.private import PrivateRepo
@@ -51,11 +52,19 @@ class NotApplied:
 
 POLICY_CODE = EditCode.POLICY.value
 
+_MEANT_TO_WORK_OTHERWISE = frozenset({TaskKind.IMPLEMENT, TaskKind.FIX})
+
 
 def draft(
-    text: str, private: PrivateRepo, source: TreeSource, base_commit: str, *, marker: int
+    text: str,
+    private: PrivateRepo,
+    source: TreeSource,
+    base_commit: str,
+    *,
+    marker: int,
+    kind: TaskKind | None = None,
 ) -> Draft | NoChange | NotApplied:
-    """Turn one answer into a tree on `base_commit`, all or nothing."""
+    """Turn one answer into a tree on `base_commit`, all or nothing. `kind` says which gates the change itself has to pass."""
     answer = parse_answer(text, marker=marker)
     if not answer.problems and not answer.blocks:
         if answer.no_change is not None:
@@ -78,13 +87,21 @@ def draft(
             tuple(f"POLICY {item.path}: {item.detail or item.rule}" for item in refused),
             tuple((POLICY_CODE, item.path) for item in refused),
         )
-    checks = (
+    checks = [
         CheckResult(name="edits apply", outcome=CheckOutcome.PASSED),
         CheckResult(name="files parse", outcome=CheckOutcome.PASSED),
         CheckResult(name="path policy", outcome=CheckOutcome.PASSED),
-    )
+    ]
+    if kind in _MEANT_TO_WORK_OTHERWISE and no_functional_change(raw, private.read_blob):
+        checks.append(
+            CheckResult(
+                name="changes behaviour",
+                outcome=CheckOutcome.FAILED,
+                detail="Only comments, docstrings or layout change: the code does what it did before.",
+            )
+        )
     files = tuple(private.diff(base_commit, tree))
-    return Draft(tree, answer.prose.strip(), tuple(applied.edits), tuple(policy), checks, files)
+    return Draft(tree, answer.prose.strip(), tuple(applied.edits), tuple(policy), tuple(checks), files)
 
 
 def _refused(problems: Sequence[EditProblem]) -> NotApplied:

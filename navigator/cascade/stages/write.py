@@ -95,7 +95,13 @@ async def _write_change(world: World, material: Material, *, may_call: bool) -> 
             move(world, task, TaskState.CHECKING)
         async with world.project_lock(task.project_id):
             outcome = await asyncio.to_thread(
-                draft, text, material.private, material.source, material.base_commit, marker=material.marker
+                draft,
+                text,
+                material.private,
+                material.source,
+                material.base_commit,
+                marker=material.marker,
+                kind=task.kind,
             )
         if isinstance(outcome, Draft):
             await _propose(world, material, outcome)
