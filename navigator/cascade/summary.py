@@ -54,6 +54,7 @@ class Session:
             "projects": len(reader.projects()),
             "tasks": len(reader.tasks()),
             "proposals": len(proposals),
+            "derived": sum(bool(proposal.parent) for proposal in proposals),
             "verdicts": _verdicts(proposals),
             "rounds": 1 + max((proposal.round for proposal in proposals), default=0) if proposals else 0,
             "states": dict(sorted(Counter(task.state.value for task in reader.tasks()).items())),

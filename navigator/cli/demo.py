@@ -73,14 +73,46 @@ def demo(
             _say_the_way_back(paths)
         return
     document = conduct(paths, until="idle", quiet=as_json, time_scale=scale, seed=seed)
+    document["derived"] += take_a_part()
     if as_json:
         output.print_json(document)
     else:
         show_session(document)
+        if document["derived"]:
+            output.say("One hunk of a proposal was taken as a proposal of its own; the rest is queued again.")
         output.say(
             f"\nLook at it:\n  export {STATE_VARIABLE}={paths.root} NAVIGATOR_CONFIG={paths.root / 'demo.toml'}"
         )
         output.say(f"  {_command()} proposals")
+
+
+def take_a_part() -> int:
+    """What a developer does who wants some hunks of a proposal and not the others: returns how many parts were made.
+
+    The first proposal of several hunks that the reviewer wants revised, else the first of several, gives its first hunk; the
+    rest waits to be written anew on top of it. A folder that has a part already gets no other.
+    """
+    from navigator.cascade.views import waiting_proposals
+    from navigator.cli.session import act, reading
+    from navigator.domain.states import Verdict
+    from navigator.workspace.hunks import all_labels
+    from navigator.workspace.private import PrivateRepo
+
+    paths = StatePaths(Path(os.environ[STATE_VARIABLE]))
+    with reading(paths) as store:
+        waiting = waiting_proposals(store)
+        if any(proposal.parent for proposal in store.proposals()):
+            return 0
+        waiting.sort(key=lambda one: one.review is None or one.review.verdict is not Verdict.REVISE)
+        for proposal in waiting:
+            private = PrivateRepo.open(paths.private, store.project(proposal.project_id))
+            labels = all_labels(private.diff(proposal.base_commit, proposal.tree))
+            if len(labels) > 1:
+                break
+        else:
+            return 0
+    act("split", {"proposal": proposal.id, "hunks": [labels[0]], "tree": proposal.tree})
+    return 1
 
 
 def _say_the_way_back(paths: StatePaths) -> None:

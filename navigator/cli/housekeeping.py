@@ -12,13 +12,9 @@ import click
 from navigator.cli import output
 from navigator.cli.session import own_world, reading, state_paths
 from navigator.domain.errors import UsageError
-from navigator.domain.states import ProposalState, TaskState
 
 _AGE = re.compile(r"(\d+)([dwh])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_ENDED = frozenset(
-    {TaskState.DONE, TaskState.LANDED, TaskState.REJECTED, TaskState.CANCELLED, TaskState.FAILED}
-)
 
 
 @click.command()
@@ -26,6 +22,7 @@ _ENDED = frozenset(
 @click.option("--json", "as_json", is_flag=True)
 def gc(age: str, as_json: bool) -> None:
     """Drop old answers' texts, old events and the private objects of tasks that ended. Figures stay."""
+    from navigator.cascade.parts import kept_name
     from navigator.workspace.private import PrivateRepo
 
     match = _AGE.fullmatch(age)
@@ -37,20 +34,19 @@ def gc(age: str, as_json: bool) -> None:
     with own_world(state_paths()) as world:
         with world.store.transaction() as tx:
             answers, events = tx.forget_answers(before), tx.forget_events(before)
-        old = {task.id for task in world.reader.tasks(_ENDED) if task.updated < before}
+        finished = world.reader.finished_proposals(before)
         for project in world.reader.projects(include_removed=True):
-            kept = [
-                proposal
-                for proposal in world.reader.proposals(project=project.id)
-                if proposal.task_id in old and proposal.state is not ProposalState.OPEN
-            ]
-            if not kept:
+            old = [proposal for proposal in finished if proposal.project_id == project.id]
+            if not old:
                 continue
             private = PrivateRepo.open(world.paths.private, project)
-            for proposal in kept:
-                private.drop(f"{proposal.task_id}-{proposal.attempt}-{proposal.round}")
+            for proposal in old:
+                private.drop(kept_name(proposal))
                 dropped += 1
-            private.collect()
+            # What others still stand on stays: an attempt that is not written yet has only its base.
+            gone = {proposal.task_id for proposal in old}
+            tasks = world.reader.tasks(project=project.id)
+            private.collect({task.base_commit for task in tasks if task.base_commit and task.id not in gone})
     result = {"answers": answers, "events": events, "proposals": dropped, "before": before}
     if as_json:
         output.print_json(result)
