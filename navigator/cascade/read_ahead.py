@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Any
 
 from navigator.config.settings import Settings
 from navigator.domain.states import Role
@@ -63,22 +64,36 @@ class Warmth:
         log.info("weights: %d of %d MB were in memory when the swap began", warm // MIB, seen.total // MIB)
         return seen.total, warm
 
+    def report(self) -> dict[str, Any] | None:
+        """The newest reading, as clients show it; None before the first."""
+        seen = self._ahead.report() if self._ahead is not None else None
+        if seen is None:
+            return None
+        warm = seen.warm_after if seen.warm_after is not None else seen.warm_before
+        return {
+            "role": seen.role.value,
+            "weight_bytes": seen.weight_bytes,
+            "warm_bytes": warm,
+            "read_bytes": seen.read_bytes,
+            "ended": seen.ended,
+        }
+
     async def close(self) -> None:
         """Stop reading."""
         if self._ahead is not None:
             await self._ahead.stop()
 
     async def _reader(self) -> ReadAhead:
-        if self._ahead is None:
-            from navigator.serving.setup.weights import weight_files
+        from navigator.serving.setup.weights import weight_files
 
-            chosen = self._settings.swap.read_ahead
-            files = {
-                role: await asyncio.to_thread(
-                    weight_files, self._settings.server(role).model, chosen.model_dirs
-                )
-                for role in _NEXT
-            }
+        chosen = self._settings.swap.read_ahead
+        # Looked up each time: a model may be downloaded, moved or updated while the conductor works.
+        files = {
+            role: await asyncio.to_thread(weight_files, self._settings.server(role).model, chosen.model_dirs)
+            for role in _NEXT
+        }
+        if self._ahead is None:
             limits = Limits(chosen.limit_mb * MIB, chosen.rate_mb_s * MIB, chosen.floor_mb * MIB)
             self._ahead = ReadAhead(files, limits)
+        self._ahead.files = files
         return self._ahead

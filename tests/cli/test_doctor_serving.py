@@ -20,6 +20,7 @@ from navigator.serving.setup.advisories import ADVISORIES, advisories_for
 from navigator.serving.setup.gpu import Card, parse_cards
 from navigator.serving.setup.memory import Shape, budget, shape_from_config
 from navigator.serving.setup.sight import disk_speed, open_to_others
+from tests.swap_install.support import fake_sglang
 
 QWEN35_122B = {
     "architectures": ["Qwen3_5MoeForConditionalGeneration"],
@@ -180,6 +181,21 @@ def test_a_units_context_that_is_shorter_than_the_settings(folder: Path) -> None
     assert "not Navigator's" in items["generator unit"].found
     unit.write_text("[Service]\nExecStart=/absent/python -m sglang.launch_server\n")
     assert looked(settings(folder))["generator unit"].state == "missing"
+
+
+def test_the_sglang_that_a_unit_would_start(folder: Path) -> None:
+    units = folder / "config" / "systemd" / "user"
+    units.mkdir(parents=True)
+    python = fake_sglang(folder / "sglang", "0.5.18")
+    unit = units / "navigator-generator.service"
+    unit.write_text(f"[Service]\nExecStart={python} -m sglang.launch_server --config /keys.yaml\n")
+    item = looked(settings(folder))["SGLang"]
+    assert item.state == "warn" and "0.5.18" in item.found and "86793" not in item.found
+    unit.write_text(f"[Service]\nExecStart={python} -m sglang.launch_server\n")
+    assert "86793" in looked(settings(folder))["SGLang"].found
+    # A script of the user's own is not run to find out what it starts.
+    unit.write_text("[Service]\nExecStart=/bin/sh -c 'exec sglang serve'\n")
+    assert "SGLang" not in looked(settings(folder))
 
 
 def test_the_disk_is_measured_only_when_asked(folder: Path) -> None:

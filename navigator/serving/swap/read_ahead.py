@@ -58,12 +58,13 @@ class ReadAhead:
     """Reads weight files ahead, one role's at a time. It belongs to one event loop.
 
     Args:
-        files: each role's weight files in the order in which a server loads them.
+        files: each role's weight files in the order in which a server loads them. May be exchanged; a reading that
+            goes on keeps those it began with.
         limits: what a reading may take.
     """
 
     def __init__(self, files: Mapping[Role, Sequence[Path]], limits: Limits | None = None) -> None:
-        self._files = {role: list(paths) for role, paths in files.items()}
+        self.files = files
         self._limits = limits or Limits()
         self._task: asyncio.Task[None] | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -100,7 +101,7 @@ class ReadAhead:
 
     async def residency(self, role: Role) -> Residency:
         """How much of `role`'s files is in the page cache right now."""
-        return await asyncio.to_thread(page_cache.residency, self._files.get(role, []))
+        return await asyncio.to_thread(page_cache.residency, list(self.files.get(role, ())))
 
     async def _run(self, role: Role) -> None:
         began = time.monotonic()
@@ -117,7 +118,7 @@ class ReadAhead:
         self._note(role, warm_after=after.resident if after.known else None)
 
     async def _read(self, role: Role) -> Ended:
-        files = self._files.get(role, [])
+        files = list(self.files.get(role, ()))
         before = await self.residency(role)
         self._note(role, weight_bytes=before.total, warm_before=before.resident if before.known else None)
         if not before.total:
