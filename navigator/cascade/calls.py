@@ -33,10 +33,12 @@ async def call_model(
     max_tokens: int,
     schema: dict[str, Any] | None = None,
     seq: int = 0,
+    thinking: bool | None = None,
 ) -> ChatAnswer:
     """Ask the server of `role` once; the call stands in the store whatever becomes of it.
 
     `seq` tells apart the calls of one purpose in a round, so that only asking the same thing again counts as a repeat.
+    `thinking` None is as the settings say.
 
     A call that a crash cut off stays "started" there; asking the same again is counted as a repeat.
 
@@ -60,7 +62,7 @@ async def call_model(
         temperature=server.temperature,
         top_p=server.top_p,
         schema=schema,
-        thinking=server.thinking,
+        thinking=server.thinking if thinking is None else thinking,
         extra=server.extra_body,
     )
 

@@ -162,6 +162,8 @@ class Conductor:
                 self._work(task_id, writer_for(world, world.reader.task(task_id)), write(world, task_id))
             case acts.Check(task_id):
                 self._work(task_id, None, check(world, task_id))
+            case acts.ReadOwn(task_id):
+                self._work(task_id, Role.GENERATOR, review(world, task_id, Role.GENERATOR))
             case acts.ReviewTask(task_id):
                 self._work(task_id, Role.REVIEWER, self._review(task_id))
             case acts.FinalReview(task_id):
@@ -301,6 +303,8 @@ class Conductor:
             "swaps": live.swaps_made,
             "hurry": live.hurry,
             "wanted": live.wanted.value if live.wanted else None,
+            "deaths": live.deaths,
+            "read_ahead": self._residency.warmth.report(),
             "given_up": {role.value: reason for role, reason in live.given_up.items()},
             "disk_full": self._storage.full,
         }

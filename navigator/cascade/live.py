@@ -55,7 +55,10 @@ class Live:
         now = time.monotonic()
         tasks = world.reader.loop_tasks(_LOOKED_AT)
         due = world.reader.pending_landings()
-        views = tuple(self._view(world, task, now, landing_due=task.id in due) for task in tasks)
+        own = world.reader.own_readings_due() if world.settings.generator.self_review else frozenset()
+        views = tuple(
+            self._view(world, task, now, landing_due=task.id in due, own_due=task.id in own) for task in tasks
+        )
         held = {task.id for task in tasks}
         self._since = {key: value for key, value in self._since.items() if key in held}
         batch = world.settings.batch
@@ -83,7 +86,9 @@ class Live:
             final_enabled=world.settings.final.enabled,
         )
 
-    def _view(self, world: World, task: LoopTask, now: float, *, landing_due: bool) -> TaskView:
+    def _view(
+        self, world: World, task: LoopTask, now: float, *, landing_due: bool, own_due: bool
+    ) -> TaskView:
         known = self._since.get(task.id)
         if known is None:
             # A task that was there before this process: its age by the wall clock, which may have jumped.
@@ -104,6 +109,7 @@ class Live:
             files=task.files,
             writer=writer_of(world.settings, task.kind, task.complexity, task.wrote),
             landing_due=landing_due,
+            own_due=own_due,
         )
 
     def failed(self, role: Role, *, began: float, give_up_after: int | None) -> int:
@@ -153,6 +159,11 @@ class Live:
         if count > RESTARTS:
             self._give_up(role, f"its server died {count} times; {words}")
         return count
+
+    @property
+    def deaths(self) -> dict[str, int]:
+        """How often each role's server died in this residency."""
+        return {role.value: len(moments) for role, moments in self._deaths.items()}
 
     def loaded(self, role: Role) -> None:
         """Note that a role came up. The other one's deaths belonged to a residency that is over."""

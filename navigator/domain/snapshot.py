@@ -9,7 +9,10 @@ from navigator.domain.states import Role, TaskState
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """One task as the scheduler sees it. `since` is a monotonic second: when it entered its state."""
+    """One task as the scheduler sees it. `since` is a monotonic second: when it entered its state.
+
+    `own_due`: it waits for its review, and its writer is to read its own change first, while it is loaded.
+    """
 
     id: str
     project_id: int
@@ -22,6 +25,7 @@ class TaskView:
     files: frozenset[str] = frozenset()
     writer: Role = Role.GENERATOR
     landing_due: bool = False
+    own_due: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,13 @@ class ReviewTask:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadOwn:
+    """Have the model that wrote read its own proposal; nothing changes its state by that."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class FinalReview:
     """Have the cloud model read it last."""
 
@@ -137,4 +148,4 @@ class Stop:
     reason: str
 
 
-Action = Generate | Check | ReviewTask | FinalReview | Renew | Land | SwapTo | Sleep | Stop
+Action = Generate | Check | ReviewTask | ReadOwn | FinalReview | Renew | Land | SwapTo | Sleep | Stop

@@ -12,6 +12,8 @@ What is named, in this order, and never for a task in `busy`:
   (`generating`, held by no stage), then by priority, revisions before new tasks, then in the order the
   tasks came. A task whose `writer` is the reviewer waits for that residency, and is written before the
   reviews, so that its checks run beside them.
+- `ReadOwn`, in the room that is left, for proposals that their writer is to read itself where the settings ask
+  for it; the task stays where it is, and its review comes after.
 - `ReviewTask` for proposals that wait, up to the room that is left, by priority and then project by
   project, because the prompts of one project share their beginning. `FinalReview` where the cloud model is
   enabled.
@@ -46,6 +48,7 @@ from navigator.domain.snapshot import (
     FinalReview,
     Generate,
     Land,
+    ReadOwn,
     Renew,
     ReviewTask,
     Snapshot,
@@ -61,6 +64,7 @@ from navigator.scheduling.view import (
     WRITABLE_STATES,
     answers,
     checks_holding,
+    own_readings,
     room,
 )
 
@@ -95,6 +99,7 @@ def _without_models(snapshot: Snapshot) -> Iterator[Action]:
 
 def _with_models(snapshot: Snapshot, decision: SwapDecision | None, now: float) -> Iterator[Action]:
     taken = _taken_files(snapshot, now)
+    read: set[str] = set()
     for role in Role:
         if not answers(snapshot, role, now):
             continue
@@ -103,8 +108,13 @@ def _with_models(snapshot: Snapshot, decision: SwapDecision | None, now: float) 
         writes = _writes(snapshot, role, slots, taken, repairs_only=leaving)
         yield from (Generate(task.id) for task in writes)
         slots -= len(writes)
+        own = [] if leaving and snapshot.hurry else own_readings(snapshot, role)[: max(0, slots)]
+        yield from (ReadOwn(task.id) for task in own)
+        read |= {task.id for task in own}
+        slots -= len(own)
         if role is Role.REVIEWER:
-            yield from (ReviewTask(task.id) for task in _reviews(snapshot)[:slots])
+            waiting = [task for task in _reviews(snapshot) if task.id not in read]
+            yield from (ReviewTask(task.id) for task in waiting[: max(0, slots)])
         if role is Role.FINAL:
             last = sorted(
                 _free(snapshot, TaskState.FINAL_REVIEW), key=lambda task: (-task.priority, task.order)

@@ -11,7 +11,8 @@ The rules, for one GPU that holds one role at a time:
 2. The generator is due when the reviewer has read everything that waited and something is left to write.
    Under `until="reviewed"` a revision alone is no reason to swap back.
 3. Once a swap is due, the role that holds the GPU gets no new work except repairs of answers whose checks
-   failed, and the swap is made when nothing of that role is in hand. Tasks in `checking` hold it, each for
+   failed and, unless the developer is in a hurry, readings of its own changes where these are asked for (once
+   a proposal, so they end); and the swap is made when nothing of that role is in hand. Tasks in `checking` hold it, each for
    at most `CHECKS_HOLD_SECONDS` from when it entered that state.
 4. When no role holds the GPU, the generator is loaded if there is something to write, else the reviewer
    when due. A role whose server died (`lost`) and that has something to do is loaded before the other one:
@@ -34,11 +35,13 @@ from dataclasses import dataclass
 from navigator.domain.snapshot import Snapshot, TaskView
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.view import (
+    answers,
     checks_holding,
     first_writes,
     in_hand,
     may_be_tried,
     oldest_wait,
+    own_readings,
     reviewer_work,
     writes_left,
 )
@@ -79,7 +82,8 @@ def wanted_writes(snapshot: Snapshot) -> list[TaskView]:
 def _ready(snapshot: Snapshot, to: Role, now: float) -> SwapDecision:
     resident = snapshot.resident
     idle = resident is None or in_hand(snapshot, resident) == 0
-    return SwapDecision(to, ready=idle and not checks_holding(snapshot, now) and not _repairs_left(snapshot))
+    waited_for = _repairs_left(snapshot) or _own_left(snapshot, now)
+    return SwapDecision(to, ready=idle and not checks_holding(snapshot, now) and not waited_for)
 
 
 def is_repair(snapshot: Snapshot, task: TaskView) -> bool:
@@ -92,6 +96,14 @@ def _repairs_left(snapshot: Snapshot) -> bool:
     if snapshot.resident is None:
         return False
     return any(is_repair(snapshot, task) for task in writes_left(snapshot, snapshot.resident))
+
+
+def _own_left(snapshot: Snapshot, now: float) -> bool:
+    """Whether the role that holds the GPU, and answers, has changes of its own to read before it goes."""
+    resident = snapshot.resident
+    if resident is None or snapshot.hurry or not answers(snapshot, resident, now):
+        return False
+    return bool(own_readings(snapshot, resident))
 
 
 def _reviewer_due(snapshot: Snapshot, now: float) -> bool:

@@ -80,6 +80,18 @@ def first_writes(tasks: Iterable[TaskView]) -> list[TaskView]:
     ]
 
 
+def own_readings(snapshot: Snapshot, role: Role) -> list[TaskView]:
+    """Proposals that the role wrote and is to read before it goes; a reading in somebody's hands is none."""
+    return [
+        task
+        for task in snapshot.tasks
+        if task.own_due
+        and task.writer is role
+        and task.state is TaskState.AWAITING_REVIEW
+        and task.id not in snapshot.busy
+    ]
+
+
 def reviewer_work(snapshot: Snapshot) -> list[TaskView]:
     """What waits for the reviewer's residency: proposals to read, and tasks that it writes itself."""
     if given_up(snapshot, Role.REVIEWER):

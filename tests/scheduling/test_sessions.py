@@ -15,8 +15,8 @@ SEEDS = st.integers(min_value=0, max_value=2**32)
 FILES = ("a.py", "b.py", "c.py")
 
 
-def crowd(rng: random.Random, count: int, *, first: int = 0, reviewers: bool = False) -> list[Live]:
-    """Queued tasks over few projects and fewer files, so that many of them meet."""
+def crowd(rng: random.Random, count: int, *, first: int = 0, reviewers: float = 0.0) -> list[Live]:
+    """Queued tasks over few projects and fewer files, so that many of them meet; a share is for the reviewer to write."""
     return [
         Live(
             id=f"T{number}",
@@ -24,24 +24,32 @@ def crowd(rng: random.Random, count: int, *, first: int = 0, reviewers: bool = F
             order=number,
             priority=rng.choice((0, 0, 0, 1, -1)),
             files=frozenset(rng.sample(FILES, rng.randrange(3))),
-            writer=Role.REVIEWER if reviewers and rng.random() < 0.2 else Role.GENERATOR,
+            writer=Role.REVIEWER if rng.random() < reviewers else Role.GENERATOR,
             since=1000.0,
         )
         for number in range(first, first + count)
     ]
 
 
-def world(seed: int, count: int, *, reviewers: bool = False) -> World:
+def world(seed: int, count: int, *, reviewers: float = 0.0) -> World:
     rng = random.Random(seed)
     return World(rng=rng, tasks={live.id: live for live in crowd(rng, count, reviewers=reviewers)})
 
 
 @settings(max_examples=150, deadline=None)
-@given(SEEDS, st.integers(1, 40), st.sampled_from((None, Role.GENERATOR, Role.REVIEWER)), st.booleans())
+@given(
+    SEEDS,
+    st.integers(1, 40),
+    st.sampled_from((None, Role.GENERATOR, Role.REVIEWER)),
+    st.sampled_from((0.0, 0.2, 0.8, 1.0)),
+    st.booleans(),
+)
 def test_a_session_makes_at_most_two_swaps_a_round_and_one(
-    seed: int, count: int, resident: Role | None, reviewers: bool
+    seed: int, count: int, resident: Role | None, reviewers: float, own: bool
 ) -> None:
+    """Whoever writes, and whether the writer reads its own: what the reviewer writes is revised in its residency."""
     session = world(seed, count, reviewers=reviewers)
+    session.own = own
     session.resident = resident
     session.trouble = 10
     session.run()
@@ -63,6 +71,39 @@ def test_sixty_tasks_of_which_all_are_revised_twice_take_five_swaps() -> None:
     assert session.swaps == [Role.REVIEWER, Role.GENERATOR] * 2 + [Role.REVIEWER]
 
 
+@settings(max_examples=80, deadline=None)
+@given(SEEDS, st.integers(1, 30))
+def test_what_the_reviewer_alone_writes_needs_no_other_model(seed: int, count: int) -> None:
+    """Written, reviewed and revised in one residency: one swap to it, however many rounds."""
+    session = world(seed, count, reviewers=1.0)
+    session.trouble = 10
+    session.run()
+    assert session.swaps == [Role.REVIEWER]
+    assert all(live.state is TaskState.AWAITING_APPROVAL for live in session.tasks.values())
+
+
+@settings(max_examples=80, deadline=None)
+@given(SEEDS, st.integers(1, 30))
+def test_a_writer_reads_each_of_its_proposals_before_it_goes(seed: int, count: int) -> None:
+    session = world(seed, count, reviewers=0.3)
+    session.own = True
+    session.run()
+    written = [live for live in session.tasks.values() if live.writer is Role.GENERATOR]
+    assert not any(live.own_due for live in written)
+    assert session.own_read == sum(live.proposed for live in written)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.integers(1, 30))
+def test_where_both_models_answer_no_review_waits_for_a_writers_own_reading(seed: int, count: int) -> None:
+    session = world(seed, count)
+    session.both = session.own = True
+    session.run()
+    assert not session.swaps
+    assert session.own_read <= sum(live.proposed for live in session.tasks.values())
+    assert all(live.state is TaskState.AWAITING_APPROVAL for live in session.tasks.values())
+
+
 def test_a_batch_without_revisions_takes_one_swap() -> None:
     session = world(7, 60)
     session.revise = 0.0
@@ -82,7 +123,8 @@ def test_a_batch_without_revisions_takes_one_swap() -> None:
 def test_no_trouble_keeps_a_session_from_ending(
     seed: int, count: int, until: str, resident: Role | None, both: bool, final: bool
 ) -> None:
-    session = world(seed, count, reviewers=True)
+    session = world(seed, count, reviewers=0.2)
+    session.own = session.rng.random() < 0.5
     rng = session.rng
     session.until, session.resident, session.both, session.final = until, resident, both, final
     session.calm, session.trouble, session.pace = False, 25, 90.0

@@ -12,6 +12,7 @@ from navigator.domain.snapshot import (
     FinalReview,
     Generate,
     Land,
+    ReadOwn,
     Renew,
     ReviewTask,
     Sleep,
@@ -50,6 +51,8 @@ class Live:
     since: float = 0.0
     repairs: int = 0
     landing_due: bool = False
+    own_due: bool = False
+    proposed: int = 0
 
     def view(self) -> TaskView:
         return TaskView(
@@ -64,6 +67,7 @@ class Live:
             files=self.files,
             writer=self.writer,
             landing_due=self.landing_due,
+            own_due=self.own_due,
         )
 
 
@@ -80,6 +84,8 @@ class World:
     resident: Role | None = Role.GENERATOR
     both: bool = False
     final: bool = False
+    own: bool = False
+    own_read: int = 0
     capacity: dict[Role, int] = field(
         default_factory=lambda: {Role.GENERATOR: 3, Role.REVIEWER: 2, Role.FINAL: 1}
     )
@@ -169,6 +175,10 @@ class World:
             role = live.writer
             if live.state is not S.GENERATING:
                 self.move(live, S.GENERATING)
+        elif isinstance(action, ReadOwn):
+            assert live.own_due
+            assert live.state is S.AWAITING_REVIEW
+            role = live.writer
         elif isinstance(action, ReviewTask):
             role = Role.REVIEWER
             if live.state is not S.REVIEWING:
@@ -200,6 +210,9 @@ class World:
             self.end_writing(self.tasks[job.task])
         elif isinstance(action, Check):
             self.end_check(self.tasks[job.task])
+        elif isinstance(action, ReadOwn):
+            self.tasks[job.task].own_due = False
+            self.own_read += 1
         elif isinstance(action, ReviewTask):
             self.end_review(self.tasks[job.task])
         elif isinstance(action, FinalReview):
@@ -237,6 +250,8 @@ class World:
             self.move(live, S.GENERATING)
             return
         live.repairs = 0
+        live.proposed += 1
+        live.own_due = self.own and live.writer is Role.GENERATOR
         self.move(live, S.AWAITING_REVIEW)
 
     def end_review(self, live: Live) -> None:
@@ -269,7 +284,7 @@ class World:
         assert not set(named) & snapshot.busy, "nothing for a task in somebody's hands"
         starting = dict.fromkeys(Role, 0)
         for action in actions:
-            if isinstance(action, Generate):
+            if isinstance(action, Generate | ReadOwn):
                 starting[self.tasks[action.task_id].writer] += 1
             elif isinstance(action, ReviewTask):
                 starting[Role.REVIEWER] += 1

@@ -16,7 +16,7 @@ from navigator.cascade.stages.shown import context_texts, own_blocks, shared_blo
 from navigator.config.settings import Settings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project, Task
-from navigator.domain.states import EITHER_KINDS, Role
+from navigator.domain.states import EITHER_KINDS, REPORT_KINDS, Role, TaskKind
 from navigator.workspace.context import Context, build_context
 from navigator.workspace.edits import marker_length
 from navigator.workspace.source import TreeSource
@@ -126,6 +126,8 @@ def _render(desk: Desk, context: Context, task: Task, project: Project, room: in
     key = desk.keys.key_for([*texts, task.text, task.note])
     marker = marker_length(texts)
     words = f"{task.text}\n{task.note}".lower()
+    # A scan and a report borrow the user part: no way to change anything belongs into it then.
+    changes = task.kind not in REPORT_KINDS and task.kind is not TaskKind.SCAN
     system, user, version = desk.prompts.render(
         "generate",
         project=project.name,
@@ -134,8 +136,8 @@ def _render(desk: Desk, context: Context, task: Task, project: Project, room: in
         divider="=" * marker,
         close=">" * marker,
         # Shown only where the task needs them: a model offered DELETE uses it.
-        allow_delete=any(word in words for word in ("delete", "remove", "drop")),
-        allow_rename=any(word in words for word in ("rename", "move")),
+        allow_delete=changes and any(word in words for word in ("delete", "remove", "drop")),
+        allow_rename=changes and any(word in words for word in ("rename", "move")),
         may_report=task.kind in EITHER_KINDS,
         blocks=[*shared_blocks(context, key), *own_blocks(context, key)],
         task=task_block(task, key),

@@ -36,6 +36,9 @@ log = logging.getLogger(__name__)
 REVIEW_TOKENS = 2_000
 """max_tokens of a review: they are 500-1,000 long, and a schema bounds each string. A retry after a cut may take twice that."""
 
+OWN_TOKENS = 800
+"""max_tokens of a generator's reading of its own change, which decides nothing: it is not to cost what a review does."""
+
 PURPOSES = {Role.REVIEWER: "review", Role.FINAL: "final", Role.GENERATOR: "review own"}
 """What the calls table says of each role's readings."""
 
@@ -107,12 +110,15 @@ def desk_for(world: World, role: Role) -> Desk:
         world.keys,
         counter.count,
         counter.exact,
-        server.context_tokens - answer_room(server)[0],
+        server.context_tokens - answer_room(server, role)[0],
     )
 
 
-def answer_room(server: ServerSettings) -> tuple[int, int]:
+def answer_room(server: ServerSettings, role: Role = Role.REVIEWER) -> tuple[int, int]:
     """max_tokens of a review and of its retry, as far as the context has room for them beside a prompt of any use."""
+    if role is Role.GENERATOR:
+        own = min(OWN_TOKENS, server.max_tokens, max(1, server.context_tokens // 4))
+        return own, own
     first = min(REVIEW_TOKENS, server.max_tokens, max(1, server.context_tokens // 4))
     return first, min(2 * first, server.max_tokens)
 
@@ -177,7 +183,7 @@ async def _ask(
 ) -> Answered:
     """Ask, and once more if the answer cannot be read; then it counts as unread, never as APPROVE."""
     task, why = subject.task, ""
-    first, longer = answer_room(world.settings.server(role))
+    first, longer = answer_room(world.settings.server(role), role)
     room = first
     for attempt in range(2):
         try:
@@ -191,6 +197,7 @@ async def _ask(
                 max_tokens=room,
                 schema=review_schema(reading.labels, again=len(subject.earlier), asked=reading.asked),
                 seq=seq + attempt,
+                thinking=False if role is Role.GENERATOR else None,
             )
         except (CutByLength, BadAnswer) as error:
             why = error.message
