@@ -39,6 +39,7 @@ _NEEDED = ("bash", "systemctl", "curl", "flock", "timeout")
 _DEADLINES = ("lock", "drain", "abort", "stop", "kill", "release", "start", "load", "health", "verify")
 _RUNS = ("active", "activating", "reloading", "deactivating")
 _OUTCOMES: dict[int, SwapOutcome] = {0: "done", 1: "went_back", 4: "failed"}
+_LOCK_HELD = 5
 _ENDING_SECONDS = 5.0
 _ASK_SECONDS = 10.0
 _HINTS: dict[str, str] = {
@@ -146,6 +147,8 @@ class SystemdStrategy:
             if outcome is None:  # it never began, or was killed: what is there says how it ended
                 there = await self.resident()
                 outcome = "failed" if there is None else "done" if there is to else "went_back"
+                if code == _LOCK_HELD and outcome == "done":
+                    outcome = "went_back"  # whoever holds the lock is about to take it away
             if outcome == "done":
                 return SwapResult("done", tuple(heard.phases), loop.time() - began)
             failure, words = heard.failure(code)
