@@ -141,7 +141,7 @@ def _program(made: Toolchains, found: Path, checkout: Path, depth: int = 0) -> N
     if str(found).startswith(_SYSTEM):
         _interpreter(made, found, checkout, depth)
         return
-    made.path.append(str(found.parent))
+    made.path += [*_behind_shim(found, checkout), str(found.parent)]
     at = found
     for _ in range(_MOST_LINKS):
         _root_of(made, at, checkout)
@@ -150,6 +150,22 @@ def _program(made: Toolchains, found: Path, checkout: Path, depth: int = 0) -> N
         at = Path(os.path.normpath(at.parent / at.readlink()))
     _root_of(made, found.resolve(), checkout)
     _interpreter(made, found.resolve(), checkout, depth)
+
+
+def _behind_shim(found: Path, checkout: Path) -> list[str]:
+    """The folder of the very program that a pyenv shim would start: a shim asks a shell each time."""
+    versions = found.parent.parent / "versions"
+    if found.parent.name != "shims" or not versions.is_dir():
+        return []
+    named = os.environ.get("PYENV_VERSION", "")
+    for file in (checkout / ".python-version", found.parent.parent / "version"):
+        if not named and file.is_file():
+            named = file.read_text("utf-8", "replace")
+    for version in re.split(r"[\s:]+", named.strip()):
+        folder = versions / version / "bin"
+        if version and "/" not in version and (folder / found.name).exists():
+            return [str(folder)]
+    return []
 
 
 def _root_of(made: Toolchains, program: Path, checkout: Path) -> None:
