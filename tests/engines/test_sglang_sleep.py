@@ -1,0 +1,101 @@
+"""Strategy `sleep` against a real SGLang on the CPU: its scheduler, its pauses and its assertions; no memory is freed there."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from navigator.config.settings import ServerSettings
+from navigator.config.swap_settings import SleepSettings
+from navigator.domain.states import Role
+from navigator.serving.chat import ChatRequest
+from navigator.serving.client import ModelClient
+from navigator.serving.errors import CutByLength
+from navigator.serving.swap.sleepers import Ledger, Note, SglangSleeper
+from tests.engines import sglang
+
+pytestmark = [
+    pytest.mark.engines,
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.xdist_group("engines"),
+    pytest.mark.skipif(bool(sglang.missing()), reason=f"no SGLang: {sglang.missing()}"),
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sglang.SglangServer]:
+    with sglang.sglang_server(tmp_path_factory.mktemp("sglang")) as running:
+        yield running
+
+
+def sleeper_at(server: sglang.SglangServer, folder: Path) -> tuple[SglangSleeper, Ledger, ServerSettings]:
+    ledger = Ledger(folder / "sleep.json")
+    settings = ServerSettings(model="tiny", base_url=server.url)
+    return SglangSleeper(Role.GENERATOR, settings, SleepSettings(), ledger), ledger, settings
+
+
+async def test_a_stream_that_runs_when_it_is_put_to_sleep_goes_on_after_it_wakes(
+    server: sglang.SglangServer, tmp_path: Path
+) -> None:
+    sleeper, ledger, settings = sleeper_at(server, tmp_path)
+    heard: list[int] = []
+    question = ChatRequest(
+        [{"role": "user", "content": "Write."}],
+        max_tokens=400,
+        temperature=0.0,
+        top_p=1.0,
+        extra={"ignore_eos": True},
+    )
+    async with ModelClient(settings, match="any") as client:
+        stream = asyncio.create_task(client.chat(question, lambda chars, tail: heard.append(chars)))
+        while not heard:
+            await asyncio.sleep(0.01)
+        assert await sleeper.state() == "awake"
+        await sleeper.sleep()
+        assert ledger.read(Role.GENERATOR).step == "released"
+        assert ledger.read(Role.GENERATOR).mark
+        assert [await sleeper.state() for _ in range(3)] == ["asleep"] * 3
+        quiet = len(heard)
+        await asyncio.sleep(0.5)
+        assert len(heard) <= quiet + 1  # at most what was on its way
+        assert not stream.done()
+        again, _, _ = sleeper_at(server, tmp_path)
+        assert await again.state() == "asleep"  # another conductor reads the same
+        await again.wake()
+        assert await again.state() == "awake"
+        with pytest.raises(CutByLength):  # it wrote all of its 400 tokens
+            await stream
+        assert await client.health()
+        await again.aclose()
+    await sleeper.aclose()
+
+
+async def test_its_mark_is_its_own(server: sglang.SglangServer, tmp_path: Path) -> None:
+    sleeper, ledger, _ = sleeper_at(server, tmp_path)
+    await sleeper.sleep()
+    note = ledger.read(Role.GENERATOR)
+    await sleeper.wake()
+    assert note.mark == await sleeper._mark() != ""
+    ledger.write(Role.GENERATOR, Note("released", server.url, "another process"))
+    assert await sleeper.state() == "awake"
+    await sleeper.aclose()
+
+
+async def test_it_ends_itself_when_it_is_to_resume_what_it_did_not_release(
+    server: sglang.SglangServer,
+) -> None:
+    """What all the care is for. The last test of the file: the server is gone after it."""
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
+        with contextlib.suppress(httpx.HTTPError):  # its process is ending already
+            await http.post(f"{server.url}/resume_memory_occupation", json={"tags": ["weights"]})
+    deadline = time.monotonic() + 120
+    while server.process.poll() is None:
+        assert time.monotonic() < deadline, "it lives on"
+        await asyncio.sleep(0.1)
