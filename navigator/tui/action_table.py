@@ -141,7 +141,8 @@ ROWS: dict[str, tuple[Row, ...]] = {
     "fleet": (
         ("next_pane", "tab", "next pane", "To the next pane.", ""),
         ("previous_pane", "shift+tab", "pane before", "To the pane before.", ""),
-        ("log", "l", "log", "The conductor's log.", "FP"),
+        ("log", "l", "log", "The conductor's log, then each model server's own.", "FP"),
+        ("swap", "s", "swap by hand", "Have the other model loaded; a dialog asks first.", "FP"),
         ("stop", "ctrl+x", "stop work", "Stop the conductor; what is in flight stays to be done.", "FP"),
     ),
     "list": (

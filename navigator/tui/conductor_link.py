@@ -100,7 +100,7 @@ class ConductorLink:
         """
         if self._client is not None and self._client.connected:
             return await self._client.request(op, args or {})
-        if op in ("review.now", "stop", "status"):
+        if op in ("review.now", "stop", "status", "swap.to"):
             raise NoConductor("No conductor works.", hint="ctrl+n on the fleet screen starts one.")
         from navigator.cascade.alone import act_alone
 

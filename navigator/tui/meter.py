@@ -130,6 +130,7 @@ def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapB
         if swap.to_role.value == progress.to
         and (swap.from_role.value if swap.from_role else "") == progress.origin
         and swap.outcome == "done"
+        and swap.made_by != "outside"
     ][:50]
     seconds = now - progress.begun
     if not measured:

@@ -16,11 +16,13 @@ from textual.pilot import Pilot
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import GeneratorSettings, ReviewerSettings, Settings
+from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.states import Role
+from navigator.serving.looking import ServerLook, look_at_servers
 from navigator.tui.fleet.log_tail import TAIL_BYTES, LogTail
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, now_lines, server_lines
-from navigator.serving.looking import ServerLook, look_at_servers
 from navigator.tui.glance import Glance, Live, SwapProgress
+from navigator.tui.screens.confirm import ConfirmDialog
 from navigator.tui.screens.fleet import FleetScreen
 from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.strip_text import StripFacts
@@ -104,8 +106,54 @@ def test_a_swap_is_shown_phase_by_phase() -> None:
     now = time.monotonic()
     swap = SwapProgress("generator", "reviewer", now - 9, "load", now - 3, (("drain", 0.4), ("stop", 2.1)))
     said = text_of(now_lines(view(Live(conductor="here", swap=swap)), 110))
-    assert "35B → 122B" in said and "✓ drain 0.4" in said and "✓ stop 2.1" in said and "▸ load 3." in said
+    rows = {line.split()[1]: line.split()[2] for line in said.splitlines() if line[:1] in ("✓", "▸")}
+    assert (
+        "35B → 122B" in said
+        and (rows["drain"], rows["stop"]) == ("0.4", "2.1")
+        and rows["load"].startswith("3.")
+    )
     assert "published" in said
+
+
+def test_beside_each_phase_stands_what_it_usually_takes() -> None:
+    known = Swap(
+        from_role=Role.GENERATOR,
+        to_role=Role.REVIEWER,
+        strategy="systemd",
+        started="2026-11-20T10:00:00.000Z",
+        phases=(SwapPhase(name="stop", seconds=4.0), SwapPhase(name="load", seconds=25.5)),
+        seconds=29.5,
+    )
+    outside = known.model_copy(update={"made_by": "outside", "seconds": 0.0, "phases": ()})
+    now = time.monotonic()
+    swap = SwapProgress("generator", "reviewer", now - 9, "stop", now - 3)
+    seen = view(Live(conductor="here", swap=swap))
+    picture = FleetView(Glance(swaps=(outside, known)), seen.live, seen.facts, None)
+    said = text_of(now_lines(picture, 110))
+    assert "median 4.0 s" in said and "median 25.5 s" in said and "of ~30 s, measured" in said
+    history = text_of(history_lines((outside, known), 120))
+    assert "by other hands" in history and "0.0 s" not in history
+
+
+def test_what_went_wrong_with_servers_is_said_and_what_to_do() -> None:
+    status = {
+        "resident": None,
+        "strategy": "systemd",
+        "given_up": {"reviewer": "its server died 3 times; CUDA \x1b[2J out of memory"},
+        "deaths": {"reviewer": 3, "generator": 1},
+        "wanted": "generator",
+        "read_ahead": {
+            "role": "reviewer",
+            "weight_bytes": 69_000_000_000,
+            "warm_bytes": 34_500_000_000,
+            "ended": "",
+        },
+    }
+    said = text_of(now_lines(view(Live(conductor="here", status=status)), 110))
+    assert "the reviewer is given up: its server died 3 times" in said and "\x1b" not in said
+    assert "a swap to the reviewer by hand tries again" in said
+    assert "the generator's server died once" in said
+    assert "50% of 69.0 GB" in said
 
 
 def test_a_server_s_words_are_made_safe() -> None:
@@ -177,7 +225,9 @@ async def test_servers_swaps_forecast_and_log(make_app: AppMaker, state: StatePa
         screen = await opened(pilot)
         said = shown(screen, "overview")
         assert "● ready" in said and "○ does not answer" in said
-        assert "generator → reviewer  by systemd" in said and "load 25.7" in said
+        assert "generator → reviewer  by systemd" in said
+        load = next(line.split() for line in said.splitlines() if line.split()[:1] == ["load"])
+        assert len(load) == 5 and load[3] == "25.7"
         assert "FORECAST   a batch of 30" in said
         assert "32.9 s" in shown(screen, "history")
         await until(pilot, lambda: "begins" in shown(screen, "log"), what="the log")
@@ -192,6 +242,35 @@ async def test_the_log_takes_the_screen_and_esc_gives_it_back(make_app: AppMaker
         await pilot.press("escape")
         await pilot.pause()
         assert screen.query_one("#overview").display and isinstance(pilot.app.screen, FleetScreen)
+
+
+async def test_the_servers_own_logs_follow_the_conductor_s(make_app: AppMaker, state: StatePaths) -> None:
+    state.rehearsal.mkdir(exist_ok=True)
+    (state.rehearsal / "server-reviewer.err").write_text("Traceback: it fell\n")
+    chosen = Settings.model_validate({"swap": {"strategy": "rehearsal"}})
+    async with make_app(settings=chosen).run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        for _ in range(3):
+            await pilot.press("l")
+        await until(pilot, lambda: "it fell" in shown(screen, "log"), what="the reviewer's log")
+        assert "server-reviewer.err" in shown(screen, "log")
+        await pilot.press("l")
+        await pilot.pause()
+        assert screen.query_one("#overview").display and "the conductor's" in shown(screen, "log")
+
+
+async def test_a_swap_by_hand_is_asked_about_and_needs_a_conductor(make_app: AppMaker) -> None:
+    async with make_app(settings=settings(CLOSED, CLOSED)).run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await pilot.press("s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmDialog), what="the question")
+        await until(pilot, lambda: bool(pilot.app.screen.query(".answer.-ready")), what="keys that answer")
+        await pilot.press("enter")
+        await until(
+            pilot,
+            lambda: any("No conductor works." in note.message for note in pilot.app._notifications),
+            what="the toast",
+        )
 
 
 async def test_one_pane_at_a_time_where_it_is_narrow(make_app: AppMaker) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from navigator.domain.models import Swap
 from navigator.evidence.swaps import swap_stats
 from navigator.scheduling.forecast import break_even_tokens, forecast
-from navigator.tui.clock import seconds_since
 from navigator.serving.looking import ServerLook
+from navigator.tui.clock import seconds_since
 from navigator.tui.glance import Glance, Live, SwapProgress
 from navigator.tui.meter import meanwhile, swap_bar
 from navigator.tui.statistics.other_pages import swap_table
@@ -37,6 +38,9 @@ _STATES = {
     "loading": ("◌ loading", "warn"),
     "silent": ("○ does not answer", "muted"),
     "not loaded": ("○ not loaded", "muted"),
+    "asleep": ("☾ asleep", "muted"),
+    "paused": ("◐ paused", "warn"),
+    "unsure": ("✗ cannot be told", "bad"),
     "unusable": ("✗ cannot be asked", "bad"),
 }
 _LEVELS = {"WARNING": "warn", "ERROR": "bad", "CRITICAL": "bad"}
@@ -98,7 +102,44 @@ def now_lines(view: FleetView, width: int) -> list[Line]:
             width,
         )
     )
+    return [*lines, *_troubles(status, width), *_read_ahead(status, facts, width)]
+
+
+def _troubles(status: Mapping[str, object], width: int) -> list[Line]:
+    """Servers that died, roles that are given up, a role that was asked for by hand."""
+    lines: list[Line] = []
+    given_up = _table(status.get("given_up"))
+    for role, reason in given_up.items():
+        lines.append([(clip(f"✗ the {role} is given up: {reason}", width), "bad")])
+        lines.append(
+            [(clip(f"  its tasks stay queued; a swap to the {role} by hand tries again", width), "muted")]
+        )
+    for role, count in _table(status.get("deaths")).items():
+        if role not in given_up:
+            words = (
+                f"▲ the {role}'s server died {count} times in this residency and is started again when needed"
+            )
+            lines.append([(clip(words.replace(" 1 times", " once"), width), "warn")])
+    if status.get("wanted"):
+        words = f"▸ the {status.get('wanted')} was asked for; it comes once what is in hand has ended"
+        lines.append([(clip(words, width), "accent")])
     return lines
+
+
+def _read_ahead(status: Mapping[str, object], facts: StripFacts, width: int) -> list[Line]:
+    """How much of the other model's weights stands in memory already."""
+    seen = _table(status.get("read_ahead"))
+    total, warm = seen.get("weight_bytes"), seen.get("warm_bytes")
+    if not isinstance(total, int) or not total:
+        return []
+    ended = str(seen.get("ended") or "goes on")
+    share = f"{100 * min(1.0, warm / total):.0f}% of " if isinstance(warm, int) else ""
+    words = f"read ahead: {share}{total / 1e9:.1f} GB of {facts.name(str(seen.get('role')))} in memory"
+    return [[(clip(words, width), ""), (clip(f"   {ended}", 24), "muted")]]
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _swap_lines(swap: SwapProgress, glance: Glance, facts: StripFacts, width: int) -> list[Line]:
@@ -115,19 +156,32 @@ def _swap_lines(swap: SwapProgress, glance: Glance, facts: StripFacts, width: in
     names = [*ended, *(name for name in usual if name not in ended)]
     if swap.phase and swap.phase not in names:
         names.append(swap.phase)
-    phases: list[Piece] = []
+    lines: list[Line] = [justified(head, end, width)]
     for name in names:
+        usually = f"median {usual[name]:.1f} s" if name in usual else ""
         if name in ended:
-            phases += [("✓ ", "good"), (f"{name} {ended[name]:.1f}   ", "")]
+            row: list[Piece] = [("✓ ", "good"), (fit(name, 10), ""), (right(f"{ended[name]:.1f} s", 9), "")]
         elif name == swap.phase:
-            phases += [("▸ ", "accent"), (f"{name} {now - swap.phase_begun:.1f}   ", "strong")]
+            row = [
+                ("▸ ", "accent"),
+                (fit(name, 10), "strong"),
+                (right(f"{now - swap.phase_begun:.1f} s", 9), "strong"),
+            ]
         else:
-            phases += [("· ", "faint"), (f"{name} ~{usual[name]:.1f}   ", "muted")]
-    lines: list[Line] = [justified(head, end, width), cropped(phases, width)]
+            row = [("· ", "faint"), (fit(name, 10), "muted"), (right("", 9), "")]
+        lines.append(cropped([*row, (f"   {usually}", "muted")], width))
     doing = meanwhile(glance)
     if doing:
         lines.append([(clip(f"meanwhile {doing}", width), "muted")])
     return lines
+
+
+def swap_price(swaps: Sequence[Swap], to: str) -> str:
+    """What a swap to a role usually takes here, as a sentence."""
+    for row in swap_stats(swaps):
+        if row.to_role.value == to and row.from_role is not None and row.seconds is not None:
+            return f"It takes about {row.seconds.median:.0f} s here."
+    return "None was measured here yet."
 
 
 def _usual(swaps: Sequence[Swap], now: SwapProgress) -> dict[str, float]:
@@ -231,14 +285,19 @@ def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
         return [*lines, [("No swap yet.", "muted")]]
     for swap in swaps:
         origin = swap.from_role.value if swap.from_role else "nothing"
-        done = swap.outcome == "done"
+        done, outside = swap.outcome == "done", swap.made_by == "outside"
         head: list[Piece] = [
             (swap.started[5:16].replace("T", " ") + "  ", "muted"),
             (fit(f"{origin} → {swap.to_role.value}", 23), ""),
-            (right(f"{swap.seconds:.1f} s", 9), "strong"),
+            (right(f"{swap.seconds:.1f} s", 9), "strong") if not outside else (right("–", 9), "faint"),
         ]
+        if outside:
+            head.append(("  by other hands", "muted"))
         if not done:
-            head.append((f"  {clip(swap.outcome.replace('_', ' '), 14)}", "bad"))
+            words = ": ".join(filter(None, (swap.outcome, swap.failure)))
+            head.append((f"  {clip(words.replace('_', ' '), 28)}", "bad"))
+        if swap.weight_bytes:
+            head.append((f"  {100 * min(1.0, swap.warm_bytes / swap.weight_bytes):.0f}% warm", "muted"))
         if swap.rehearsal:
             head.append(("  rehearsal", "warn"))
         phases = named_parts([(phase.name, phase.seconds) for phase in swap.phases], width)
@@ -251,11 +310,15 @@ def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
     return lines
 
 
-def log_lines(lines: Sequence[str], width: int) -> list[Line]:
-    """The log: date and place left out, warnings and errors marked by their word and colour."""
+def log_lines(lines: Sequence[str], width: int, name: str = "the conductor's") -> list[Line]:
+    """A log: of the conductor's own, date and place left out, warnings and errors marked by their word and colour."""
     if not lines:
-        return [[("LOG", "title")], [], [("Empty: nothing went wrong so far.", "muted")]]
-    made: list[Line] = [[("LOG", "title"), ("   the conductor's, its end", "muted")], []]
+        return [
+            [("LOG", "title"), (f"   {name}", "muted")],
+            [],
+            [("Empty: nothing was written so far.", "muted")],
+        ]
+    made: list[Line] = [[("LOG", "title"), (clip(f"   {name}, its end", width), "muted")], []]
     for line in lines:
         words = line.split(" ", 4)
         if len(words) == 5 and words[2].isupper():

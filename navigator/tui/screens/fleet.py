@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
+from textual import work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.worker import Worker
 
-from navigator.tui.fleet.log_tail import LogTail
-from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview
 from navigator.serving.looking import ServerLook, look_at_servers
+from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview, swap_price
+from navigator.tui.fleet.server_log import LogSource, log_sources
 from navigator.tui.glance import Glance
 from navigator.tui.glance import Live as LivePicture
 from navigator.tui.screens.base import NavScreen
@@ -37,8 +38,9 @@ class FleetScreen(NavScreen):
         self._glance = Glance()
         self._live = LivePicture()
         self._looks: tuple[ServerLook, ...] | None = None
-        self._tail: LogTail | None = None
-        self._log: list[str] = []
+        self._sources: tuple[LogSource, ...] = ()
+        self._source = 0
+        self._logs: dict[int, list[str]] = {}
         self._work: dict[str, Worker[None]] = {}
 
     def compose_body(self) -> ComposeResult:
@@ -50,7 +52,7 @@ class FleetScreen(NavScreen):
 
     def on_mount(self) -> None:
         """Begin to look around."""
-        self._tail = LogTail(self.nav.paths.log)
+        self._sources = log_sources(self.nav.settings, self.nav.paths)
         self._show("overview")
         self.set_interval(_ASK, self._ask_if_shown)
         self.set_interval(_READ, self._read_if_shown)
@@ -93,7 +95,8 @@ class FleetScreen(NavScreen):
         return history_lines(self._glance.swaps, width)
 
     def _log_page(self, width: int) -> list[Line]:
-        return log_lines(self._log, width)
+        name = self._sources[self._source].name if self._sources else "the conductor's"
+        return log_lines(self._logs.get(self._source, []), width, name)
 
     def _ask_if_shown(self) -> None:
         if self.is_current:
@@ -104,13 +107,15 @@ class FleetScreen(NavScreen):
         self.query_one("#overview", Page).redraw()
 
     def _read_if_shown(self) -> None:
-        if self.is_current and self._tail is not None:
-            self._work["log"] = self.run_worker(partial(self._read, self._tail), group="log", exclusive=True)
+        if self.is_current and self._sources:
+            self._work["log"] = self.run_worker(
+                partial(self._read, self._source), group="log", exclusive=True
+            )
 
-    async def _read(self, tail: LogTail) -> None:
-        lines = await asyncio.to_thread(tail.read)
+    async def _read(self, number: int) -> None:
+        lines = await asyncio.to_thread(self._sources[number].read)
         if lines is not None:
-            self._log = lines
+            self._logs[number] = lines
             self.query_one("#log", Page).redraw()
 
     # Going about
@@ -138,16 +143,52 @@ class FleetScreen(NavScreen):
         self._go_to(PANES[(PANES.index(self.focused_pane) - 1) % len(PANES)])
 
     def action_log(self) -> None:
-        """The log on the whole screen, and back."""
-        self.toggle_class("-log-only")
-        self._go_to("log" if self.has_class("-log-only") else "overview")
+        """The conductor's log on the whole screen, then each server's, and back."""
+        if not self.has_class("-log-only"):
+            self.add_class("-log-only")
+            self._go_to("log")
+        elif self._source + 1 < len(self._sources):
+            self._show_log(self._source + 1)
+        else:
+            self._leave_log()
+
+    def _show_log(self, number: int) -> None:
+        self._source = number
+        self.query_one("#log", Page).redraw()
+        self._read_if_shown()
+
+    def _leave_log(self) -> None:
+        self._show_log(0)
+        self.remove_class("-log-only")
+        self._go_to("overview")
 
     def back(self) -> bool:
         """Esc first takes the log back to its place."""
         if not self.has_class("-log-only"):
             return False
-        self.action_log()
+        self._leave_log()
         return True
+
+    @work
+    async def action_swap(self) -> None:
+        """Have the role loaded that is not; the conductor waits for what is in hand."""
+        from navigator.tui.screens.confirm import ConfirmDialog
+
+        status = self._live.status
+        if status.get("both_resident"):
+            self.nav.notify("Both models answer at once: there is nothing to swap.")
+            return
+        to = "generator" if status.get("resident") == "reviewer" else "reviewer"
+        lines = [
+            f"{len(self._live.tasks)} requests are under way; they end first."
+            if self._live.tasks
+            else "Nothing is in hand.",
+            f"{swap_price(self._glance.swaps, to)} Afterwards Navigator goes on by its own rules.",
+        ]
+        if await self.nav.push_screen_wait(ConfirmDialog(f"Swap to the {to}?", lines, yes="swap")):
+            await self.nav.ask(
+                "swap.to", {"role": to}, done=f"The {to} comes once what is in hand has ended."
+            )
 
     def action_stop(self) -> None:
         """Have the conductor end."""

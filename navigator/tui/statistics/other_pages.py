@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from navigator.evidence.edits import EditStats
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, Summary
 from navigator.evidence.outcomes import Outcomes
 from navigator.evidence.swaps import Direction
 from navigator.evidence.throughput import Throughput
 from navigator.tui.statistics.gather import Statistics
-from navigator.tui.statistics.plot import axis, interval, named_parts, parts
+from navigator.tui.statistics.plot import axis, interval, parts
 from navigator.tui.statistics.rate_page import REHEARSAL, bounds, percent
 from navigator.tui.widgets.cells import Piece, cropped, fit, right, thousands
 from navigator.tui.widgets.page import Line
@@ -102,8 +102,18 @@ def swaps_page(shown: Statistics, width: int) -> list[Line]:
     return lines
 
 
+def _duration_row(name: str, took: Summary, label: int) -> Line:
+    """One phase, or one warmth: count, mean, median, P95."""
+    values = (str(took.n), f"{took.mean:.1f}", f"{took.median:.1f}", f"{took.p95:.1f}")
+    sizes = (6, 9, 9, 9)
+    return [
+        (fit(name, label), "muted"),
+        *((right(value, size), "muted") for value, size in zip(values, sizes, strict=True)),
+    ]
+
+
 def swap_table(rows: Sequence[Direction], width: int) -> list[Line]:
-    """Directions with count, mean, median and P95, and below each its phases as parts of the median."""
+    """Directions with count, mean, median and P95; below each its phases in the same columns, and as parts of the median."""
     if not rows:
         return [[], [("no real swap yet: not measured", "muted")]]
     columns = (("n", 6), ("mean", 9), ("median", 9), ("P95", 9), ("failed", 8))
@@ -137,9 +147,17 @@ def swap_table(rows: Sequence[Direction], width: int) -> list[Line]:
             ]
         )
         medians = [(phase, summary.median) for phase, summary in row.phases.items()]
+        lines += [_duration_row(f"  {phase}", summary, label) for phase, summary in row.phases.items()]
+        lines += [
+            _duration_row(f"  began {kind.name}, {100 * kind.share:.0f}% in memory", kind.seconds, label)
+            for kind in row.warmth
+        ]
         if medians:
             lines.append(parts(medians, min(width, 96)))
-            lines.append(cropped([*named_parts(medians, width), ("medians", "faint")], width))
+        rest = [f"{count} {failure.replace('_', ' ')}" for failure, count in row.failures.items()]
+        rest += [f"{row.outside} by other hands, in no figure"] if row.outside else []
+        if rest:
+            lines.append(cropped([("  ", ""), (", ".join(rest), "muted")], width))
         lines.append([])
     if few:
         lines.append(

@@ -1,0 +1,86 @@
+"""Where logs are read from: the conductor's, and each model server's where it is known."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from navigator.config.paths import StatePaths
+from navigator.config.settings import Settings
+from navigator.tui.fleet.log_tail import LogTail
+
+_LINES = 200
+_SECONDS = 5.0
+
+Read = Callable[[], list[str] | None]
+"""The last lines, oldest first; None when nothing changed. Blocks: called in a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogSource:
+    """One log. `name` is for the heading."""
+
+    name: str
+    read: Read
+
+
+def log_sources(settings: Settings, paths: StatePaths) -> tuple[LogSource, ...]:
+    """The conductor's log first; then the rehearsal's processes or systemd's units. Other servers keep theirs elsewhere."""
+    found = [LogSource("the conductor's", LogTail(paths.log).read)]
+    roles = ("generator", "reviewer")
+    if settings.swap.strategy == "rehearsal":
+        files = {role: paths.rehearsal / f"server-{role}.err" for role in roles}
+        found += [
+            LogSource(f"the {role}'s server, {path.name}", LogTail(path).read) for role, path in files.items()
+        ]
+    if settings.swap.strategy == "systemd":
+        own = settings.swap.systemd
+        for role, unit in zip(roles, (own.generator_unit, own.reviewer_unit), strict=True):
+            found.append(LogSource(f"the {role}'s server, {unit}", Journal(own.scope, unit).read))
+    return tuple(found)
+
+
+class Journal:
+    """The end of a unit's journal.
+
+    Args:
+        scope: "user" or "system".
+        unit: its name.
+    """
+
+    def __init__(self, scope: str, unit: str) -> None:
+        self._words = ["--user" if scope == "user" else "--system", "--unit", unit]
+        self._seen: list[str] | None = None
+
+    def read(self) -> list[str] | None:
+        """The last lines; None when they are those of the call before."""
+        lines = self._ask()
+        if lines == self._seen:
+            return None
+        self._seen = lines
+        return lines
+
+    def _ask(self) -> list[str]:
+        program = shutil.which("journalctl")
+        if program is None:
+            return ["There is no journalctl here; the unit's output goes where its file says."]
+        words = [
+            program,
+            *self._words,
+            "--lines",
+            str(_LINES),
+            "--no-pager",
+            "--quiet",
+            "--output",
+            "short-iso",
+        ]
+        try:
+            done = subprocess.run(
+                words, capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return ["journalctl does not answer."]
+        said = done.stdout or done.stderr
+        return said.decode("utf-8", "replace").splitlines()[-_LINES:]
