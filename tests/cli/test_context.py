@@ -1,0 +1,99 @@
+"""`navigator context`: what would be sent, for tasks that wait and tasks that have begun, without a trace."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from tests.cli.conftest import Command, git
+
+
+def fingerprint(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def queue(command: Command, repository: Path, text: str = "Compare with None by identity") -> str:
+    command.run("project", "add", str(repository), "--name", "thing")
+    added = command.json("task", "add", "thing", text, "--kind", "fix", "--file", "thing.py")
+    return str(added["tasks"][0]["id"])
+
+
+def test_a_waiting_task_is_shown_whole_and_nothing_changes(command: Command, repository: Path) -> None:
+    (repository / ".env").write_text("PASSWORD=hunter2\n")
+    (repository / "secret.py").write_text("KEY = 'AKIA" + "QWERTYUIOPASDF23'\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "more")
+    task = queue(command, repository)
+    before = fingerprint(repository)
+
+    (shown,) = command.json("context", task)["contexts"]
+    assert (shown["task"], shown["project"], shown["base_note"]) == (
+        task,
+        "thing",
+        "the base it would begin on now",
+    )
+    assert shown["base"] == git(repository, "rev-parse", "HEAD").strip()
+    parts = {(piece["part"], piece["path"]): piece for piece in shown["pieces"]}
+    assert parts["file", "thing.py"]["why"] == "named" and not parts["file", "thing.py"]["shared"]
+    assert [piece["part"] for piece in shown["pieces"]][:2] == ["instructions", "tree"]
+    assert [piece["shared"] for piece in shown["pieces"]] == sorted(
+        (piece["shared"] for piece in shown["pieces"]), reverse=True
+    ), "what all tasks share comes first"
+    assert sum(piece["tokens"] for piece in shown["pieces"]) == shown["tokens"] <= shown["room"]
+    assert shown["context_tokens"] <= shown["budget"]
+    assert shown["exact"] is False and "tokenizer" in shown["why_estimate"]
+    assert shown["hidden"] == {"holds what looks like an AWS access key": 1, "may hold secrets": 1}
+
+    assert fingerprint(repository) == before
+    assert command.json("task", "show", task)["task"]["base_commit"] == ""
+
+    said = command.run("context", task).stdout
+    assert "thing.py" in said and "named" in said and "estimated" in said and "hunter2" not in said
+
+
+def test_the_budget_can_be_given(command: Command, repository: Path) -> None:
+    for number in range(40):
+        (repository / f"part{number}.py").write_text(f"def identity_{number}():\n    return None\n" * 30)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "more")
+    task = queue(command, repository)
+    (small,) = command.json("context", task, "--budget", "1500")["contexts"]
+    (large,) = command.json("context", task, "--budget", "8000")["contexts"]
+    assert small["context_tokens"] <= 1500 < large["context_tokens"] <= 8000
+    assert any("no room left" in left["why"] for left in small["left_out"])
+    command.run("context", task, "--budget", "10", code=2)
+
+
+def test_an_old_task_is_shown_on_its_own_base_with_what_the_cache_served(
+    command: Command, repository: Path
+) -> None:
+    task = queue(command, repository)
+    base = git(repository, "rev-parse", "HEAD").strip()
+    command.json("run", "--until", "idle", "--time-scale", "0")
+    (repository / "thing.py").write_text("changed = True\n")
+    git(repository, "commit", "-q", "-am", "later")
+
+    (shown,) = command.json("context", task)["contexts"]
+    assert (shown["base"], shown["base_note"]) == (base, "the base of this attempt")
+    served = shown["served"]["generator"]
+    assert served["prompt_tokens"] > 0 and 0 <= served["cached_share"] < 1 and served["rehearsal"] is True
+    assert command.json("task", "show", task)["served"] == shown["served"]
+    assert "from the server's cache  REHEARSAL" in command.run("task", "show", task).stdout
+
+
+def test_the_checkout_as_base_is_shown_with_its_uncommitted_work(command: Command, repository: Path) -> None:
+    command.run("project", "add", str(repository), "--name", "thing", "--base", "worktree")
+    (repository / "fresh.py").write_text("def fresh():\n    pass\n")
+    added = command.json("task", "add", "thing", "Change fresh", "--file", "fresh.py")
+    (shown,) = command.json("context", added["tasks"][0]["id"])["contexts"]
+    assert shown["base_note"] == "the checkout as it stands now"
+    assert ("file", "fresh.py") in {(piece["part"], piece["path"]) for piece in shown["pieces"]}
+
+
+def test_a_task_that_is_not_there(command: Command) -> None:
+    done = command.run("context", "T99", code=2)
+    assert "T99" in done.stderr
