@@ -151,15 +151,24 @@ def _show_review(proposal: Proposal, whole: Proposal | None) -> None:
     differs = f" (it said {stated.value})" if stated and stated is not review.verdict else ""
     own = "  self-review: the writer's own model" if review.self_review else ""
     word = output.style(review.verdict.value, fg=_COLOURS[review.verdict.value], bold=True)
-    output.emit(f"  {word}{differs} by {safe_line(review.model)}, {review.prompt_version}{own}")
+    parts = f", in {review.parts} parts" if review.parts > 1 else ""
+    output.emit(f"  {word}{differs} by {safe_line(review.model)}, {review.prompt_version}{parts}{own}")
     if review.summary:
         output.say(f"  {review.summary}")
+    if proposal.own_review is not None:
+        own_said = proposal.own_review
+        output.say(
+            f"  own reading by {own_said.model}: {own_said.verdict.value}, {len(own_said.findings)} findings"
+        )
+    for said in review.reversals:
+        output.say(f"  ↔ reversal: {safe_line(said)}", fg="yellow")
     if review.verdict is Verdict.UNREVIEWED:
         output.say("  Nobody has reviewed this: read it as you would read a stranger's patch.")
 
 
 def _say_finding(finding: Finding) -> None:
     head = f"       ┃ {finding.severity.value} · {finding.criterion.value} · {finding.kind.value}"
+    head += " · remark, decides nothing" if finding.remark else ""
     output.say(head, fg="yellow", bold=True)
     output.say(f"       ┃ {safe_line(finding.message)}")
     if finding.trigger:

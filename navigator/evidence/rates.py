@@ -35,6 +35,7 @@ class RateRow:
         note: "anecdotal" when n is below 30.
         unit: what is counted.
         prompt_versions: how many versions of the review prompt the row pools.
+        disagreed: of the n, how often the model's stated verdict is not the derived one, in either direction.
         models: how many reviewer models it pools. Versions are different reviewers: a row that pools
             several is a mixture and says nothing about any one of them.
     """
@@ -52,6 +53,7 @@ class RateRow:
     unit: str = UNIT
     prompt_versions: int = 0
     models: int = 0
+    disagreed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,4 +175,5 @@ def _row(group: str, rows: Sequence[FirstVerdict]) -> RateRow:
         note="anecdotal" if n < ANECDOTAL_BELOW else "",
         prompt_versions=len({row.prompt_version for row in rows}),
         models=len({row.model for row in rows}),
+        disagreed=sum(row.stated_verdict is not row.verdict for row in stated),
     )

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 COMMENT_DRAFT = "comment:"
 NOTE_DRAFT = "note:"
 
+REMARK = "new in this round and no blocker: a remark, which decides nothing"
+"""Beside a finding that a later reading was not asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Remark:
@@ -187,10 +190,13 @@ def finding_notes(dossier: Dossier, shown: Proposal, *, anchors: bool = True) ->
         who = _who(review)
         for index, finding in enumerate(review.findings):
             said = dossier.met.get((shown.id, index)) if review is shown.review else None
-            remarks = (_remark_on(said, shown.round + 1),) if said is not None else ()
+            remarks = [REMARK] if finding.remark else []
+            remarks += [_remark_on(said, shown.round + 1)] if said is not None else []
             key = f"f{review.role.value}{index}"
             notes.append(
-                FindingNote(key, _unhooked(finding, anchors), by=who, round=shown.round, remarks=remarks)
+                FindingNote(
+                    key, _unhooked(finding, anchors), by=who, round=shown.round, remarks=tuple(remarks)
+                )
             )
     before = _version_before(dossier, shown)
     if before is None or before.review is None:

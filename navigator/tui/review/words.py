@@ -15,6 +15,7 @@ from navigator.domain.states import (
     PolicyAction,
     ProposalState,
     TaskState,
+    Verdict,
 )
 from navigator.domain.text import safe_line
 from navigator.tui.glance import short_model
@@ -196,22 +197,45 @@ def warning_lines(
         [("✗ ", "bad"), (f"{check.name}: ", "bad"), (_first_line(check.detail), "")]
         for check in shown.failed_checks
     ]
+    lines += _of_the_reading(shown.review)
     notes: list[Piece] = []
     if shown.rehearsal or (shown.review is not None and shown.review.rehearsal):
         notes.append(("REHEARSAL", "warn"))
     if shown.review is not None and shown.review.self_review:
         notes.append(("self-reviewed: the model that wrote it read it", "warn"))
+    if shown.own_review is not None:
+        notes.append((_own_words(shown.own_review), "muted"))
     if overlaps:
         notes.append((f"overlaps {', '.join(overlaps)}", "warn"))
     if shown.review is not None and _disagrees(shown.review):
         said = shown.review.stated_verdict
         notes.append((f"the reviewer itself said {said.value if said else ''}", "muted"))
+    if shown.review is not None and shown.review.parts > 1:
+        notes.append((f"read in {shown.review.parts} parts", "muted"))
     if notes:
         joined: list[Piece] = []
         for note in notes:
             joined += [("   ", ""), note] if joined else [note]
         lines.append(joined)
     return [cropped([(safe_line(text), style) for text, style in line], width) for line in lines]
+
+
+def _of_the_reading(review: Review | None) -> list[list[Piece]]:
+    """Why nobody's verdict stands, and where a later reading turned against an earlier one."""
+    if review is None:
+        return []
+    lines: list[list[Piece]] = []
+    if review.verdict is Verdict.UNREVIEWED and review.summary:
+        lines.append([("? unreviewed: ", "warn"), (_first_line(review.summary), "")])
+    lines += [[("↔ reversal: ", "warn"), (said, "")] for said in review.reversals]
+    return lines
+
+
+def _own_words(review: Review) -> str:
+    """`own reading: REVISE, 2 findings`: what the model that wrote says, which decides nothing."""
+    count = len(review.findings)
+    findings = f", {count} finding{'s' if count > 1 else ''}" if count else ""
+    return f"own reading: {review.verdict.value}{findings}"
 
 
 def _disagrees(review: Review) -> bool:

@@ -1,0 +1,70 @@
+"""What the review screen's head says of the reading itself: unread, in parts, turned round; and which findings decide nothing."""
+
+from __future__ import annotations
+
+from navigator.domain.models import Finding, Project, Proposal, Review, Task
+from navigator.domain.states import Criterion, FindingKind, Severity, TaskState, Verdict
+from navigator.tui.review.dossier import REMARK, Dossier, finding_notes
+from navigator.tui.review.words import warning_lines
+
+
+def shown(review: Review) -> tuple[Dossier, Proposal]:
+    proposal = Proposal(
+        id="P2",
+        task_id="T1",
+        project_id=1,
+        project="p",
+        attempt=0,
+        round=1,
+        base_commit="b",
+        tree="t",
+        review=review,
+    )
+    task = Task(
+        id="T1",
+        project_id=1,
+        project="p",
+        text="x",
+        state=TaskState.AWAITING_APPROVAL,
+        created="",
+        updated="",
+    )
+    return Dossier(task, Project(id=1, name="p", path="/p"), (proposal,)), proposal
+
+
+def lines(review: Review, width: int = 120) -> list[str]:
+    dossier, proposal = shown(review)
+    return ["".join(text for text, _ in line) for line in warning_lines(dossier, proposal, (), width)]
+
+
+def test_a_reversal_is_said_in_its_own_line() -> None:
+    said = "Round 1 objects to `x` (a.py:2), which the revision wrote to answer finding 1 of round 0: y"
+    assert f"↔ reversal: {said}" in lines(Review(verdict=Verdict.APPROVE, reversals=(said,)))
+
+
+def test_the_parts_and_the_models_own_word_stand_together() -> None:
+    review = Review(verdict=Verdict.APPROVE, stated_verdict=Verdict.REVISE, parts=4)
+    assert "the reviewer itself said REVISE   read in 4 parts" in lines(review)
+
+
+def test_why_nobody_reviewed_it_is_said() -> None:
+    review = Review(
+        verdict=Verdict.UNREVIEWED, summary="Too large to be reviewed whole: hunk H1\x1b[2J of a.py."
+    )
+    (line,) = lines(review)
+    assert line.startswith("? unreviewed: Too large to be reviewed whole: hunk H1")
+    assert "\x1b" not in line
+
+
+def test_a_remark_says_that_it_decides_nothing() -> None:
+    made = Finding(
+        kind=FindingKind.WRONG,
+        severity=Severity.MAJOR,
+        criterion=Criterion.CORRECTNESS,
+        message="m",
+        anchored=True,
+        remark=True,
+    )
+    dossier, proposal = shown(Review(verdict=Verdict.APPROVE, findings=(made,)))
+    (note,) = finding_notes(dossier, proposal)
+    assert note.remarks == (REMARK,)
