@@ -28,6 +28,16 @@ def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) 
     assert document["states"].get("failed", 0) <= 2
     reviewed = sum(document["verdicts"].values())
     assert reviewed == document["proposals"]
+    assert document["derived"] == 1
+    there = Command(tmp_path / "demo", tmp_path / "demo" / "demo.toml")
+    rows = there.json("proposals")["proposals"]
+    (part,) = (row for row in rows if row["parent"])
+    (whole,) = (row for row in rows if row["id"] == part["parent"])
+    assert (part["review"], part["state"], whole["state"]) == (None, "open", "superseded")
+    left_out = there.json("approve", "--all-reviewed", "--yes")["left_out"]
+    assert {"id": part["id"], "reason": f"part of {whole['id']}: approved by itself"} in left_out
+    decided = there.json("approve", part["id"], "--yes")["decisions"]
+    assert [row["landing"] for row in decided] == ["landed"]
 
 
 def test_the_same_seed_gives_the_same_trees(command: Command, tmp_path: Path) -> None:
@@ -52,7 +62,10 @@ def test_the_same_seed_gives_the_same_trees(command: Command, tmp_path: Path) ->
         there = Command(state, state / "demo.toml")
         rows = there.json("proposals")["proposals"]
         trees.append(
-            sorted((row["task_id"], row["round"], row["tree"], row["review"]["verdict"]) for row in rows)
+            sorted(
+                (row["task_id"], row["round"], row["tree"], (row["review"] or {}).get("verdict", ""))
+                for row in rows
+            )
         )
     assert trees[0] == trees[1]
     assert trees[0]
@@ -88,7 +101,9 @@ def test_a_batch_approval_lands_one_commit_a_proposal(command: Command, tmp_path
         )
         assert git(folder, "status", "--porcelain") == ""
     for row in result["left_out"]:
-        assert row["reason"].startswith(("REVISE", "UNREVIEWED", "overlaps", "to be confirmed")), row
+        assert row["reason"].startswith(("REVISE", "UNREVIEWED", "overlaps", "to be confirmed", "part of")), (
+            row
+        )
 
 
 def test_the_example_script_reads_the_demo(command: Command, tmp_path: Path) -> None:

@@ -1,0 +1,74 @@
+"""`navigator split`, and what diff, proposals, approve and gc say of a part."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cascade.splitting import THIRTY, SplitBench
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SplitBench:
+    return SplitBench(tmp_path, monkeypatch)
+
+
+def test_from_a_choice_of_hunks_to_a_commit(bench: SplitBench) -> None:
+    parent = bench.waiting()
+    shown = bench.desk.run("diff", parent).stdout.decode()
+    assert all(f"  H{n} @@" in shown for n in range(1, 5))
+    document = bench.desk.json("split", parent, "h4", "--note", "Digits.")
+    (part,) = document["proposals"]
+    assert (part["parent"], part["hunks"], part["review"]) == (parent, ["H4"], None)
+    assert [check["outcome"] for check in part["checks"]] == ["passed", "passed", "untested"]
+    assert document["rest"] == {"task": "T1", "state": "queued", "hunks": ["H1", "H2", "H3"]}
+    said = bench.desk.run("diff", part["id"]).stdout.decode()
+    assert f"H4 of {parent}, reviewed as a whole (REVISE there)" in said
+    against = bench.desk.run("diff", part["id"], "--against", parent).stdout.decode()
+    assert "code.py" in against and "−thirty" not in against
+    assert f"part of {parent}" in bench.desk.run("proposals").stdout.decode()
+    left_out = bench.desk.json("approve", "--all-reviewed", "--yes")["left_out"]
+    assert left_out == [{"id": part["id"], "reason": f"part of {parent}: approved by itself"}]
+    row = bench.desk.json("approve", part["id"])["decisions"][0]
+    assert row["landing"] == "landed"
+    assert bench.on_branch("n.txt").encode() == THIRTY.strip()
+
+
+def test_what_is_said_in_words(bench: SplitBench) -> None:
+    parent = bench.waiting({"README.md": None, "READ.md": b"# Code\n", "n.txt": THIRTY})
+    shown = bench.desk.run("diff", parent).stdout.decode()
+    assert "F1 @@ renamed from README.md" in shown
+    said = bench.desk.run("split", parent, "F1", "--drop-rest").stdout.decode()
+    assert "P2  F1 of P1" in said and "H1: dropped." in said and "`navigator approve P2`" in said
+    assert bench.desk.json("approve", "P2")["decisions"][0]["landing"] == "landed"
+    assert bench.on_branch("READ.md") == "# Code"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["H1,H2,H3,H4"], 2, "Approve the proposal itself"),
+        (["H7"], 2, "There is no H7"),
+        (["H1", "--tree", "abcdef"], 1, "not the tree you looked at"),
+    ],
+)
+def test_a_choice_that_is_none_is_refused(bench: SplitBench, words: list[str], code: int, says: str) -> None:
+    parent = bench.waiting()
+    done = bench.desk.run("split", parent, *words, codes=(code,))
+    assert says in done.stderr.decode()
+    assert len(bench.desk.json("proposals")["proposals"]) == 1
+
+
+def test_gc_keeps_what_the_rest_stands_on(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting())
+    part = bench.desk.json("split", parent.id, "H4")["proposals"][0]["id"]
+    bench.approve(part)
+    dropped = json.loads(bench.desk.run("gc", "--older-than", "0h", "--json").stdout)
+    assert dropped["proposals"] == 1
+    with bench.world() as world:
+        private = world.private(world.reader.project("code"))
+        private.git.run("prune", "--expire=now")
+    rest = bench.answer(parent.task_id, {"n.txt": THIRTY.replace(b"\n5\n", b"\nFIVE\n")})
+    assert bench.approve(rest)["landing"] == "landed"
