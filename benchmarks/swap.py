@@ -2,6 +2,7 @@
 
     python benchmarks/swap.py [--swaps 20]           own share against `systemctl stop && systemctl start && curl health`
     python benchmarks/swap.py --sglang 10            phases of that many swaps each way between two real SGLang servers
+    python benchmarks/swap.py --llama 20             the same with two of llama.cpp's servers
 
 Both need root and systemd: a manager of its own is started beside whatever runs as process 1. The first uses servers that hold no
 model and are there at once, so that what is left is the script, systemd and Python starting. Navigator's own share is what a
@@ -30,9 +31,9 @@ from navigator.domain.states import Role
 from navigator.evidence.intervals import summarise
 from navigator.serving.swap.base import SwapResult
 from navigator.serving.swap.systemd import SystemdStrategy
-from tests.engines import sglang
+from tests.engines import llama, sglang
 from tests.swap.desk import MODELS, UNITS, Desk
-from tests.swap.engines import ALIASES, sglang_desk
+from tests.swap.engines import ALIASES, llama_desk, sglang_desk
 from tests.swap.user_systemd import missing, user_systemd
 
 AIM_SECONDS = 0.5
@@ -108,15 +109,15 @@ def report_own(folder: Path, count: int) -> bool:
     return own.median <= AIM_SECONDS
 
 
-def report_phases(folder: Path, count: int) -> None:
-    """A table of the phases, by direction, of real swaps between two SGLang servers on the CPU."""
+def report_phases(folder: Path, count: int, engine: str) -> None:
+    """A table of the phases, by direction, of swaps between two real servers on the CPU."""
     with user_systemd(folder / "home") as manager:
         (folder / "desk").mkdir()
         desk = Desk(manager, folder / "desk")
-        sglang_desk(desk)
+        (sglang_desk if engine == "SGLang" else llama_desk)(desk)
         results = asyncio.run(swaps(strategy(desk, ALIASES), count))
     print(
-        "Two real SGLang servers on the CPU, tiny random models, stand-in kernels: the phases' plumbing, no GPU's load times."
+        f"Two real {engine} servers on the CPU, tiny random models: the phases' plumbing, no GPU's load times."
     )
     print("| to | phase | n | mean s | median s | P95 s |\n|---|---|---|---|---|---|")
     for to, done in results.items():
@@ -153,8 +154,9 @@ def main() -> None:
     )
     parser.add_argument("--swaps", type=int, default=20, help="each way, for the own share")
     parser.add_argument("--sglang", type=int, default=0, help="swaps each way between real SGLang servers")
+    parser.add_argument("--llama", type=int, default=0, help="swaps each way between real llama-servers")
     options = parser.parse_args()
-    reason = missing() or (sglang.missing() if options.sglang else "")
+    reason = missing() or (options.sglang and sglang.missing()) or (options.llama and llama.missing())
     met = True
     if reason:
         print(f"Not measured: {reason}.")
@@ -162,7 +164,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="nav-sd-") as folder:
             print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
             if options.sglang:
-                report_phases(Path(folder), options.sglang)
+                report_phases(Path(folder), options.sglang, "SGLang")
+            elif options.llama:
+                report_phases(Path(folder), options.llama, "llama.cpp")
             else:
                 met = report_own(Path(folder), options.swaps)
     predictions()

@@ -1,7 +1,8 @@
-"""Two real SGLang servers under a real systemd, and Navigator working through them: a whole cycle, and a swap's worst moments.
+"""Two real servers under a real systemd, and Navigator working through them: a whole cycle, and a swap's worst moments.
 
-The servers run on the CPU with a tiny random model (see `tests/swap/engines.py`). Half of what the generator may write is a
-well-formed edit, by a grammar; the rest is nonsense that must end where a person can read why.
+The servers run on the CPU with a tiny random model (see `tests/swap/engines.py`). Of what the generator may write, a third is a
+well-formed edit, by a grammar; the rest is nonsense that must end where a person can read why. The cycle is run with llama.cpp's
+server, in seconds, and with SGLang, in minutes.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from tests.engines import sglang
+from tests.engines import llama, sglang
 from tests.swap.desk import UNITS, Desk, wait_for
-from tests.swap.engines import ALIASES, CONTEXT, sglang_desk
+from tests.swap.engines import ALIASES, CONTEXT, llama_desk, sglang_desk
 from tests.swap.streams import Stream
 from tests.swap.user_systemd import UserSystemd
 from tests.workspace.git.world import fingerprint, make_repo
@@ -44,8 +45,16 @@ GRAMMAR = (
 READABLE = {"failed", "awaiting_approval"}
 
 
+# Where a string ends is not the schema's to say; a random model would write each to its bound.
+BODIES = {
+    "sglang": (f"ebnf = {json.dumps(GRAMMAR)}", ""),
+    "llama": (f"grammar = {json.dumps(GRAMMAR)}", """logit_bias = [['"', 5.0]]"""),
+}
+
+
 @pytest.fixture(scope="module")
 def real(manager: UserSystemd, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """Two units of SGLang, for every test of this file."""
     if reason := sglang.missing():
         pytest.skip(reason)
     desk = Desk(manager, tmp_path_factory.mktemp("real"))
@@ -54,21 +63,34 @@ def real(manager: UserSystemd, tmp_path_factory: pytest.TempPathFactory) -> Iter
     desk.clear()
 
 
-def settings(desk: Desk) -> str:
+def settings(desk: Desk, engine: str) -> str:
     """Both roles at one address, as on one GPU."""
     server = (
         f'base_url = "{desk.url("generator")}"\ncontext_tokens = {CONTEXT}\ntemperature = 1.0\ntop_p = 1.0\n'
     )
+    writes, reviews = BODIES[engine]
     return (
         f'[generator]\nmodel = "{ALIASES["generator"]}"\n{server}max_tokens = 200\ntokenizer = "{TOKENIZER}"\n'
-        f"[generator.extra_body]\nebnf = {json.dumps(GRAMMAR)}\n"
-        f'[reviewer]\nmodel = "{ALIASES["reviewer"]}"\n{server}max_tokens = 2000\n'
+        f"[generator.extra_body]\n{writes}\n"
+        f'[reviewer]\nmodel = "{ALIASES["reviewer"]}"\n{server}max_tokens = 3000\n'
+        f"[reviewer.extra_body]\n{reviews}\n"
         '[swap]\nstrategy = "systemd"\n[swap.systemd]\nload_seconds = 300\n'
         "[batch]\nmax_wait_minutes = 0\nquiet_minutes = 0\nrevisions = 1\n"
     )
 
 
-def test_a_whole_cycle(real: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cycle_with_llama_servers(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if reason := llama.missing():
+        pytest.skip(reason)
+    llama_desk(desk)
+    whole_cycle(desk, "llama", tmp_path, monkeypatch)
+
+
+def test_a_cycle_with_sglang(real: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole_cycle(real, "sglang", tmp_path, monkeypatch)
+
+
+def whole_cycle(real: Desk, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Write, swap, review, swap back, revise: twenty tasks in four repositories, none of them lost."""
     for who in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{who}_NAME", "Dev Eloper")
@@ -76,7 +98,7 @@ def test_a_whole_cycle(real: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     repos = [make_repo(tmp_path / f"thing{number}") for number in range(PROJECTS)]
     before = [fingerprint(repo) for repo in repos]
     config = tmp_path / "navigator.toml"
-    config.write_text(settings(real), "utf-8")
+    config.write_text(settings(real, engine), "utf-8")
     environment = (
         os.environ
         | real.manager.environment
