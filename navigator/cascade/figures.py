@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.domain.models import Proposal
 from navigator.domain.states import Complexity, EditCode, Role, TaskKind, Verdict
+from navigator.evidence.own import OwnRow
+from navigator.evidence.readings import ReadingRow
 from navigator.evidence.rows import CallRow, DecidedRow, EditRound, FirstVerdict, TaskRow
 from navigator.evidence.swaps import median_swap
 from navigator.evidence.throughput import throughput
@@ -33,6 +35,14 @@ def first_verdicts(reader: Reader) -> list[FirstVerdict]:
             at=row["at"],
         )
         for row in reader.first_verdicts()
+    ]
+
+
+def own_rows(reader: Reader) -> list[OwnRow]:
+    """What writers and reviewers said of the same first proposals."""
+    return [
+        OwnRow(own=Verdict(row["own"]), reviewer=Verdict(row["reviewer"]), rehearsal=row["rehearsal"])
+        for row in reader.own_verdicts()
     ]
 
 
@@ -76,6 +86,15 @@ def decided_rows(reader: Reader) -> list[DecidedRow]:
     ]
 
 
+def readings(reader: Reader) -> list[ReadingRow]:
+    """The reviewer's reading of every proposal that was read and not planted."""
+    return [
+        ReadingRow(review=proposal.review, round=proposal.round)
+        for proposal in reader.proposals()
+        if proposal.review is not None and not proposal.parent
+    ]
+
+
 def edit_rounds(reader: Reader) -> list[EditRound]:
     """One row a round that asked for edits: the rungs of what applied, the codes of what did not."""
     made: dict[tuple[str, int, int], Proposal] = {
@@ -116,14 +135,24 @@ def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, 
         seconds = median_swap(swaps, role, strategy=strategy, rehearsal=rehearsal)
         if seconds is not None:
             found[name] = seconds
-    for row in throughput(call_rows(reader)):
-        if row.rehearsal is not rehearsal or row.role is Role.FINAL:
-            continue
-        generator = row.role is Role.GENERATOR
+    calls = [
+        call for call in call_rows(reader) if call.rehearsal is rehearsal and call.role is not Role.FINAL
+    ]
+    for row in throughput(calls):
         if row.tokens_per_second:
+            generator = row.role is Role.GENERATOR
             found["generator_speed" if generator else "reviewer_speed"] = row.tokens_per_second
+    for row in throughput(call for call in calls if _is_its_part(call)):
+        generator = row.role is Role.GENERATOR
         if row.calls > row.failed:
             each = row.completion_tokens / (row.calls - row.failed)
             found["proposal_tokens" if generator else "review_tokens"] = each
     figures = replace(PUBLISHED, **found, source="measured") if found else PUBLISHED
     return figures, tuple(sorted(found))
+
+
+def _is_its_part(call: CallRow) -> bool:
+    """Whether a call is what a batch is made of: the generator writes a change, the reviewer reads one."""
+    if call.role is Role.REVIEWER:
+        return call.purpose.startswith("review")
+    return not call.purpose.startswith("review") and call.purpose not in ("scan", "report")

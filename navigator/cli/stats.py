@@ -14,7 +14,9 @@ from navigator.cli.session import reading
 from navigator.evidence.edits import edit_stats
 from navigator.evidence.intervals import Share, Summary
 from navigator.evidence.outcomes import Outcomes, outcomes
+from navigator.evidence.own import OwnReadings, own_readings
 from navigator.evidence.rates import GROUPINGS, RateRow, revise_rate
+from navigator.evidence.readings import Readings, readings
 from navigator.evidence.swaps import Direction, swap_stats
 from navigator.evidence.throughput import throughput
 
@@ -70,12 +72,24 @@ def _rates(rows: Sequence[RateRow]) -> str:
             row.approve,
             row.unreviewed,
             output.percent(row.stated_rate),
+            row.disagreed,
             row.note or (f"pools {row.models} models" if row.models > 1 else ""),
         )
         for row in rows
     ]
-    heads = ("first-round verdicts", "rate", "95 %", "n", "revise", "approve", "unreviewed", "stated", "")
-    return output.table(heads, shown, right=(1, 3, 4, 5, 6, 7))
+    heads = (
+        "first-round verdicts",
+        "rate",
+        "95 %",
+        "n",
+        "revise",
+        "approve",
+        "unreviewed",
+        "stated",
+        "differs",
+        "",
+    )
+    return output.table(heads, shown, right=(1, 3, 4, 5, 6, 7, 8))
 
 
 @stats.command("swaps")
@@ -172,13 +186,33 @@ def outcome_table(as_json: bool) -> None:
     """What became of tasks, and where you and the reviewer disagreed."""
     with reading() as store:
         tables = outcomes(figures.task_rows(store), figures.decided_rows(store))
+        read = readings(figures.readings(store))
+        own = own_readings(figures.own_rows(store))
     if as_json:
-        output.print_json(asdict(tables))
+        output.print_json({**asdict(tables), "readings": asdict(read), "own_readings": asdict(own)})
         return
     _say_outcomes("", tables.real)
+    _say_readings(read.real)
+    _say_own(own.real)
     if tables.rehearsal.states:
         output.say(REHEARSAL, bold=True)
         _say_outcomes("", tables.rehearsal)
+        _say_readings(read.rehearsal)
+        _say_own(own.rehearsal)
+
+
+def _say_readings(found: Readings) -> None:
+    """What became of readings as such: what could not be read, what did not stand, where one turned against another."""
+    output.say(f"readings: {found.readings}, {found.in_parts} of them in parts")
+    for name, value in (
+        ("could not be read", found.unreviewed),
+        ("stated another verdict", found.disagreed),
+        ("findings not anchored", found.unanchored),
+        ("later ones with a reversal", found.reversed),
+    ):
+        output.say(f"  {name:<26} {_share(value)}")
+    if found.remarks:
+        output.say(f"  {'remarks of later rounds':<26} {found.remarks}")
 
 
 def _say_outcomes(title: str, found: Outcomes) -> None:
@@ -191,6 +225,21 @@ def _say_outcomes(title: str, found: Outcomes) -> None:
         ("approved UNREVIEWED", found.approved_unreviewed),
     ):
         output.say(f"  {name:<24} {_share(value)}")
+
+
+def _say_own(found: OwnReadings) -> None:
+    """How the writer's own readings compare with the reviewer's; nothing where none was made."""
+    if not found.agreed.n and not found.unread:
+        return
+    output.say("own readings, against the reviewer's first verdict")
+    for name, value in (
+        ("same verdict", found.agreed),
+        ("saw what it objects to", found.caught),
+        ("objected alone", found.alone),
+    ):
+        output.say(f"  {name:<26} {_share(value)}")
+    if found.unread:
+        output.say(f"  {'could not be read':<26} {found.unread}")
 
 
 def _share(value: Share) -> str:

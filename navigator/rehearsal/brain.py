@@ -14,7 +14,7 @@ from navigator.rehearsal.reviewer import Reviewer
 STRONG_FAULTS = 0.5
 """Of the generator's fault rate: what the reviewer's model has when it writes. Assumed."""
 
-OWN_EYES = 0.35
+OWN_EYES = 0.2
 """Chance by which the generator overlooks more than the reviewer does, reading its own change. Assumed."""
 
 

@@ -223,6 +223,21 @@ class Reader(LedgerReads, LoopReads, SuggestionReads, BaselineReads):
         )
         return [rows.flat(row, flags=("self_review", "rehearsal")) for row in found]
 
+    def own_verdicts(self) -> list[dict[str, Any]]:
+        """First proposals that their writer and an independent reviewer have both read, one row a task.
+
+        Returns:
+            Rows of task_id, own, reviewer (verdicts) and rehearsal.
+        """
+        found = self._all(
+            "SELECT a.task_id, o.verdict AS own, r.verdict AS reviewer,"
+            " (a.rehearsal OR o.rehearsal OR r.rehearsal) AS rehearsal FROM proposals a"
+            " JOIN reviews o ON o.proposal_id = a.id AND o.counted = 1 AND o.role = 'generator'"
+            " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
+            " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND r.self_review = 0 ORDER BY a.id"
+        )
+        return [rows.flat(row, flags=("rehearsal",)) for row in found]
+
     # One glance, and everything
 
     def counts(self) -> dict[str, Any]:

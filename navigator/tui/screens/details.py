@@ -88,6 +88,8 @@ def sections(dossier: Dossier, shown: Proposal, overlaps: Sequence[str]) -> Iter
     for review in (shown.review, shown.final_review):
         if review is not None:
             yield _review(review)
+    if shown.own_review is not None:
+        yield _own_reading(shown.own_review)
     if overlaps:
         touch = "touch" if len(overlaps) > 1 else "touches"
         yield "overlaps", f"{', '.join(overlaps)} {touch} the same paths; what lands second may become stale."
@@ -97,6 +99,16 @@ def sections(dossier: Dossier, shown: Proposal, overlaps: Sequence[str]) -> Iter
         f"{shown.usage.completion_tokens:,} tokens written by {shown.model} with {shown.prompt_version}"
         f" in {shown.usage.seconds:.1f} s",
     )
+
+
+def _own_reading(review: Review) -> Section:
+    """What the model that wrote says of its own change, with its findings: they stand nowhere else."""
+    lines = [review.summary or "no summary"]
+    for finding in review.findings:
+        where = f"{finding.path}:{finding.line}" if finding.line else finding.path or "nowhere in the diff"
+        loose = "" if finding.anchored else ", its quote was not found"
+        lines.append(f"{finding.severity.value} at {where}{loose}: {finding.message}")
+    return f"own reading (decides nothing) {review.model}  {review.verdict.value}", "\n".join(lines)
 
 
 def _review(review: Review) -> Section:
