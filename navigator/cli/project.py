@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from navigator.cli import output
+from navigator.cli.project_check import check
 from navigator.cli.session import act, reading, take_config_projects
 from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.text import safe_line
@@ -140,6 +141,9 @@ def show(name: str, as_json: bool) -> None:
         output.say(f"  hooks that do not run at a landing: {', '.join(facts.hooks)}")
     for task in tasks:
         output.say(f"  {task.id}  {task.state.value:<18} {safe_line(task.text.splitlines()[0])[:80]}")
+
+
+project.add_command(check)
 
 
 @project.command("move")

@@ -15,6 +15,7 @@ from navigator.store.space import require_space
 # module brings its own imports: adding a task pays for no git.
 _OPERATIONS = {
     "project.add": ("projects", "add_project"),
+    "project.check": ("checks", "check_project"),
     "project.move": ("projects", "move_project"),
     "project.remove": ("projects", "remove_projects"),
     "task.add": ("tasks", "add_tasks"),

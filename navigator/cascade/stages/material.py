@@ -74,12 +74,12 @@ async def gather(world: World, task: Task, writer: Role = Role.GENERATOR) -> Mat
 def _ground(world: World, project: Project, task: Task) -> tuple[str, PrivateRepo]:
     private = world.private(project)
     with at_home(project):
-        base = task.base_commit or _new_base(project, private)
+        base = task.base_commit or new_base(project, private)
     private.pin_base(base)
     return base, private
 
 
-def _new_base(project: Project, private: PrivateRepo) -> str:
+def new_base(project: Project, private: PrivateRepo) -> str:
     """The commit that an attempt begins on: the base branch's, or a snapshot of the checkout."""
     if project.base == WORKTREE:
         return take_snapshot(private, read_facts(project.path)).commit
