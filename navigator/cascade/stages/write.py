@@ -190,7 +190,10 @@ def _repair(world: World, material: Material, refused: NotApplied) -> tuple[str,
 
 
 def _fits_whole(material: Material, path: str) -> bool:
-    content = material.source.read(path) if path else None
+    """Whether a file may be asked for whole: it is short, and the model was shown all of it."""
+    if all(file.path != path for file in material.context.files):
+        return False
+    content = material.source.read(path)
     return content is not None and content.count(b"\n") <= WHOLE_FILE_LINES
 
 
