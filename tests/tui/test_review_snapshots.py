@@ -69,6 +69,27 @@ async def review_split(pilot: Pilot[Any]) -> None:
     await painted(pilot)
 
 
+async def chosen(pilot: Pilot[Any]) -> None:
+    screen = await to_review(pilot)
+    await pilot.press("right_square_bracket", "right_square_bracket", "space")
+    await until(pilot, lambda: bool(screen.diff.chosen))
+    await painted(pilot)
+
+
+async def chosen_split(pilot: Pilot[Any]) -> None:
+    await chosen(pilot)
+    await pilot.press("backslash")
+    await painted(pilot)
+
+
+async def taking(pilot: Pilot[Any]) -> None:
+    await chosen(pilot)
+    await pilot.press("a")
+    await until(pilot, lambda: isinstance(pilot.app.screen, Dialog) and pilot.app.screen.ready)
+    await pilot.press(*"plainer")
+    await painted(pilot)
+
+
 async def comment(pilot: Pilot[Any]) -> None:
     await review(pilot)
     await pilot.press("c", *"also", "space", *"net")
@@ -124,6 +145,14 @@ def test_screens(
 @pytest.mark.parametrize("script", [review_split, comment, policy, files], ids=lambda script: script.__name__)
 def test_states(snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script) -> None:
     assert snap_compare(made(reviewing, THEMES[0]), terminal_size=(100, 30), run_before=script)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("script", [chosen, chosen_split, taking], ids=lambda script: script.__name__)
+def test_choosing(
+    snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script, size: tuple[int, int]
+) -> None:
+    assert snap_compare(made(reviewing, THEMES[0]), terminal_size=size, run_before=script)
 
 
 def made(reviewing: Reviewing, theme: str) -> NavigatorApp:
