@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from navigator.config.routing import RoutingSettings
 from navigator.domain.models import Swap
 from navigator.domain.snapshot import BatchRules, Snapshot, TaskView
-from navigator.domain.states import Role, TaskState
+from navigator.domain.states import Complexity, Role, TaskKind, TaskState
 from navigator.scheduling.forecast import PUBLISHED, Figures, Price, price, review_eta
 from navigator.tui.clock import seconds_since
 from navigator.tui.glance import Glance, Live, SwapProgress
@@ -54,7 +55,18 @@ class SwapBar:
         return max(0.0, self.expected - self.seconds)
 
 
-def meter_of(glance: Glance, live: Live, rules: BatchRules, *, streams: int) -> Meter:
+GENERATOR_WRITES = RoutingSettings()
+"""Where nobody said otherwise."""
+
+
+def meter_of(
+    glance: Glance,
+    live: Live,
+    rules: BatchRules,
+    *,
+    streams: int,
+    routing: RoutingSettings = GENERATOR_WRITES,
+) -> Meter:
     """The batch meter of one picture.
 
     Args:
@@ -62,6 +74,7 @@ def meter_of(glance: Glance, live: Live, rules: BatchRules, *, streams: int) -> 
         live: the conductor.
         rules: the settings' `[batch]`.
         streams: requests the generator takes at once.
+        routing: which model writes what.
     """
     figures = glance.figured.figures
     waiting = glance.awaiting_review
@@ -71,7 +84,7 @@ def meter_of(glance: Glance, live: Live, rules: BatchRules, *, streams: int) -> 
         rules.target,
         price(waiting, rules.target, figures),
         review_eta(
-            _snapshot(glance, live, rules, busy if isinstance(busy, Mapping) else {}, streams),
+            _snapshot(glance, live, rules, busy if isinstance(busy, Mapping) else {}, streams, routing),
             time.monotonic(),
             write_seconds=figures.write_seconds,
         )
@@ -82,7 +95,12 @@ def meter_of(glance: Glance, live: Live, rules: BatchRules, *, streams: int) -> 
 
 
 def _snapshot(
-    glance: Glance, live: Live, rules: BatchRules, busy: Mapping[str, Any], streams: int
+    glance: Glance,
+    live: Live,
+    rules: BatchRules,
+    busy: Mapping[str, Any],
+    streams: int,
+    routing: RoutingSettings,
 ) -> Snapshot:
     now = time.monotonic()
     views = tuple(
@@ -95,6 +113,7 @@ def _snapshot(
             attempt=card.attempt,
             round=card.round,
             since=now - seconds_since(card.since),
+            writer=routing.writer(TaskKind(card.kind), Complexity(card.complexity)),
         )
         for card in glance.work
     )

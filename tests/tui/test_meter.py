@@ -8,9 +8,10 @@ import pytest
 
 from navigator.cascade.figures import measured_figures
 from navigator.config.paths import StatePaths
+from navigator.config.routing import RoutingSettings
 from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.snapshot import BatchRules
-from navigator.domain.states import Role
+from navigator.domain.states import Role, TaskKind
 from navigator.scheduling.forecast import PUBLISHED
 from navigator.store.database import open_reader
 from navigator.store.reader import Reader
@@ -73,6 +74,17 @@ def test_the_meter_names_the_price_of_now_and_of_waiting(state: StatePaths) -> N
 def test_without_a_conductor_no_review_is_in_sight(state: StatePaths) -> None:
     glance = looked(Follower(open_reader(state.database)))
     assert meter_of(glance, Live(), BatchRules(), streams=8).eta is None
+
+
+def test_what_the_reviewer_writes_is_not_waited_for_before_its_review(state: StatePaths) -> None:
+    glance = looked(Follower(open_reader(state.database)))
+    live = Live(conductor="here", status={"resident": "generator", "until": "idle"})
+    routed = RoutingSettings.model_validate(dict.fromkeys((kind.value for kind in TaskKind), "reviewer"))
+    usual = meter_of(glance, live, BatchRules(), streams=1).eta
+    sooner = meter_of(glance, live, BatchRules(), streams=1, routing=routed).eta
+    assert usual is not None
+    assert sooner is not None
+    assert sooner < usual
 
 
 def test_figures_are_published_until_something_is_measured(

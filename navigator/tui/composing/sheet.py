@@ -112,6 +112,18 @@ BUILT_IN: tuple[Template, ...] = (
         Complexity.SIMPLE,
     ),
     Template(
+        "scan for work",
+        "What in this project is worth a task of its own?\n\n"
+        "Look for what fails, what nothing tests, and what whoever runs it would miss. Leave taste aside.\n",
+        TaskKind.SCAN,
+    ),
+    Template(
+        "explain the design",
+        "How does \n\nWhich parts it has, what each needs and gives, and where a change would have to begin.\n",
+        TaskKind.ARCHITECTURE,
+        Complexity.COMPLEX,
+    ),
+    Template(
         "look for weaknesses",
         "Which input from outside reaches \n\nFor each: where it enters, what it could do, what stops it.\n",
         TaskKind.SECURITY,

@@ -51,7 +51,9 @@ class StatusStrip(Widget):
         self._facts = facts
         self._glance = Glance()
         self._live = Live()
-        self._meter = meter_of(self._glance, self._live, facts.rules, streams=facts.streams)
+        self._meter = meter_of(
+            self._glance, self._live, facts.rules, streams=facts.streams, routing=facts.routing
+        )
         self._metered = 0.0
 
     def show(self, glance: Glance, live: Live) -> None:
@@ -63,7 +65,8 @@ class StatusStrip(Widget):
             and live.conductor == self._live.conductor
         )
         if not same or now - self._metered > _METER_PAUSE:
-            self._meter = meter_of(glance, live, self._facts.rules, streams=self._facts.streams)
+            facts = self._facts
+            self._meter = meter_of(glance, live, facts.rules, streams=facts.streams, routing=facts.routing)
             self._metered = now
         self._glance, self._live = glance, live
         self.refresh()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from navigator.config.routing import RoutingSettings
 from navigator.config.settings import Settings
 from navigator.domain.snapshot import BatchRules
 from navigator.domain.states import Role, TaskState
 from navigator.domain.text import safe_line
 from navigator.tui.clock import seconds_since
 from navigator.tui.glance import Glance, Live, short_model
-from navigator.tui.meter import CHARS_PER_TOKEN, Meter, meanwhile, swap_bar
+from navigator.tui.meter import CHARS_PER_TOKEN, GENERATOR_WRITES, Meter, meanwhile, swap_bar
 from navigator.tui.widgets.cells import Piece, bar, duration, thousands
 
 WIDE = 100
@@ -28,6 +29,7 @@ class StripFacts:
     strategy: str = ""
     unsandboxed: bool = False
     start_key: str = "ctrl+n"
+    routing: RoutingSettings = GENERATOR_WRITES
 
     def name(self, role: str) -> str:
         """A role's model in a few characters."""
@@ -46,6 +48,7 @@ def strip_facts(settings: Settings, start_key: str = "ctrl+n") -> StripFacts:
         strategy=settings.swap.strategy or "",
         unsandboxed=settings.checks.unsandboxed,
         start_key=start_key,
+        routing=settings.routing,
     )
 
 
