@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from navigator.rehearsal.chance import fraction
+from navigator.rehearsal.chance import fraction, pick
 from navigator.rehearsal.remarks import Remark
 from navigator.rehearsal.review_diff import ReadFile
 
@@ -117,18 +117,59 @@ _OBJECTIONS: tuple[tuple[str, str, float, str, str], ...] = (
     ),
 )
 
-_SHORT_OF = 0.16
-_ASIDES = (
-    ("A second caller appears later.", "Nothing tests this line; a later change can break it unnoticed."),
+_GRAVE = frozenset({"timeout", "safe"})
+"""Objections that their reader takes for the gravest sort: something that used to work is refused."""
+
+_SHORT_OF = 0.3
+"""Share of changes that get an aside besides; none of them asks for a revision."""
+
+_ASIDES: tuple[tuple[str, str, str, str, str, str], ...] = (
     (
+        "line",
+        "wrong",
+        "minor",
+        "correctness",
+        "A second caller appears later.",
+        "Nothing tests this line; a later change can break it unnoticed.",
+    ),
+    (
+        "line",
+        "wrong",
+        "nit",
+        "correctness",
         "The function is called very often.",
         "The line is on a path that may run often; whether that matters was not measured.",
     ),
-    ("Two versions of this run side by side.", "An older caller does not know about the change."),
+    (
+        "gone",
+        "wrong",
+        "minor",
+        "correctness",
+        "Somebody looks for the old form, in a log or by search.",
+        "What this line said is said nowhere any more; who relied on it is not told.",
+    ),
+    (
+        "task",
+        "missing",
+        "minor",
+        "completeness",
+        "The same thing is written anew next week.",
+        "No test of the project holds the code to this sentence of the task.",
+    ),
+    (
+        "retold",
+        "wrong",
+        "minor",
+        "correctness",
+        "Two versions of this run side by side.",
+        "An older caller does not know about the change.",
+    ),
 )
+"""What is quoted (the added line, a removed one, the task, or the line in words of its own, which stands nowhere), kind,
+severity, criterion, trigger and message."""
 
 
-def objections(files: list[ReadFile], seed: int) -> Iterator[Remark]:
+def objections(files: list[ReadFile], seed: int, task: str = "") -> Iterator[Remark]:
     """At most one objection that asks for a revision, and at most one minor aside; both depend on the content alone."""
     raised = False
     for file in files:
@@ -148,26 +189,34 @@ def objections(files: list[ReadFile], seed: int) -> Iterator[Remark]:
                 place[0].label,
                 place[1].text,
                 place[1].number,
-                "major",
+                "blocker" if name in _GRAVE else "major",
                 "correctness",
                 trigger,
                 message,
                 0.0,
             )
-        lines = [(hunk, line) for hunk in file.hunks for line in hunk.of("+") if line.text.strip()]
-        if lines and file is files[0] and fraction("aside", seed, file.path, lines[0][1].text) < _SHORT_OF:
-            hunk, line = lines[-1]
-            trigger, message = _ASIDES[int(fraction("which", line.text) * len(_ASIDES))]
-            yield Remark(
-                "aside",
-                "wrong",
-                file.path,
-                hunk.label,
-                line.text,
-                line.number,
-                "minor",
-                "correctness",
-                trigger,
-                message,
-                0.0,
-            )
+        if file is files[0]:
+            yield from _aside(file, task, seed)
+
+
+def _aside(file: ReadFile, task: str, seed: int) -> Iterator[Remark]:
+    """At most one remark that asks for nothing, of one of several sorts."""
+    added = [(hunk, line) for hunk in file.hunks for line in hunk.of("+") if line.text.strip()]
+    if not added or fraction("aside", seed, file.path, added[0][1].text) >= _SHORT_OF:
+        return
+    place, kind, severity, criterion, trigger, message = pick(
+        _ASIDES, seed, file.path, added[0][1].text, task
+    )
+    hunk, line = added[-1]
+    quote, number = line.text, line.number
+    removed = [(each, line) for each in file.hunks for line in each.of("-") if line.text.strip()]
+    if place == "gone" and removed:
+        hunk, line = removed[0]
+        quote, number = line.text, line.number
+    elif place == "task":
+        quote, number = task.strip().splitlines()[0][:300], 0
+    elif place == "retold":
+        quote, number = f"the line with {line.text.strip()[:40].split(' ')[0]} was changed", 0
+    yield Remark(
+        "aside", kind, file.path, hunk.label, quote, number, severity, criterion, trigger, message, 0.0
+    )

@@ -67,7 +67,7 @@ class Reviewer:
         files = read_diff(prompt.diff)
         noticed = self._noticed(prompt, files)
         if prompt.earlier is None:
-            remarks = worst_first([*noticed, *objections(files, self._seed)])[:MOST_FINDINGS]
+            remarks = worst_first([*noticed, *objections(files, self._seed, prompt.task)])[:MOST_FINDINGS]
             return self._answered(prompt, [remark.as_finding() for remark in remarks], None)
         return self._again(prompt, files, noticed)
 
@@ -94,9 +94,10 @@ class Reviewer:
             quotes.add(quote.strip())
             again = self._still(finding, files, noticed)
             index = finding.get("number")
+            index = index if isinstance(index, int) else number
             addressed.append(
                 {
-                    "finding": index if isinstance(index, int) else number,
+                    "finding": index,
                     "met": again is None,
                     "why": "The quoted line is no longer as it was, or the objection does not hold."
                     if again is None
@@ -104,9 +105,9 @@ class Reviewer:
                 }
             )
             if again is not None:
-                findings.append(again)
+                findings.append({**again, "earlier": index})
         findings += [
-            remark.as_finding()
+            {**remark.as_finding(), "earlier": 0}
             for remark in worst_first(noticed)
             if remark.severity == "blocker" and remark.quote.strip() not in quotes
         ]
