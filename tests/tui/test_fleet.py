@@ -19,6 +19,7 @@ from navigator.config.settings import GeneratorSettings, ReviewerSettings, Setti
 from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.states import Role
 from navigator.serving.looking import ServerLook, look_at_servers
+from navigator.tui.fleet import panes
 from navigator.tui.fleet.log_tail import TAIL_BYTES, LogTail
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, now_lines, server_lines
 from navigator.tui.glance import Glance, Live, SwapProgress
@@ -318,5 +319,31 @@ def test_pictures(
 
     async def before(pilot: Pilot[Any]) -> None:
         await opened(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=before)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_pictures_in_mid_swap(
+    make_app: AppMaker,
+    snap_compare: Callable[..., bool],
+    size: tuple[int, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Stopped:
+        @staticmethod
+        def monotonic() -> float:
+            return 1000.0
+
+    monkeypatch.setattr(panes, "time", Stopped)
+    swap = SwapProgress(
+        "generator", "reviewer", 988.0, "load", 991.5, (("drain", 0.4), ("stop", 2.1), ("start", 6.0))
+    )
+    app = make_app(settings=settings(CLOSED, CLOSED))
+
+    async def before(pilot: Pilot[Any]) -> None:
+        screen = await opened(pilot)
+        screen.show_live(Live(conductor="here", swap=swap))
+        await pilot.pause()
 
     assert snap_compare(app, terminal_size=size, run_before=before)

@@ -18,6 +18,8 @@ from navigator.tui.widgets.page import Line
 _LABEL = 26
 _FIGURES = 26
 _P95_FROM = 20
+_NAMES = 56
+"""Most cells of a table's first column: figures stand near what they are about, however wide the screen."""
 
 
 def outcomes_page(shown: Statistics, width: int) -> list[Line]:
@@ -117,7 +119,7 @@ def swap_table(rows: Sequence[Direction], width: int) -> list[Line]:
     if not rows:
         return [[], [("no real swap yet: not measured", "muted")]]
     columns = (("n", 6), ("mean", 9), ("median", 9), ("P95", 9), ("failed", 8))
-    label = max(20, width - sum(size for _, size in columns))
+    label = max(20, min(_NAMES, width - sum(size for _, size in columns)))
     lines: list[Line] = [
         [],
         [(fit("", label), ""), *((right(name, size), "muted") for name, size in columns)],
