@@ -40,12 +40,14 @@ FIVE = NUMBERS.replace(b"\n5\n", b"\nfive\n")
 class SplitBench:
     """One repository, one project, and words for what a test does with them."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *, landing: str = "branch") -> None:
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, *, landing: str = "branch", check: str = ""
+    ) -> None:
         self.desk = Desk.make(folder / "desk", '[swap]\nstrategy = "rehearsal"\n')
         monkeypatch.setenv("NAVIGATOR_CONFIG", str(self.desk.config))
         monkeypatch.setenv("NAVIGATOR_STATE", str(self.desk.root))
         self.repository = make_repository(folder / "code", FILES)
-        self.act("project.add", path=str(self.repository), name="code", landing=landing)
+        self.act("project.add", path=str(self.repository), name="code", landing=landing, check=check)
 
     def world(self, *, alone: bool = True) -> Any:
         return own_world(self.desk.paths, conducting=not alone)

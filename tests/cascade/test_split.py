@@ -14,6 +14,7 @@ from navigator.domain.states import CheckOutcome, LandingState, ProposalState, T
 from navigator.workspace.hunks import ChoiceRefused
 from tests.cascade.splitting import BATCH, CHANGED, CODE, FIVE, NUMBERS, THIRTY, SplitBench
 from tests.cascade.support import git
+from tests.workspace.sandbox.support import needs_sandbox
 
 
 @pytest.fixture
@@ -101,6 +102,20 @@ def test_a_part_that_needs_another_hunk_shows_its_failed_check(bench: SplitBench
     assert outcomes(bench, part["id"])["files parse"] is CheckOutcome.FAILED
     assert "code.py:" in bench.proposal(part["id"]).checks[0].detail
     assert bench.task(part["task_id"]).state is TaskState.AWAITING_APPROVAL
+
+
+@pytest.mark.sandbox
+@needs_sandbox
+def test_the_projects_tests_run_on_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = "import code; assert code.one() == 1"  # H1 calls what H2 brings
+    bench = SplitBench(
+        tmp_path, monkeypatch, check=f"cp code.py code2.py && python3 -c '{both.replace('code', 'code2')}'"
+    )
+    part = bench.split(bench.waiting(), "H1", drop_rest=True)["part"]
+    assert outcomes(bench, part["id"])["tests"] is CheckOutcome.FAILED
+    assert bench.task(part["task_id"]).state is TaskState.AWAITING_APPROVAL
+    with_both = bench.split(bench.waiting(), "H1", "H2", drop_rest=True)["part"]
+    assert outcomes(bench, with_both["id"])["tests"] is CheckOutcome.PASSED
 
 
 def test_what_the_policy_asks_of_a_part_is_asked_anew(bench: SplitBench) -> None:
