@@ -8,7 +8,7 @@ from typing import Any
 
 from navigator.cascade.world import World
 from navigator.domain.models import Proposal, Swap
-from navigator.domain.states import Role, Verdict
+from navigator.domain.states import CheckOutcome, Role, Verdict
 from navigator.domain.timing import TimingModel, read_timing
 from navigator.evidence.modelled import Job, modelled_time
 
@@ -56,6 +56,7 @@ class Session:
             "proposals": len(proposals),
             "derived": sum(bool(proposal.parent) for proposal in proposals),
             "verdicts": _verdicts(proposals),
+            "tests": self._tests(proposals),
             "rounds": 1 + max((proposal.round for proposal in proposals), default=0) if proposals else 0,
             "states": dict(sorted(Counter(task.state.value for task in reader.tasks()).items())),
             "swaps": sum(swap.from_role is not None for swap in done),
@@ -67,6 +68,18 @@ class Session:
             "rehearsal": self._world.strategy.rehearsal,
             "reason": self.reason,
         }
+
+    def _tests(self, proposals: list[Proposal]) -> dict[str, int]:
+        """How the proposals' tests ended, and how many answers were sent back to their writer because of them."""
+        said = Counter(
+            check.outcome for proposal in proposals for check in proposal.checks if check.name == "tests"
+        )
+        back = sum(
+            call.outcome == "tests_failed" and call.id > self._before_calls
+            for call in self._world.reader.calls()
+        )
+        words = (CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.UNTESTED)
+        return {**{word.value: said[word] for word in words}, "sent_back": back}
 
     def _times(self, wall: float) -> dict[str, Any]:
         """`model_seconds` and `serial_seconds`; for real servers the clock's own, and the calls laid end to end.

@@ -77,6 +77,13 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Item]:
         yield Item("settings", "warn", f"{CONFIG_VARIABLE} names {named}, which does not exist", hint)
     else:
         yield Item("settings", "ok", str(settings.source or f"none at {config_path()}: all defaults"))
+    if settings.checks.unsandboxed:
+        yield Item(
+            "tests",
+            "warn",
+            "projects' tests run UNSANDBOXED: what a model wrote runs as you",
+            "Take `[checks] unsandboxed` out of the settings.",
+        )
     yield _prompts()
     yield from _servers(settings)
     yield from serving_items(settings, disk=disk)
@@ -154,37 +161,13 @@ def _state(paths: StatePaths) -> Item:
 
 
 def _bubblewrap() -> Item:
-    """Tried with the flags a sandbox needs: `bwrap true` succeeds where a network namespace is refused."""
-    import subprocess
+    """Tried with every flag that a run uses: `bwrap true` succeeds where a network namespace is refused."""
+    from navigator.workspace.sandbox.probe import probe
 
-    found = shutil.which("bwrap")
-    if found is None:
-        return Item(
-            "bubblewrap", "warn", "not here", "apt install bubblewrap: without it projects' tests do not run."
-        )
-    flags = [
-        "--unshare-all",
-        "--die-with-parent",
-        "--new-session",
-        "--ro-bind",
-        "/",
-        "/",
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
-    ]
-    try:
-        tried = subprocess.run(
-            [found, *flags, "true"], capture_output=True, timeout=_PROBE_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return Item("bubblewrap", "warn", f"{found} hangs", "Projects' tests will not run.")
-    if tried.returncode == 0:
-        return Item("bubblewrap", "ok", found)
-    said = tried.stderr.decode(errors="replace").strip().splitlines()
-    hint = "On Ubuntu 24.04 load the AppArmor profile bwrap-userns-restrict (package apparmor-profiles)."
-    return Item("bubblewrap", "warn", said[-1] if said else f"exit code {tried.returncode}", hint)
+    found = probe()
+    if not found.works:
+        return Item("bubblewrap", "warn", f"{found.reason}: proposals are untested", found.hint)
+    return Item("bubblewrap", "ok", found.bwrap + (", control groups by systemd" if found.scope else ""))
 
 
 def _tool(name: str, purpose: str, hint: str) -> Item:

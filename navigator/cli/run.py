@@ -135,6 +135,7 @@ def show_session(document: dict[str, Any]) -> None:
             "approve / revise / unreviewed",
             f"{verdicts['approve']} / {verdicts['revise']} / {verdicts['unreviewed']}",
         ),
+        ("tests before review", _tests(document.get("tests", {}))),
         ("rounds", document["rounds"]),
         ("states", ", ".join(f"{count} {state}" for state, count in document["states"].items())),
         (
@@ -162,6 +163,16 @@ def show_session(document: dict[str, Any]) -> None:
         output.say(f"Modelled with, {role}: {words}.")
     if document["reason"]:
         output.say(f"Ended: {document['reason'].rstrip('.')}.")
+
+
+def _tests(tests: dict[str, int]) -> str:
+    """How the proposals' own tests ended, in words."""
+    words = {"passed": "passed", "failed": "failed", "failed_before": "failed before", "untested": "untested"}
+    said = [f"{tests[key]} {word}" for key, word in words.items() if tests.get(key)]
+    back = tests.get("sent_back", 0)
+    if back:
+        said.append(f"{back} answer{'s' if back > 1 else ''} sent back with what failed")
+    return ", ".join(said) or "none"
 
 
 def _detach(as_json: bool) -> None:

@@ -36,6 +36,7 @@ def status(as_json: bool) -> None:
         "resident_age_seconds": 0.0 if conductor else age,
         "conductor": conductor,
         "disk_full": is_low(paths.root),
+        "unsandboxed": load_settings().checks.unsandboxed,
         "given_up": conductor["given_up"] if conductor else {},
     }
     if as_json:
@@ -71,6 +72,10 @@ def _show(document: dict[str, Any]) -> None:
     conductor = document["conductor"]
     if document["disk_full"]:
         output.say("The disk is full: nothing new begins until there is room. `navigator doctor` says where.")
+    if document["unsandboxed"]:
+        output.say(
+            "Projects' tests run UNSANDBOXED, as `[checks] unsandboxed` says: what a model wrote runs as you."
+        )
     if conductor is None:
         held = document["resident"] or "nothing known"
         age = document["resident_age_seconds"]

@@ -83,7 +83,8 @@ def sections(dossier: Dossier, shown: Proposal, overlaps: Sequence[str]) -> Iter
         )
     for check in shown.checks:
         detail = check.detail.strip()
-        body = f"{check.outcome.value} in {check.seconds:.1f} s"
+        was = f"; on the base: {check.before.value.replace('_', ' ')}" if check.before else ""
+        body = f"{check.outcome.value.replace('_', ' ')} in {check.seconds:.1f} s{was}"
         yield f"check {check.name}", f"{body}\n{detail}" if detail else body
     for review in (shown.review, shown.final_review):
         if review is not None:
