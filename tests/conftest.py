@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent
 WHOLE = (
     "cascade/test_faults.py",
     "cascade/test_reconcile.py",
+    "cascade/test_strategies.py",
     "cli/test_commands.py",
     "cli/test_swap_command.py",
     "serving/test_command.py",

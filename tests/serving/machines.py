@@ -52,6 +52,8 @@ class Machine:
         self.bodies: list[Any] = []
         self.running: dict[str, asyncio.Event] = {}
         self.aborted: list[str] = []
+        self.says: dict[str, str] = {}
+        """What a model answers in place of `ANSWER`."""
         self.hold = asyncio.Event()
         self.hold.set()
         self.death = ""
@@ -142,7 +144,7 @@ class Machine:
         gone = self.running[rid] = asyncio.Event()
         try:
             await wire.head()
-            for piece in ANSWER:
+            for piece in (self.says[model],) if model in self.says else ANSWER:
                 await self.between(rid)
                 await self._held(gone)
                 if gone.is_set():
