@@ -73,7 +73,12 @@ def task_rows(reader: Reader) -> list[TaskRow]:
 
 
 def decided_rows(reader: Reader) -> list[DecidedRow]:
-    """Every proposal that was decided, with what the reviewer had said."""
+    """Every proposal that was decided, with what the reviewer had said.
+
+    One that was taken in part and whose rest was dropped is none: it was neither approved nor rejected.
+    """
+    proposals = reader.proposals()
+    taken_in_part = {proposal.parent for proposal in proposals if proposal.parent}
     return [
         DecidedRow(
             verdict=proposal.review.verdict if proposal.review else None,
@@ -81,8 +86,8 @@ def decided_rows(reader: Reader) -> list[DecidedRow]:
             self_review=proposal.review.self_review if proposal.review else False,
             rehearsal=proposal.rehearsal,
         )
-        for proposal in reader.proposals()
-        if proposal.decision is not None
+        for proposal in proposals
+        if proposal.decision is not None and proposal.id not in taken_in_part
     ]
 
 
@@ -96,9 +101,11 @@ def readings(reader: Reader) -> list[ReadingRow]:
 
 
 def edit_rounds(reader: Reader) -> list[EditRound]:
-    """One row a round that asked for edits: the rungs of what applied, the codes of what did not."""
+    """One row a round that asked for edits: the rungs of what applied, the codes of what did not. A part asked for none."""
     made: dict[tuple[str, int, int], Proposal] = {
-        (proposal.task_id, proposal.attempt, proposal.round): proposal for proposal in reader.proposals()
+        (proposal.task_id, proposal.attempt, proposal.round): proposal
+        for proposal in reader.proposals()
+        if not proposal.parent
     }
     codes: defaultdict[tuple[str, int, int], list[EditCode]] = defaultdict(list)
     rehearsed: dict[tuple[str, int, int], bool] = {}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.figures import first_verdicts
+from navigator.cascade.figures import decided_rows, edit_rounds, first_verdicts
 from navigator.cascade.parts import ground_of
 from navigator.cascade.views import batch_choice, waiting_proposals
 from navigator.domain.errors import Conflict, NavigatorError
@@ -179,11 +179,14 @@ def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> N
     with bench.desk.reading() as store:
         choice = batch_choice(waiting_proposals(store))
         verdicts = first_verdicts(store)
+        decided, rounds = decided_rows(store), edit_rounds(store)
     assert choice.taken == ()
     assert [(held.id, reason) for held, reason in choice.left_out] == [
         (part, f"part of {parent}: approved by itself")
     ]
     assert len(verdicts) == 1, "the whole was reviewed once"
+    assert decided == [], "taken in part is neither approved nor rejected"
+    assert len(rounds) == 1, "its edits were made once"
 
 
 def test_under_a_conductor_the_gates_are_left_to_it(bench: SplitBench) -> None:
