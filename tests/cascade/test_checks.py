@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,8 @@ from navigator.store.reader import Reader
 from navigator.workspace.sandbox import probe as probing
 from navigator.workspace.sandbox.probe import Sandbox
 from tests.cascade.scripted_models import Messages, Models, speaking
-from tests.cascade.support import git, make_repository
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.cascade.support import PATIENCE, Desk, git, make_repository
+from tests.workspace.sandbox.support import needs_sandbox, processes_saying
 
 PASSED, FAILED, UNTESTED = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.UNTESTED
 FAILED_BEFORE = CheckOutcome.FAILED_BEFORE
@@ -336,3 +337,43 @@ def test_without_a_command_it_says_so(room: Room) -> None:
     task = room.queue()
     room.work()
     assert (room.tests(task).outcome, room.tests(task).detail) == (UNTESTED, "no test command")
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@needs_sandbox
+@pytest.mark.parametrize("answers", [(GOOD,), (BAD, GOOD)], ids=["sound", "to be mended"])
+def test_killed_while_tests_run_the_next_conductor_runs_them_again(
+    tmp_path: Path, models: Models, answers: tuple[str, ...]
+) -> None:
+    """Kill -9 in `checking`: nothing of the run survives, no model is asked twice, and the end is as without the kill."""
+    models.write = saying(*answers)
+    desk = Desk.make(tmp_path / "desk", models.settings)
+    files = {"app.py": CODE.encode(), "test_app.py": TESTS.encode()}
+    path = make_repository(tmp_path / "code", files)
+    # The base's run must not be the one that is caught: it does without the wait.
+    check = f"grep -q 'x + x' app.py || sleep 4.53197; {CHECK}"
+    desk.run("project", "add", str(path), "--name", "code", "--check", check)
+    desk.run("task", "add", "code", "Make double() multiply", "--file", "app.py")
+    child = desk.start("run", "--until", "idle")
+    deadline = time.monotonic() + PATIENCE
+    while not processes_saying("sleep 4.53197"):
+        assert child.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    child.kill()
+    child.wait()
+    while processes_saying("sleep 4.53197"):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    with desk.reading() as store:
+        assert store.task("T1").state is TaskState.CHECKING
+    asked = len(models.written)
+    desk.run("run", "--until", "idle")
+    with desk.reading() as store:
+        proposal = store.proposals(task_id="T1")[-1]
+        assert store.task("T1").state is TaskState.AWAITING_APPROVAL
+        assert {check.name: check.outcome for check in proposal.checks}["tests"] is PASSED
+        assert store.call_counts()["repeated"] == 0
+    assert (asked, len(models.written)) == (1, len(answers))
+    assert list((desk.root / "checks").glob("*")) == []
+    assert git(path, "status", "--porcelain") == ""

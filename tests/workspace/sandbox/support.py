@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,12 @@ from navigator.workspace.sandbox.suite import SuiteRun, prepare, run_suite
 from tests.cascade.support import git, make_repository
 
 needs_sandbox = pytest.mark.skipif(not probe().works, reason=f"no sandbox: {probe().reason}")
+
+
+def processes_saying(words: str) -> list[str]:
+    """Command lines of this machine that are exactly `words`."""
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if line.strip() == words]
 
 
 class Bench:

@@ -15,7 +15,7 @@ from navigator.domain.states import CheckOutcome
 from navigator.workspace.sandbox.limits import Limits
 from navigator.workspace.sandbox.probe import Sandbox, probe
 from tests.cascade.support import differences, fingerprint, git
-from tests.workspace.sandbox.support import Bench, needs_sandbox
+from tests.workspace.sandbox.support import Bench, needs_sandbox, processes_saying
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]
 
@@ -212,11 +212,6 @@ def test_a_command_that_does_not_end_is_ended(bench: Bench) -> None:
     run = bench.run(check="sleep 600", limits=Limits(seconds=1))
     assert run.outcome is FAILED and "did not end within 1 s" in run.line
     assert not processes_saying("sleep 600")
-
-
-def processes_saying(words: str) -> list[str]:
-    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    return [line for line in listed.splitlines() if line.strip() == words]
 
 
 def test_no_daemon_outlives_the_run(bench: Bench) -> None:
