@@ -29,6 +29,7 @@ class ServerSettings(Section):
     model: str
     base_url: str = "http://127.0.0.1:30000"
     api_key_env: str = ""
+    admin_key_env: str = ""
     max_inflight: Positive = 8
     context_tokens: Positive = 131072
     tokenizer: str = ""
@@ -56,7 +57,7 @@ class ServerSettings(Section):
             raise ValueError("must not hold a query or a fragment")
         return value.rstrip("/")
 
-    @field_validator("api_key_env")
+    @field_validator("api_key_env", "admin_key_env")
     @classmethod
     def _variable_name(cls, value: str) -> str:
         if value and not VARIABLE_NAME.fullmatch(value):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from navigator.config.read_ahead_settings import ReadAheadSettings
-from navigator.config.section import VARIABLE_NAME, Seconds, Section
+from navigator.config.section import Seconds, Section
 from navigator.config.systemd_settings import SystemdSettings
 
 SwapStrategyName = Literal["systemd", "sleep", "managed", "resident", "adapter", "command", "rehearsal"]
@@ -18,7 +18,6 @@ _Mib = Annotated[int, Field(ge=0)]
 class SleepSettings(Section):
     """`[swap.sleep]`: both servers run; one holds the GPU's memory, the other has let go of it.
 
-    `admin_key_env` is the name of a variable with the key of the admin routes, where it differs from the role's own.
     `generator_mib` and `reviewer_mib` are how much GPU memory each needs to wake, for servers on this machine; 0: as much
     as it was seen to take the last time.
     """
@@ -26,19 +25,11 @@ class SleepSettings(Section):
     engine: Literal["auto", "sglang", "vllm"] = "auto"
     tags: tuple[Literal["weights", "kv_cache", "cuda_graph"], ...] = ("weights", "kv_cache", "cuda_graph")
     level: Literal[1] = 1
-    admin_key_env: str = ""
     drain_seconds: Seconds = 120.0
     release_seconds: Seconds = 60.0
     wake_seconds: Seconds = 180.0
     generator_mib: _Mib = 0
     reviewer_mib: _Mib = 0
-
-    @field_validator("admin_key_env")
-    @classmethod
-    def _variable_name(cls, value: str) -> str:
-        if value and not VARIABLE_NAME.fullmatch(value):
-            raise ValueError("must be the name of an environment variable; the key never stands in the file")
-        return value
 
 
 class ManagedSettings(Section):

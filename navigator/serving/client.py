@@ -8,10 +8,11 @@ this module.
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from navigator.domain.errors import NavigatorError
 from navigator.domain.text import safe_line
 from navigator.serving import probe
 from navigator.serving.assemble import DONE, Assembly, error_for_status, load_json
@@ -48,6 +49,8 @@ _MAX_STREAM_BYTES = 64 << 20
 _MAX_PLAIN_BYTES = 16 << 20
 _MAX_ANSWER_CHARS = 4 << 20
 _ABORT_SECONDS = 2.0
+
+log = logging.getLogger(__name__)
 
 
 class ModelClient:
@@ -204,12 +207,23 @@ class ModelClient:
         return payload if status == 200 and isinstance(payload, dict) else {}
 
     async def abort(self, request_id: str) -> None:
-        """Tell SGLang to drop a request; elsewhere closing the stream does it. Failures are ignored."""
+        """Tell SGLang to drop a request; elsewhere closing the stream does it.
+
+        A server with two keys takes it from its administrator alone. A failure is not raised: the closed stream says the
+        same, a little later.
+        """
         if self._kind != "sglang" or not request_id:
             return
-        with contextlib.suppress(ServingError):
-            await self._transport.ask(
-                f"{self._transport.root}/abort_request", {"rid": request_id}, _ABORT_SECONDS
+        url, body = f"{self._transport.root}/abort_request", {"rid": request_id}
+        try:
+            status, _ = await self._transport.ask(url, body, _ABORT_SECONDS, admin=True)
+        except NavigatorError as error:
+            log.info("%s was not asked to drop %s: %s", self._transport.address, request_id, error)
+            return
+        if status in (401, 403):
+            log.warning(
+                "%s lets only its administrator drop a request: name that key's variable in admin_key_env.",
+                self._transport.address,
             )
 
     async def _attempt(

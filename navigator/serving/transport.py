@@ -68,6 +68,7 @@ class Transport:
         import httpx
 
         self._key_variable = settings.api_key_env
+        self._admin_variable = settings.admin_key_env or settings.api_key_env
         self.root, self.api = endpoints(settings.base_url)
         self._http = httpx.AsyncClient(
             verify=_certificates(self.root),
@@ -93,23 +94,27 @@ class Transport:
         await self._http.aclose()
 
     def clean(self, words: str) -> str:
-        """`words` without the key: some servers repeat in their errors what they were sent."""
-        key = os.environ.get(self._key_variable, "").strip() if self._key_variable else ""
-        return words.replace(key, _REDACTED) if key else words
+        """`words` without the keys: some servers repeat in their errors what they were sent."""
+        for variable in {self._key_variable, self._admin_variable} - {""}:
+            key = os.environ.get(variable, "").strip()
+            words = words.replace(key, _REDACTED) if key else words
+        return words
 
-    def _headers(self) -> dict[str, str]:
-        if not self._key_variable:
+    def _headers(self, *, admin: bool = False) -> dict[str, str]:
+        variable = self._admin_variable if admin else self._key_variable
+        if not variable:
             return {}
-        key = os.environ.get(self._key_variable, "").strip()
+        named_by = "admin_key_env" if variable != self._key_variable else "api_key_env"
+        key = os.environ.get(variable, "").strip()
         if not key:
             raise MissingPart(
-                f"The variable {self._key_variable}, which api_key_env names, is not set.",
-                hint=f"Export {self._key_variable} with the server's key, or empty api_key_env.",
+                f"The variable {variable}, which {named_by} names, is not set.",
+                hint=f"Export {variable} with the server's key, or empty {named_by}.",
             )
         if not key.isascii() or not key.isprintable() or " " in key:
             raise ConfigError(
-                f"The key in {self._key_variable} holds characters that no HTTP header may hold.",
-                hint=f"Set {self._key_variable} again, without quotes, spaces or line breaks.",
+                f"The key in {variable} holds characters that no HTTP header may hold.",
+                hint=f"Set {variable} again, without quotes, spaces or line breaks.",
             )
         return {"Authorization": f"Bearer {key}"}
 
@@ -148,19 +153,22 @@ class Transport:
         """
         return await self._ask("GET", url, None, seconds)
 
-    async def ask(self, url: str, body: Mapping[str, Any], seconds: float) -> tuple[int, Any]:
-        """A small command by POST; as `get`."""
-        return await self._ask("POST", url, body, seconds)
+    async def ask(
+        self, url: str, body: Mapping[str, Any], seconds: float, *, admin: bool = False
+    ) -> tuple[int, Any]:
+        """A small command by POST; as `get`. `admin` sends the administrator's key, where there is one of its own."""
+        return await self._ask("POST", url, body, seconds, admin=admin)
 
     async def _ask(
-        self, method: str, url: str, body: Mapping[str, Any] | None, seconds: float
+        self, method: str, url: str, body: Mapping[str, Any] | None, seconds: float, *, admin: bool = False
     ) -> tuple[int, Any]:
         import httpx
 
         self._require_open()
+        headers = self._headers(admin=admin)
         try:
             async with asyncio.timeout(seconds):
-                async with self._http.stream(method, url, json=body, headers=self._headers()) as response:
+                async with self._http.stream(method, url, json=body, headers=headers) as response:
                     raw = await read_bounded(response, _MAX_PROBE_BODY)
                     return response.status_code, _json_or_none(raw)
         except TimeoutError:

@@ -550,7 +550,15 @@ async def test_extra_body_may_not_take_the_stream_away(connect) -> None:
         connect("http://127.0.0.1:1", extra_body={"stream": False})
 
 
-async def test_cancelling_closes_the_stream_and_aborts_on_sglang(connect) -> None:
+@pytest.mark.parametrize("keys", ["none", "one", "two", "second not set"])
+async def test_cancelling_closes_the_stream_and_aborts_on_sglang(connect, monkeypatch, caplog, keys) -> None:
+    """With two keys SGLang answers 401 to the ordinary one there: only its administrator may abort."""
+    monkeypatch.setenv("SERVING_TEST_KEY", "ordinary")
+    monkeypatch.setenv("SERVING_TEST_ADMIN", "" if keys == "second not set" else "administrator")
+    named = {"none": {}, "one": {"api_key_env": "SERVING_TEST_KEY"}}.get(
+        keys, {"api_key_env": "SERVING_TEST_KEY", "admin_key_env": "SERVING_TEST_ADMIN"}
+    )
+    bearers: list[str | None] = []
     aborted: list[Any] = []
     begun = asyncio.Event()
     closed = asyncio.Event()
@@ -563,6 +571,7 @@ async def test_cancelling_closes_the_stream_and_aborts_on_sglang(connect) -> Non
         closed.set()
 
     async def abort(request: Request, wire: Wire) -> None:
+        bearers.append(request.headers.get("authorization"))
         aborted.append(request.json)
         await wire.json({})
 
@@ -571,15 +580,21 @@ async def test_cancelling_closes_the_stream_and_aborts_on_sglang(connect) -> Non
 
     async with (
         serving(routes(slow, models=listed, abort_request=abort)) as server,
-        connect(server.url) as client,
+        connect(server.url, **named) as client,
     ):
         task = asyncio.create_task(client.chat(question()))
         await begun.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        with caplog.at_level("INFO"):
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
         await asyncio.wait_for(closed.wait(), 10)
         assert client.limiter.in_flight == 0
+    if keys == "second not set":
+        assert aborted == []
+        assert "SERVING_TEST_ADMIN" in caplog.text
+        return
+    assert bearers == [{"none": None, "one": "Bearer ordinary", "two": "Bearer administrator"}[keys]]
     assert aborted == [{"rid": server.chats[0].json["rid"]}]
 
 

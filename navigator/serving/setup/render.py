@@ -102,12 +102,11 @@ def settings_snippet(wanted: Wanted) -> str:
             f"context_tokens = {server.context_tokens}",
             f"max_inflight = {server.max_inflight}",
             *([f'api_key_env = "{API_KEY_VARIABLE}"'] if wanted.keys else []),
+            *([f'admin_key_env = "{ADMIN_KEY_VARIABLE}"'] if wanted.keys else []),
             "",
         ]
     lines += ["[swap]", f'strategy = "{"sleep" if wanted.asleep else "systemd"}"', ""]
-    if wanted.asleep:
-        lines += ["[swap.sleep]", f'admin_key_env = "{ADMIN_KEY_VARIABLE}"'] if wanted.keys else []
-    else:
+    if not wanted.asleep:
         lines += ["[swap.systemd]", f'scope = "{wanted.places.scope}"']
         lines += [f"{role.value}_vram_mib = {wanted.profile.role(role).need_mib}" for role in SERVER_UNITS]
     return "\n".join([*lines, ""])

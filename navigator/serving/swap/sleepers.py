@@ -94,8 +94,8 @@ class Sleeper(Protocol):
 class _Http:
     """Small questions and commands to one server, with the admin's key where there is one."""
 
-    def __init__(self, server: ServerSettings, settings: SleepSettings) -> None:
-        key = settings.admin_key_env or server.api_key_env
+    def __init__(self, server: ServerSettings) -> None:
+        key = server.admin_key_env or server.api_key_env
         self._transport = Transport(server.model_copy(update={"api_key_env": key}), Timeouts(connect=5.0))
         self.address = self._transport.address
 
@@ -128,7 +128,7 @@ class _Http:
         words = json.dumps(said)[:300] if said is not None else ""
         hint = "The server's own log says why."
         if status in (401, 403):
-            hint = "Name the variable with its admin key in admin_key_env under [swap.sleep]."
+            hint = "Name the variable with its admin key in the server's admin_key_env."
         raise SwapFailed(
             f"{path} to {self.address} was refused (HTTP {status}). {words}".strip(),
             hint=hint,
@@ -148,7 +148,7 @@ class SglangSleeper:
         self._url = server.base_url
         self._settings = settings
         self._ledger = ledger
-        self._http = _Http(server, settings)
+        self._http = _Http(server)
 
     async def state(self) -> State:
         """By what was asked of it last, and by what it shows: `/model_info`, `/ready` (0.5.23) and its mark."""
@@ -222,7 +222,7 @@ class VllmSleeper:
 
     def __init__(self, server: ServerSettings, settings: SleepSettings) -> None:
         self._settings = settings
-        self._http = _Http(server, settings)
+        self._http = _Http(server)
 
     async def state(self) -> State:
         """By `/is_sleeping`.

@@ -200,10 +200,14 @@ class SystemdStrategy:
                 f"{prefix}_UNIT": self._units[role],
                 f"{prefix}_URL": server.base_url,
                 f"{prefix}_MODEL": server.model,
-                f"{prefix}_VRAM_MIB": str(getattr(own, f"{role.value}_vram_mib")),
             }
+            need = getattr(own, f"{role.value}_vram_mib")
+            if need:  # 0: not said here, so what swap.conf says holds
+                told[f"{prefix}_VRAM_MIB"] = str(need)
             if server.api_key_env:
                 told[f"{prefix}_API_KEY"] = self._environment.get(server.api_key_env, "")
+            if server.admin_key_env:
+                told[f"{prefix}_ADMIN_KEY"] = self._environment.get(server.admin_key_env, "")
         return {f"NAVIGATOR_SWAP_{name}": value for name, value in told.items()}
 
     def _find_script(self) -> tuple[str, ...]:
