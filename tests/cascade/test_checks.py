@@ -207,6 +207,18 @@ class TestSandboxed:
         assert why_left_out(proposal) == "failed check: tests"
         assert not [call for call in room.reading().calls() if call.repeat]
 
+    def test_a_failure_that_comes_after_the_swap_is_reviewed_not_mended(
+        self, room: Room, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The writer is not loaded any more: a repair would cost a round trip of its own."""
+        monkeypatch.setattr(Conductor, "_at_hand", lambda self, role: False)
+        room.models.write = saying(BAD, GOOD)
+        room.add()
+        task = room.queue()
+        room.work()
+        assert len(room.models.written) == 1
+        assert room.tests(task).outcome is FAILED and room.proposal(task).review is not None
+
     def test_a_repair_that_does_not_apply_leaves_the_change_as_it_stood(self, room: Room) -> None:
         room.models.write = saying(BAD, "What a pity.")
         room.add()
