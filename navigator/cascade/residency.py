@@ -20,6 +20,9 @@ from navigator.serving.swap.base import PhaseEvent, Prepares, SwapResult
 
 log = logging.getLogger(__name__)
 
+_NOT_ITS_FAULT = ("lock_held", "cancelled")
+"""Failures that say nothing about the model: another swap was in the way. They are waited out and not counted."""
+
 
 class Residency:
     """The conductor's hand on the swap strategy. Everything it finds or does stands in the store and in `Live`.
@@ -136,12 +139,16 @@ class Residency:
         log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, result.seconds, result.reason)
         self._session.swapped(swap)
         await self.assumptions(live.resident)
-        if result.outcome != "done":
-            self._load_failed(to, began, result.reason)
+        if result.outcome == "done":
+            live.loaded(to)
+            live.swaps_made += origin is not None
             return
-        live.loaded(to)
-        if origin is not None:
-            live.swaps_made += 1
+        if result.failure not in _NOT_ITS_FAULT:
+            self._load_failed(to, began, result.reason)
+        else:
+            live.failed(to, began=began, give_up_after=None)
+        if live.resident not in (None, origin, to):
+            self.outside(origin, live.resident)  # somebody else's swap was in the way
 
     async def _seen(self) -> Role | None:
         """What is loaded; None where it cannot be told."""

@@ -241,6 +241,16 @@ def test_a_model_that_does_not_come_up_is_tried_three_times_and_then_left_until_
     assert [(swap.outcome, swap.failure) for swap in rows] == [("went_back", "no_memory")] * 3
 
 
+def test_another_s_swap_in_the_way_is_waited_out(room: Room, models: Models, tmp_path: Path) -> None:
+    held = 'n=$(wc -l < asked)\nif [ "$n" -le 6 ]; then echo "swap outcome=failed t=0 detail=lock_held by 7"; exit 5; fi'
+    swapping(tmp_path, f'{held}\necho "$1" > loaded')
+    task = room.queue()
+    room.work()
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL
+    assert "given_up" not in kinds(room)
+    assert [swap.failure for swap in room.read().swaps()].count("lock_held") == 6
+
+
 def test_a_swap_by_hand_waits_for_what_is_in_hand(room: Room, models: Models, tmp_path: Path) -> None:
     writing, written = threading.Event(), threading.Event()
 
@@ -344,7 +354,7 @@ def test_a_rehearsal_s_server_that_is_killed_in_mid_stream(tmp_path: Path) -> No
     desk.run("project", "add", str(code), "--name", "code")
     for number in range(4):
         desk.run("task", "add", "code", f"Document double(), {number}", "--file", "app.py")
-    run = desk.start("run", "--until", "idle", "--json", "--allow-rehearsal-landing", "--time-scale", "0.3")
+    run = desk.start("run", "--until", "idle", "--json", "--allow-rehearsal-landing", "--time-scale", "0.15")
     killed = 0
     try:
         deadline = time.monotonic() + PATIENCE
