@@ -157,8 +157,9 @@ def _review_trial(
                 f"{proposal.id} answers no findings, so there is nothing that {prompt.name!r} could ask about.",
                 hint="Try it on a task whose change was revised: `navigator proposals` shows the rounds.",
             )
-    private = PrivateRepo.open(paths.private, store.project(task.project_id))
-    subject = reviewing.read_subject(private, task, proposal, earlier)
+    project = store.project(task.project_id)
+    private = PrivateRepo.open(paths.private, project)
+    subject = reviewing.read_subject(private, project, task, proposal, earlier)
     server = settings.server(role)
     counter = load_counter(server.tokenizer or settings.generator.tokenizer)
     room = server.context_tokens - reviewing.answer_room(server)[0]

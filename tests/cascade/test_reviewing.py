@@ -146,6 +146,30 @@ def test_the_developers_note_is_part_of_what_the_change_is_held_against(room: Ro
     assert [found.side for found in review_of(newest).findings] == ["task"]
 
 
+def test_a_caller_in_a_file_that_was_not_touched_is_shown_and_can_be_missed(
+    room: Room, models: Models
+) -> None:
+    uses = b"from app import double\n\n\ndef six():\n    return double(3)\n"
+    commit(room, {"uses.py": uses, "other.py": b"doubled = 4\n", ".env": b"double=hunter2\n"})
+    models.write = lambda messages: (
+        "app.py\n<<<<<<< SEARCH\ndef double(x):\n=======\ndef double(x, times):\n>>>>>>> REPLACE\n"
+    )
+    quote = objection(
+        "    return double(3)", kind="missing", severity="blocker", criterion="completeness", line=5
+    )
+    models.read = lambda messages: approval(findings=[quote], verdict="REVISE")
+    settle(room, batch="revisions = 0")
+    room.queue()
+    room.work()
+    shown = text_of(models.read_by[0])
+    assert '{"path": "uses.py", "first": 2, "no_final_newline": true}' in shown
+    assert "other.py" not in shown
+    assert "hunter2" not in shown
+    review = review_of(room.proposals()[0])
+    assert review.verdict is Verdict.REVISE
+    assert [(found.path, found.line, found.side) for found in review.findings] == [("uses.py", 5, "context")]
+
+
 def test_a_comment_that_asks_for_approval_stands_as_data_and_changes_nothing(
     room: Room, models: Models
 ) -> None:

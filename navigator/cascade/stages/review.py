@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from navigator.cascade.blocks import with_labels
@@ -13,6 +13,7 @@ from navigator.cascade.calls import call_model, usage_of
 from navigator.cascade.grounding import UnreadableReview, read_review
 from navigator.cascade.review_schema import review_schema
 from navigator.cascade.second_reading import reversals
+from navigator.cascade.stages.callers import Pieces, callers
 from navigator.cascade.stages.limits import FAILED_CALLS_A_ROUND, TASKS_OWN_FAULT
 from navigator.cascade.stages.material import worth_sending
 from navigator.cascade.stages.review_join import Answered, join
@@ -21,12 +22,13 @@ from navigator.cascade.views import open_proposal
 from navigator.cascade.world import World, is_rehearsal
 from navigator.config.settings import ServerSettings
 from navigator.domain.diff import FileDiff
-from navigator.domain.models import Finding, Proposal, Review, Task, utc_now
+from navigator.domain.models import Finding, Project, Proposal, Review, Task, utc_now
 from navigator.domain.states import Role, TaskState, Verdict
 from navigator.serving.client import ChatAnswer
 from navigator.serving.errors import BadAnswer, CutByLength, Refused, ServingError
 from navigator.serving.names import same_model
 from navigator.workspace.diffs import decode_lines
+from navigator.workspace.source import TreeSource
 
 if TYPE_CHECKING:
     from navigator.workspace.private import PrivateRepo
@@ -52,6 +54,7 @@ class Subject:
         around: the new text of changed files, line by line, by path.
         earlier: the findings that the revision had to answer; empty in round 0.
         between: the differences from the round before, without context lines; empty in round 0.
+        callers: places in other files that use what the change redefines.
     """
 
     task: Task
@@ -60,6 +63,7 @@ class Subject:
     around: dict[str, list[str]]
     earlier: Sequence[Finding] = ()
     between: Sequence[FileDiff] = ()
+    callers: Pieces = field(default_factory=dict)
 
 
 async def review(world: World, task_id: str, role: Role = Role.REVIEWER) -> None:
@@ -138,12 +142,13 @@ async def gather_subject(world: World, task: Task, proposal: Proposal, role: Rol
     async with world.project_lock(project.id):
         private = await asyncio.to_thread(world.private, project)
         return await asyncio.to_thread(
-            read_subject, private, task, proposal, earlier, trees.get(proposal.round - 1, "")
+            read_subject, private, project, task, proposal, earlier, trees.get(proposal.round - 1, "")
         )
 
 
 def read_subject(
     private: PrivateRepo,
+    project: Project,
     task: Task,
     proposal: Proposal,
     earlier: Sequence[Finding] = (),
@@ -162,7 +167,8 @@ def read_subject(
         if file.new_path in entries and not file.binary
     }
     between = private.diff(tree_before, proposal.tree, context=0) if tree_before and earlier else []
-    return Subject(task, proposal, files, around, tuple(earlier), tuple(between))
+    elsewhere = callers(TreeSource(private, proposal.tree, project), files)
+    return Subject(task, proposal, files, around, tuple(earlier), tuple(between), elsewhere)
 
 
 def plan_review(subject: Subject, desk: Desk) -> Plan:
@@ -175,6 +181,7 @@ def plan_review(subject: Subject, desk: Desk) -> Plan:
         subject.proposal.checks,
         subject.earlier,
         second=bool(subject.earlier),
+        callers=subject.callers,
     ).plan()
 
 

@@ -28,6 +28,9 @@ LEVELS = (WHOLE_FILE_LINES, 40, 10, None)
 """How much stands around a hunk: the whole of a file up to so many lines (and forty lines about it in a longer one), so
 many lines on each side, or nothing."""
 
+_WITH_CALLERS = frozenset(LEVELS[:2])
+"""The levels at which code in other files that uses what is redefined is shown, too."""
+
 _TIGHT = 2
 """The level at which parts are packed; each is then shown as much as still fits."""
 
@@ -113,6 +116,7 @@ class Planner:
         checks: their results.
         earlier: the findings that a revision had to answer; empty for a first reading.
         second: the reading is a second one.
+        callers: code in other files that is shown while there is room for more than the lines about each hunk.
     """
 
     def __init__(
@@ -125,9 +129,11 @@ class Planner:
         earlier: Sequence[Finding] = (),
         *,
         second: bool = False,
+        callers: Mapping[str, Place] | None = None,
     ) -> None:
         self._desk, self._task, self._files, self._around = desk, task, files, around
         self._earlier = earlier
+        self._callers = callers or {}
         self._name = desk.again if second else desk.first
         checked = checks_text(checks)
         texts = [
@@ -137,6 +143,7 @@ class Planner:
             checked,
             *("\n".join(lines) for lines in around.values()),
         ]
+        texts += [text for pieces in self._callers.values() for _, text in pieces]
         texts += [text for finding in earlier for text in (finding.quote, finding.trigger, finding.message)]
         self._key = desk.keys.key_for(texts)
         self._checks = data_block("checks", self._key, checked)
@@ -224,7 +231,7 @@ class Planner:
         return self._counted[text]
 
     def _cost(self, files: Sequence[FileDiff], level: int | None) -> int:
-        excerpts = [block for file in files for block in self._blocks([file], level)]
+        excerpts = self._blocks(files, level)
         return sum(self._count(diff_text([file])) for file in files) + sum(map(self._count, excerpts))
 
     def _fixed(self, others: Sequence[FileDiff]) -> int:
@@ -245,7 +252,7 @@ class Planner:
 
     def _context(self, files: Sequence[FileDiff], level: int | None) -> dict[str, Place]:
         """The new text around each hunk. A new file stands whole in the diff already."""
-        shown: dict[str, Place] = {}
+        shown: dict[str, Place] = dict(self._callers) if level in _WITH_CALLERS else {}
         for file in files:
             lines = self._around.get(file.new_path)
             if level is None or lines is None or file.status == "A" or file.binary:
