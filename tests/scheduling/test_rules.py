@@ -245,6 +245,30 @@ def test_a_check_holds_a_swap_for_a_stated_time_and_no_longer(hurry: bool) -> No
             assert held == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
 
 
+def test_a_role_that_was_asked_for_by_hand_comes_when_nothing_is_in_hand() -> None:
+    writing = task(7, S.GENERATING)
+    busy = snap(writing, task(1), busy=frozenset({"T7"}), in_flight={G: 1}, wanted=R, **STAYS)
+    assert next_actions(busy, NOW) == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)  # and nothing new is begun
+    assert next_actions(snap(task(1), wanted=R, **STAYS), NOW) == (SwapTo(R),)
+    assert next_actions(snap(task(1), wanted=G, **STAYS), NOW) == (Generate("T1"),)
+    assert next_actions(snap(wanted=R, swaps_left=0, **STAYS), NOW) == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
+
+
+@pytest.mark.parametrize(("lost", "other"), [(G, R), (R, G)])
+def test_a_role_whose_server_died_comes_back_before_the_other_one(lost: Role, other: Role) -> None:
+    both = (WAITING, task(2))
+    dead = {"resident": None, "lost": lost}
+    assert next_actions(snap(*both, **dead), NOW) == (SwapTo(lost),)
+    # While it may not be tried yet the other one is not loaded in its place ...
+    early = snap(*both, unreachable={lost: NOW + 4}, **dead)
+    assert next_actions(early, NOW) == (Sleep(NOW + 4),)
+    assert next_actions(early, NOW + 4) == (SwapTo(lost),)
+    # ... but once it is given up, or has nothing to do, the other one is.
+    assert next_actions(snap(*both, unreachable={lost: math.inf}, **dead), NOW) == (SwapTo(other),)
+    rest = task(2) if lost is R else WAITING
+    assert next_actions(snap(rest, **dead), NOW) == (SwapTo(other),)
+
+
 def test_a_sleep_ends_when_a_check_stops_holding() -> None:
     old = task(7, S.CHECKING, since=NOW - CHECKS_HOLD_SECONDS + 20)
     assert next_actions(snap(WAITING, old, busy=frozenset({"T7"})), NOW) == (Sleep(NOW + 20),)
