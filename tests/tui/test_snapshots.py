@@ -167,6 +167,8 @@ def test_a_report(snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: 
     async def before(pilot: Pilot[Any]) -> None:
         app = await settled(pilot)
         await pilot.press("G", "enter")
+        await until(pilot, lambda: getattr(app.screen, "answer", None) is not None)
+        await pilot.press("i")
         await until(pilot, lambda: getattr(app.screen, "_held", None) is not None)
 
     assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
