@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of
 from navigator.domain.models import Event, Swap
 from navigator.domain.records import ModelCall
@@ -95,21 +94,6 @@ class LedgerReads(Queries):
         """Landings begun and not closed: id, proposal_id, plan, opened."""
         found = self._all("SELECT * FROM journal WHERE closed IS NULL ORDER BY id")
         return [rows.flat(row, json_columns=("plan",)) for row in found]
-
-    def journal_plan(self, identifier: str) -> dict[str, Any]:
-        """The plan that a proposal's newest landing followed.
-
-        Raises:
-            NotFound: none was ever begun.
-        """
-        tests = [("proposal_id = ?", number_of(identifier, "P"))]
-        found = self._where("journal", tests, " DESC LIMIT 1")
-        if not found:
-            raise NotFound(
-                f"{identifier} was never landed.", hint="`navigator proposals` shows where it stands."
-            )
-        plan: dict[str, Any] = json.loads(found[0]["plan"])
-        return plan
 
     # Model calls
 

@@ -50,20 +50,34 @@ class LedgerWrites(TransactionCore):
         Returns:
             The call's number, for `end_call`.
         """
-        return self._new_call(
-            role,
-            task_id,
-            attempt,
-            round,
-            purpose,
-            seq,
-            prompt_version,
-            prompt_hash,
-            model,
-            rehearsal,
-            STARTED,
-            None,
+        number = number_of(task_id, "T") if task_id else None
+        repeat = number is not None and (
+            self._run(
+                "SELECT 1 FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND purpose = ? AND seq = ?",
+                (number, attempt, round, purpose, seq),
+            ).fetchone()
+            is not None
         )
+        call_id = self._insert(
+            "calls",
+            {
+                "role": role.value,
+                "task_id": number,
+                "attempt": attempt,
+                "round": round,
+                "purpose": purpose,
+                "seq": seq,
+                "prompt_version": prompt_version,
+                "prompt_hash": prompt_hash,
+                "model": model,
+                "outcome": STARTED,
+                "repeat": int(repeat),
+                "rehearsal": int(rehearsal),
+                "started": utc_now(),
+            },
+        )
+        self._call_event("call_started", call_id)
+        return call_id
 
     def end_call(
         self,
@@ -116,35 +130,6 @@ class LedgerWrites(TransactionCore):
             raise NotFound(f"There is no ended call {call_id}.", hint="It runs still, or was lost.")
         self._update("calls", call_id, {"outcome": outcome})
         self._call_event("call_judged", call_id)
-
-    def add_call(
-        self,
-        role: Role,
-        task_id: str = "",
-        attempt: int = 0,
-        round: int = 0,
-        purpose: str = "",
-        *,
-        seq: int = 0,
-        prompt_version: str = "",
-        model: str = "",
-        outcome: str = "ok",
-        usage: Usage | None = None,
-        retries: int = 0,
-        repeat: bool | None = None,
-        rehearsal: bool = False,
-        error_code: str = "",
-    ) -> int:
-        """Record a call that is over, in one step.
-
-        Args:
-            repeat: None asks the table whether the step was called before.
-        """
-        number = self._new_call(
-            role, task_id, attempt, round, purpose, seq, prompt_version, "", model, rehearsal, STARTED, repeat
-        )
-        self.end_call(number, outcome=outcome, usage=usage, retries=retries, error_code=error_code)
-        return number
 
     def lose_calls(self) -> int:
         """Mark every call that an earlier process left running as lost.
@@ -332,51 +317,6 @@ class LedgerWrites(TransactionCore):
         for number in comment_ids:
             self._row("comments", number, f"comment {number}")
             self._update("comments", number, {"sent": 1})
-
-    def _new_call(
-        self,
-        role: Role,
-        task: str,
-        attempt: int,
-        round: int,
-        purpose: str,
-        seq: int,
-        prompt_version: str,
-        prompt_hash: str,
-        model: str,
-        rehearsal: bool,
-        outcome: str,
-        repeat: bool | None,
-    ) -> int:
-        number = number_of(task, "T") if task else None
-        if repeat is None:
-            repeat = number is not None and (
-                self._run(
-                    "SELECT 1 FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND purpose = ? AND seq = ?",
-                    (number, attempt, round, purpose, seq),
-                ).fetchone()
-                is not None
-            )
-        call_id = self._insert(
-            "calls",
-            {
-                "role": role.value,
-                "task_id": number,
-                "attempt": attempt,
-                "round": round,
-                "purpose": purpose,
-                "seq": seq,
-                "prompt_version": prompt_version,
-                "prompt_hash": prompt_hash,
-                "model": model,
-                "outcome": outcome,
-                "repeat": int(repeat),
-                "rehearsal": int(rehearsal),
-                "started": utc_now(),
-            },
-        )
-        self._call_event("call_started", call_id)
-        return call_id
 
     def _call_event(self, kind: str, call_id: int) -> None:
         row = self._row("calls", call_id, f"call {call_id}")

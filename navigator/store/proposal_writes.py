@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from navigator.store.rows import dumped
 
 class ProposalWrites(TransactionCore):
     """Events: proposal_added, proposal_replaced, proposal_state, proposal_seen, proposal_checks, proposal_batch,
-    proposal_overlaps, review_added, decision_added, landing_set, journal_opened, journal_closed."""
+    review_added, decision_added, landing_set, journal_opened, journal_closed."""
 
     def add_proposal(self, proposal: Proposal) -> Proposal:
         """Store one round's answer; open proposals of the same task are superseded.
@@ -104,14 +103,6 @@ class ProposalWrites(TransactionCore):
             row = self._proposal_row(identifier)
             self._update("proposals", row["id"], {"batch": batch})
             self._told("proposal_batch", identifier, {"batch": batch})
-
-    def set_overlaps(self, proposal_id: str, overlaps: Sequence[str]) -> None:
-        """Store the ids of open proposals that touch the same paths."""
-        row = self._proposal_row(proposal_id)
-        if tuple(json.loads(row["overlaps"])) == tuple(overlaps):
-            return
-        self._update("proposals", row["id"], {"overlaps": dumped(tuple(overlaps))})
-        self._told("proposal_overlaps", proposal_id, {"overlaps": list(overlaps)})
 
     def add_review(self, proposal_id: str, review: Review) -> int:
         """Keep a review. The first one of each role is the one that counts in the statistics, whatever it says.

@@ -71,13 +71,11 @@ def test_a_call_that_nobody_ended_is_lost_and_the_next_one_a_repeat(
     again.close()
 
 
-def test_add_call_is_both_steps(store: Store, task: Task) -> None:
+def test_the_calls_of_one_role_and_those_since(store: Store, task: Task) -> None:
     with store.transaction() as tx:
-        tx.add_call(
-            Role.REVIEWER, task.id, purpose="review", outcome="failed", error_code="stalled", usage=USAGE
-        )
-        tx.add_call(Role.REVIEWER, task.id, purpose="review")
-        tx.add_call(Role.REVIEWER, task.id, purpose="review", repeat=False)
+        for seq, outcome, code in ((0, "failed", "stalled"), (0, "ok", ""), (1, "ok", "")):
+            call = tx.begin_call(Role.REVIEWER, task.id, 0, 0, "review", seq=seq)
+            tx.end_call(call, outcome=outcome, error_code=code, usage=USAGE)
     calls = store.read.calls(role=Role.REVIEWER)
     assert [(call.outcome, call.error_code, call.repeat) for call in calls] == [
         ("failed", "stalled", False),

@@ -15,7 +15,7 @@ from navigator.domain.text import safe_line, safe_text
 from navigator.tui.glance import Glance
 from navigator.tui.screens.base import NavScreen
 
-_QUIET = frozenset({"call_started", "call_judged", "proposal_overlaps", "proposal_batch"})
+_QUIET = frozenset({"call_started", "call_judged", "proposal_batch"})
 
 
 class TaskScreen(NavScreen):
