@@ -125,10 +125,17 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
         output.say('No tasks. navigator task add PROJECT "…"')
         return
     rows = [
-        (held.id, held.project, held.state.value, f"r{held.round}", held.text.splitlines()[0][:70])
+        (
+            held.id,
+            held.project,
+            held.kind.value,
+            held.state.value,
+            f"r{held.round}",
+            held.text.splitlines()[0][:70],
+        )
         for held in tasks
     ]
-    output.emit(output.table(("task", "project", "state", "round", "text"), rows))
+    output.emit(output.table(("task", "project", "kind", "state", "round", "text"), rows))
 
 
 @task.command("show")
