@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.engines.llama import free_port
 from tests.swap.user_systemd import UserSystemd
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +25,15 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 UNITS = {"generator": "navigator-generator.service", "reviewer": "navigator-reviewer.service"}
 MODELS = {"generator": "test/tiny-generator", "reviewer": "test/tiny-reviewer"}
 _LINE = re.compile(r"swap phase=(\w+) state=(\w+) t=([0-9.]+)(?: detail=(.*))?")
+
+
+def quiet_port() -> int:
+    """A free port that the kernel gives to nobody unasked: between stop and start of a swap nobody holds it."""
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.randrange(first // 2, first)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @dataclass
@@ -75,7 +85,7 @@ class Desk:
     settings: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        shared = free_port()
+        shared = quiet_port()
         self.ports = dict.fromkeys(UNITS, shared)
         # No test waits for the defaults, which are meant for real models.
         self.settings = {

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.llama import free_port
-from tests.swap.desk import SCRIPT, UNITS, Desk, wait_for
+from tests.swap.desk import SCRIPT, UNITS, Desk, quiet_port, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]
 
@@ -109,7 +108,7 @@ def test_a_resident_that_serves_another_model_is_restarted(desk: Desk) -> None:
 
 
 def test_each_role_on_a_port_of_its_own(desk: Desk) -> None:
-    desk.ports["reviewer"] = free_port()
+    desk.ports["reviewer"] = quiet_port()
     desk.serve("reviewer")
     assert desk.swap("generator").code == 0
     done = desk.swap("reviewer")
