@@ -596,7 +596,23 @@ verified() { # role: CLASS and WORDS where not; asks again while the server is m
 verify() { # role
     begin verify "${GOING_BACK:-}"
     deadline verify_seconds
-    if verified "$1"; then done_; else fail "$CLASS" "$WORDS"; fi
+    if verified "$1"; then done_; return; fi
+    [[ $CLASS == wrong_model ]] && stranger "$1" && CLASS=port_taken WORDS="port $PORT is held by $HOLDER, no process of ${C[$1.unit]}: $WORDS"
+    fail "$CLASS" "$WORDS"
+}
+
+stranger() { # role: HOLDER listens on its port and is none of its unit's processes; false too where that cannot be told
+    local text pid own=''
+    port_of "$1"; members "$1"
+    [[ -n $PORT && ${#MEMBERS[@]} -gt 0 ]] && command -v ss >/dev/null || return 1
+    text=$(exec 9>&-; ss -Hltnp "sport = :$PORT" 2>/dev/null)
+    HOLDER=''
+    while [[ $text =~ \"([^\"]*)\",pid=([0-9]+) ]]; do
+        pid=${BASH_REMATCH[2]} text=${text#*"${BASH_REMATCH[0]}"}
+        HOLDER+="${HOLDER:+, }process $pid (${BASH_REMATCH[1]})"
+        [[ " ${MEMBERS[*]} " == *" $pid "* ]] && own=1
+    done
+    [[ -n $HOLDER && -z $own ]]
 }
 
 bring_up() { start "$1" && load "$1" && health "$1" && verify "$1"; }

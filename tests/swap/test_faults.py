@@ -8,13 +8,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.engines import llama
-from tests.swap.desk import SCRIPT, UNITS, Desk, wait_for
+from tests.swap.desk import SCRIPT, STAND_IN, UNITS, Desk, wait_for
 from tests.swap.streams import Stream
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]
@@ -159,6 +160,29 @@ def test_a_port_that_is_not_let_go(desk: Desk) -> None:
         done = desk.swap("reviewer", RELEASE_SECONDS="1")
         assert (done.code, done.failure) == (4, "port_taken"), done.err
     assert desk.swap("reviewer").code == 0
+
+
+def test_a_stranger_that_takes_the_port_while_the_target_loads(generating: Desk) -> None:
+    """It answers in the target's place; that its model is another one is not the unit's fault."""
+    if shutil.which("ss") is None:
+        pytest.skip("ss is not installed")
+    generating.serve("reviewer", "--boot=600")
+    running = generating.begin("reviewer", RELEASE_SECONDS="1")
+    wait_for(lambda: generating.state("reviewer") == "active")
+    words = [sys.executable, STAND_IN, "--port", str(generating.ports["reviewer"]), "--model", "test/another"]
+    stranger = subprocess.Popen(words, cwd=generating.folder)
+    try:
+        assert running.stdout is not None
+        out = running.stdout.read()
+        assert running.wait(60) == 4  # the way back needs the port, too
+        assert "phase=verify state=fail" in out
+        assert "detail=port_taken" in out.splitlines()[-1]
+        assert f"process {stranger.pid}" in out
+        running.stdout.close()
+    finally:
+        stranger.kill()
+        stranger.wait()
+    assert generating.swap("generator").code == 0
 
 
 # Units that do not stop
