@@ -230,6 +230,35 @@ async def _alone(world: World, role: Role) -> Swap:
     return made
 
 
+@swap.command("rest")
+@click.option("--json", "as_json", is_flag=True)
+def rest(as_json: bool) -> None:
+    """Strategy sleep: put the server that is awake to sleep, so that the other one can be started."""
+    from navigator.domain.errors import Conflict, UsageError
+    from navigator.serving.swap.sleep import SleepStrategy
+
+    paths = state_paths()
+    with suppress(NoConductor):
+        request(paths.socket, "status", {}, timeout=5)
+        raise Conflict("A conductor works here.", hint="`navigator stop` ends it; then try again.")
+    with own_world(paths) as world:
+        strategy = world.strategy
+        if not isinstance(strategy, SleepStrategy):
+            raise UsageError(
+                f'Strategy "{strategy.name}" has no servers that sleep.', hint="This is for strategy sleep."
+            )
+        result = asyncio.run(strategy.rest(lambda event: _tell(event.phase, event.state, event.seconds)))
+        with world.store.transaction() as tx:
+            tx.set_meta("resident", "")
+            tx.event("resident", data={"role": ""})
+    if as_json:
+        output.print_json({"outcome": result.outcome, "seconds": result.seconds, "reason": result.reason})
+    else:
+        output.say(f"{result.outcome} in {result.seconds:.1f} s {result.reason}".rstrip())
+    if result.outcome != "done":
+        sys.exit(1)
+
+
 def _keep(world: World, made: Swap, resident: str) -> None:
     with world.store.transaction() as tx:
         tx.add_swap(made)

@@ -348,6 +348,26 @@ async def test_vllm_without_its_sleep_mode_says_how_to_start_it(tmp_path: Path, 
     assert "--enable-sleep-mode" in result.reason
 
 
+async def test_the_first_server_is_put_to_rest_so_that_the_second_can_be_started(
+    tmp_path: Path, gpu: Gpu
+) -> None:
+    writer = Sglang(gpu, WRITER, 30)
+    reader = Sglang(gpu, READER, 80, asleep=True)
+    reader.url = "http://127.0.0.1:9"  # not started yet
+    async with running(writer):
+        rested = await strategy(tmp_path, writer, reader).rest(quiet)
+        assert (rested.outcome, phases(rested), gpu.held) == ("done", ["drain", "release"], {})
+        assert (await strategy(tmp_path, writer, reader).rest(quiet)).outcome == "done"  # and once is enough
+        reader.fresh()
+        gpu.take(READER, 80)
+        async with running(reader):
+            swaps = strategy(tmp_path, writer, reader)
+            assert await swaps.resident() is Role.REVIEWER
+            assert (await swaps.swap(Role.GENERATOR, quiet)).outcome == "done"
+            assert gpu.held == {WRITER: 30}
+        assert (writer.death, reader.death) == ("", "")
+
+
 async def test_one_address_for_both_is_refused(gpu: Gpu, tmp_path: Path) -> None:
     writer, _ = pair(gpu)
     async with running(writer):

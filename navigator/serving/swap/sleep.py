@@ -117,6 +117,23 @@ class SleepStrategy:
                 return await self._go_back(to, previous, sleepers, log, error)
             return log.result("done")
 
+    async def rest(self, report: Report) -> SwapResult:
+        """Put every server that is awake to sleep: the GPU is free for one that has yet to be started."""
+        async with self._lock, self._sleepers() as sleepers:
+            log = PhaseLog(report)
+            try:
+                for role, sleeper in sleepers.items():
+                    if sleeper is None or await sleeper.state() != "awake":
+                        continue
+                    with log.phase("drain", role.value):
+                        await self._drain(role)
+                    with log.phase("release", role.value):
+                        await sleeper.sleep()
+                        await self._memory_for(_OTHER[role])
+            except (NavigatorError, OSError) as error:
+                return log.result("failed", str(error), failure_of(error))
+            return log.result("done")
+
     async def close(self) -> None:
         """Nothing is held: the servers are somebody else's."""
 
