@@ -157,7 +157,7 @@ try:
             os._exit(0)
         made += 1
 except OSError:
-    print("stopped by the kernel")
+    print("stopped by the kernel", flush=True)
     os._exit(1)
 E""",
         limits=Limits(seconds=60, processes=100),
