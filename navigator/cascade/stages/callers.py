@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 
 from navigator.domain.diff import FileDiff
 from navigator.workspace.diffs import decode_lines
+from navigator.workspace.secrets import secret_in
 from navigator.workspace.source import TreeSource
 
 MOST_NAMES = 8
@@ -61,7 +62,7 @@ def callers(source: TreeSource, files: Sequence[FileDiff]) -> Pieces:
     found: Pieces = {}
     for path in chosen:
         content = source.read(path)
-        if content is None or len(content) > _LARGEST:
+        if content is None or len(content) > _LARGEST or secret_in(content):
             continue
         lines = decode_lines(content).splitlines()
         found[path] = list(_pieces(lines, hits[path]))

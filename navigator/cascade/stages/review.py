@@ -24,10 +24,12 @@ from navigator.config.settings import ServerSettings
 from navigator.domain.diff import FileDiff
 from navigator.domain.models import Finding, Project, Proposal, Review, Task, utc_now
 from navigator.domain.states import Role, TaskState, Verdict
+from navigator.domain.text import safe_line
 from navigator.serving.client import ChatAnswer
 from navigator.serving.errors import BadAnswer, CutByLength, Refused, ServingError
 from navigator.serving.names import same_model
 from navigator.workspace.diffs import decode_lines
+from navigator.workspace.secrets import secret_in
 from navigator.workspace.source import TreeSource
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ class Subject:
         earlier: the findings that the revision had to answer; empty in round 0.
         between: the differences from the round before, without context lines; empty in round 0.
         callers: places in other files that use what the change redefines.
+        guarded: why some of the change may not leave this machine, in words; "" where nothing speaks against it.
     """
 
     task: Task
@@ -64,6 +67,7 @@ class Subject:
     earlier: Sequence[Finding] = ()
     between: Sequence[FileDiff] = ()
     callers: Pieces = field(default_factory=dict)
+    guarded: str = ""
 
 
 async def review(world: World, task_id: str, role: Role = Role.REVIEWER) -> None:
@@ -95,6 +99,8 @@ async def read_proposal(world: World, task: Task, proposal: Proposal, role: Role
     """
     subject = await gather_subject(world, task, proposal, role)
     server = world.settings.server(role)
+    if role is Role.FINAL and subject.guarded:
+        return _withheld(world, subject, server.model)
     plan = await asyncio.to_thread(plan_review, subject, desk_for(world, role))
     answered: list[Answered] = []
     answers: list[ChatAnswer] = []
@@ -160,15 +166,42 @@ def read_subject(
         tree_before: the tree of the round before, "" where there is none.
     """
     files = with_labels(private.diff(proposal.base_commit, proposal.tree))
-    entries = private.tree_entries(proposal.tree)
-    around = {
-        file.new_path: decode_lines(private.read_blob(entries[file.new_path].sha)).splitlines()
-        for file in files
-        if file.new_path in entries and not file.binary
-    }
+    source = TreeSource(private, proposal.tree, project)
+    around: dict[str, list[str]] = {}
+    for file in files:
+        content = None if file.binary else source.read(file.new_path)
+        # What a model is never shown stands in no excerpt either; the change itself has to be read.
+        if content is not None and not source.why_hidden(file.new_path) and not secret_in(content):
+            around[file.new_path] = decode_lines(content).splitlines()
     between = private.diff(tree_before, proposal.tree, context=0) if tree_before and earlier else []
-    elsewhere = callers(TreeSource(private, proposal.tree, project), files)
-    return Subject(task, proposal, files, around, tuple(earlier), tuple(between), elsewhere)
+    elsewhere = callers(source, files)
+    guarded = _guarded(TreeSource(private, proposal.base_commit, project), source, files)
+    return Subject(task, proposal, files, around, tuple(earlier), tuple(between), elsewhere, guarded)
+
+
+def _guarded(before: TreeSource, after: TreeSource, files: Sequence[FileDiff]) -> str:
+    """Why a change may not be sent to another machine: the first file whose name or lines speak against it."""
+    for file in files:
+        hidden = before.why_hidden(file.old_path) or after.why_hidden(file.new_path)
+        lines = "\n".join(line.text for hunk in file.hunks for line in hunk.lines)
+        # Its line numbers are those of the diff: only the kind of secret is worth saying.
+        found = hidden or secret_in(lines.encode("utf-8", "surrogateescape")).partition(" (")[0]
+        if found:
+            return f"{safe_line(file.path)}: {found}"
+    return ""
+
+
+def _withheld(world: World, subject: Subject, model: str) -> Review:
+    """The final model may be anywhere: a change that touches what is never shown is not sent to it."""
+    return Review(
+        role=Role.FINAL,
+        verdict=Verdict.UNREVIEWED,
+        summary=f"Not sent to the final model. {subject.guarded}.",
+        prompt_version=desk_for(world, Role.FINAL).prompts.get("review").version,
+        model=model,
+        rehearsal=is_rehearsal(model) or subject.proposal.rehearsal,
+        at=utc_now(),
+    )
 
 
 def plan_review(subject: Subject, desk: Desk) -> Plan:
