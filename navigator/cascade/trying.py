@@ -64,7 +64,7 @@ class Trial:
     too_large: tuple[str, ...] = ()
     _plan: Plan | None = None
     _subject: reviewing.Subject | None = None
-    _ground: tuple[PrivateRepo, TreeSource, str, int] | None = None
+    _ground: tuple[PrivateRepo, TreeSource, str, int, frozenset[str]] | None = None
 
     def document(self) -> dict[str, Any]:
         """As `navigator prompts try --json` prints it, the answer apart."""
@@ -211,7 +211,13 @@ def _writer_trial(
         (sum(counter.count(message["content"]) for message in messages),),
         counter.exact,
         prompted.room,
-        _ground=(private, TreeSource(private, made.base, made.project), made.base, prompted.marker),
+        _ground=(
+            private,
+            TreeSource(private, made.base, made.project),
+            made.base,
+            prompted.marker,
+            prompted.context.shown_whole,
+        ),
     )
 
 
@@ -318,8 +324,8 @@ def _became(trial: Trial, text: str) -> dict[str, Any]:
     if trial.place == "report":
         return {"what": "report", "words": len(text.split())}
     assert trial._ground is not None
-    private, source, base, marker = trial._ground
-    outcome = draft(text, private, source, base, marker=marker)
+    private, source, base, marker, shown = trial._ground
+    outcome = draft(text, private, source, base, marker=marker, kind=trial.task.kind, shown=shown)
     if isinstance(outcome, Draft):
         edits = [edit.model_dump(mode="json") for edit in outcome.edits]
         policy = [item.model_dump(mode="json") for item in outcome.policy]

@@ -99,6 +99,11 @@ class Context:
     shared_tokens: int = 0
     budget: int = 0
 
+    @property
+    def shown_whole(self) -> frozenset[str]:
+        """The files that stand in it from the first line to the last."""
+        return frozenset(file.path for file in self.files)
+
 
 @dataclass(frozen=True, slots=True)
 class _Shared:

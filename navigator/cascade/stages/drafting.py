@@ -5,7 +5,7 @@ Runs in a thread: everything here is CPU and git, and touches nothing of the use
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from navigator.domain.diff import FileDiff
@@ -63,8 +63,14 @@ def draft(
     *,
     marker: int,
     kind: TaskKind | None = None,
+    shown: Collection[str] | None = None,
 ) -> Draft | NoChange | NotApplied:
-    """Turn one answer into a tree on `base_commit`, all or nothing. `kind` says which gates the change itself has to pass."""
+    """Turn one answer into a tree on `base_commit`, all or nothing.
+
+    Args:
+        kind: says which gates the change itself has to pass.
+        shown: the files that the model was shown whole; no other file of the base may be written whole.
+    """
     answer = parse_answer(text, marker=marker)
     if not answer.problems and not answer.blocks:
         if answer.no_change is not None:
@@ -73,7 +79,7 @@ def draft(
             ("MARKER: the answer holds no edit block and no line `NO_CHANGE: reason`.",),
             ((EditCode.MARKER.value, ""),),
         )
-    applied = apply_answer(answer, source)
+    applied = apply_answer(answer, source, shown)
     if applied.problems:
         return _refused(applied.problems)
     tree = private.write_tree(base_commit, applied.changes)

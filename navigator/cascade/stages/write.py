@@ -102,6 +102,7 @@ async def _write_change(world: World, material: Material, *, may_call: bool) -> 
                 material.base_commit,
                 marker=material.marker,
                 kind=task.kind,
+                shown=material.context.shown_whole,
             )
         if isinstance(outcome, Draft):
             await _propose(world, material, outcome)
@@ -191,7 +192,7 @@ def _repair(world: World, material: Material, refused: NotApplied) -> tuple[str,
 
 def _fits_whole(material: Material, path: str) -> bool:
     """Whether a file may be asked for whole: it is short, and the model was shown all of it."""
-    if all(file.path != path for file in material.context.files):
+    if path not in material.context.shown_whole:
         return False
     content = material.source.read(path)
     return content is not None and content.count(b"\n") <= WHOLE_FILE_LINES

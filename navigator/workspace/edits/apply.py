@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -42,22 +42,27 @@ class Applied:
     problems: tuple[EditProblem, ...] = ()
 
 
-def apply_answer(answer: Answer, source: FileSource) -> Applied:
+def apply_answer(answer: Answer, source: FileSource, shown: Collection[str] | None = None) -> Applied:
     """Apply every block to the text as the blocks before it left it; nothing is written anywhere.
 
     Args:
         answer: from `parse_answer`; its problems are carried over.
         source: the pinned base tree.
+        shown: the files that the model was shown whole; None where that is not known. A file of the base that it saw
+            nothing or a part of cannot be written whole: what it never saw would be lost.
 
     Returns:
         Either changes, or problems; neither only for a `NO_CHANGE` with a reason.
     """
-    return _Application(answer, source).run()
+    return _Application(answer, source, shown).run()
 
 
 class _Application:
-    def __init__(self, answer: Answer, source: FileSource) -> None:
+    def __init__(self, answer: Answer, source: FileSource, shown: Collection[str] | None) -> None:
         self.answer = answer
+        self.source = source
+        self.shown = shown
+        self.seen: set[bytes | None] | None = None
         self.tree = Overlay(source)
         self.of = max(answer.count, len(answer.blocks))
         self.problems = list(answer.problems)
@@ -185,12 +190,27 @@ class _Application:
         if old is None:
             self._require_room(block.path)
             old = TextFile()
+        if self._unseen(entry):
+            raise Refused(
+                EditCode.OMISSION,
+                "You were not shown all of this file: written whole, it would lose what you did not see. Change what you "
+                "saw with SEARCH and REPLACE blocks.",
+            )
         gates.refuse_fenced(block.path, block.body)
         gates.check_new_text(block, old, old.lines, block.body)
         text = whole_text(old, block.body)
         if entry.text is not None and text.encode() == old.encode():
             raise Refused(EditCode.NO_OP, "The content is the file's own. Drop this block.")
         self._set(entry, text, block, Rung.WHOLE_FILE)
+
+    def _unseen(self, entry: Entry) -> bool:
+        """Whether the base has content there, or under the name it had before, that the model was not shown whole."""
+        if self.shown is None:
+            return False
+        if self.seen is None:
+            self.seen = {self.source.read(path) for path in self.shown}
+        held = {data for data in (entry.base, entry.origin) if data and data.strip()}
+        return bool(held - self.seen)
 
     def _search(self, block: Block, entry: Entry) -> None:
         dividers = block.dividers()

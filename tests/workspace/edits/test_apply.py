@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from navigator.domain.states import EditCode
-from tests.workspace.edits.support import Case, check, delete, edit, rename, whole
+from navigator.workspace.edits import apply_answer, parse_answer
+from tests.workspace.edits.support import Case, check, delete, edit, rename, tree, whole
 
 A = "one\ntwo\nthree\n"
 PY = "class A:\n    def f(self):\n        x = 1\n        return x\n\n    def g(self):\n        return 2\n"
@@ -677,3 +678,33 @@ def test_the_closest_lines_of_a_long_file_are_found() -> None:
             "", answer, {"a": "\n".join(lines)}, codes=("NO_MATCH",), says=("lines 25001-25002", "line 25002")
         )
     )
+
+
+@pytest.mark.parametrize(
+    ("answer", "codes"),
+    [
+        pytest.param(whole("seen", "x\n"), [], id="shown"),
+        pytest.param(whole("unseen", "x\n"), [EditCode.OMISSION], id="not shown"),
+        pytest.param(whole("fresh", "x\n"), [], id="not there"),
+        pytest.param(whole("blank", "x\n"), [], id="nothing in it"),
+        pytest.param(edit("unseen", "two", "2"), [], id="a block"),
+        pytest.param(delete("unseen"), [], id="to be deleted"),
+        pytest.param(edit("fresh", "", "y") + whole("fresh", "x\n"), [], id="made by the answer itself"),
+        pytest.param(
+            delete("unseen") + whole("unseen", "x\n"), [EditCode.OMISSION], id="by way of a deletion"
+        ),
+        pytest.param(
+            edit("unseen", "two", "2") + whole("unseen", "x\n"), [EditCode.OMISSION], id="after a block"
+        ),
+        pytest.param(
+            rename("unseen", "seen2") + whole("seen2", "x\n"), [EditCode.OMISSION], id="under a new name"
+        ),
+    ],
+)
+def test_a_file_that_was_not_shown_whole_is_not_written_whole(answer: str, codes: list[EditCode]) -> None:
+    """What the model never saw would be lost without anybody having decided it."""
+    files = tree({"seen": A, "unseen": f"{A}four\n", "blank": "\n"})
+    applied = apply_answer(parse_answer(answer), files, shown={"seen"})
+    assert [problem.code for problem in applied.problems] == codes
+    assert bool(applied.changes) is not bool(codes)
+    assert apply_answer(parse_answer(answer), files).problems == ()
