@@ -183,9 +183,7 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
     for sample in made:
         folder = root / sample.name
         make_repository(folder, sample.files, executable=sample.executable)
-        act(
-            "project.add", {"path": str(folder), "name": sample.name, "check": sample.check, "demo": True}
-        )
+        act("project.add", {"path": str(folder), "name": sample.name, "check": sample.check, "demo": True})
     asked = sample_questions(made) if tasks >= _QUESTIONS_FROM else []
     queued = [
         {
