@@ -1,13 +1,11 @@
-"""What the reviewer may answer, as a JSON schema; every string is bounded, because an unbounded one can run on.
-
-Measured on SGLang with a constrained random model: unbounded strings ran to max_tokens in 5 of 25 answers.
-"""
+"""What the reviewer may answer, as a JSON schema; every string is bounded, because an unbounded one can run on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from navigator.cascade.json_schema import bounded_text, closed_object
 from navigator.cascade.review_answer import LONGEST
 from navigator.domain.states import Criterion, FindingKind, Severity, Verdict
 
@@ -40,7 +38,7 @@ def review_schema(
     }
     if again:
         fields["earlier"] = {"type": "integer", "minimum": 0, "maximum": again}
-    finding = _object(fields)
+    finding = closed_object(fields)
     review: dict[str, Any] = {"summary": _text("summary")}
     numbers = list(asked) if asked is not None else list(range(1, again + 1))
     if numbers:
@@ -50,21 +48,12 @@ def review_schema(
             if whole
             else {"type": "integer", "enum": numbers}
         )
-        addressed = _object({"finding": number, "why": _text("why"), "met": {"type": "boolean"}})
+        addressed = closed_object({"finding": number, "why": _text("why"), "met": {"type": "boolean"}})
         review["addressed"] = {"type": "array", "items": addressed, "maxItems": len(numbers)}
     review["findings"] = {"type": "array", "items": finding, "maxItems": MAX_FINDINGS}
     review["verdict"] = {"type": "string", "enum": _VERDICTS}
-    return _object(review)
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return closed_object(review)
 
 
 def _text(name: str) -> dict[str, Any]:
-    return {"type": "string", "maxLength": LONGEST[name]}
+    return bounded_text(LONGEST[name])

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from navigator.cascade.json_schema import bounded_text, closed_object
 from navigator.cascade.quotes import find_quote
 from navigator.domain.models import Suggestion
 from navigator.domain.states import Complexity, TaskKind
@@ -117,34 +118,21 @@ def scan_schema(shown: Sequence[str]) -> dict[str, Any]:
         shown: the paths that evidence may come from.
     """
     line: dict[str, Any] = {"type": "integer", "minimum": 0}
-    path: dict[str, Any] = {"type": "string", "enum": list(shown)} if shown else _text(_PATH)
-    paths: dict[str, Any] = {"type": "array", "items": _text(_PATH), "maxItems": _FILES}
-    one = _object(
+    path: dict[str, Any] = {"type": "string", "enum": list(shown)} if shown else bounded_text(_PATH)
+    paths: dict[str, Any] = {"type": "array", "items": bounded_text(_PATH), "maxItems": _FILES}
+    one = closed_object(
         {
-            "title": _text(_TITLE),
-            "text": _text(_TEXT),
+            "title": bounded_text(_TITLE),
+            "text": bounded_text(_TEXT),
             "kind": {"type": "string", "enum": [kind.value for kind in KINDS]},
             "complexity": {"type": "string", "enum": [word.value for word in Complexity]},
             "files": paths,
             "new_files": paths,
-            "why": _text(_WHY),
-            "evidence": _object({"path": path, "line": line, "quote": _text(_QUOTE)}),
+            "why": bounded_text(_WHY),
+            "evidence": closed_object({"path": path, "line": line, "quote": bounded_text(_QUOTE)}),
         }
     )
-    return _object({"suggestions": {"type": "array", "items": one, "maxItems": MOST}})
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _text(length: int) -> dict[str, Any]:
-    return {"type": "string", "maxLength": length}
+    return closed_object({"suggestions": {"type": "array", "items": one, "maxItems": MOST}})
 
 
 def read_scan(text: str) -> list[RawSuggestion | str]:
