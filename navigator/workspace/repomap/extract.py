@@ -101,10 +101,21 @@ def _references(data: bytes, quiet: list[tuple[int, int]], defined: set[str]) ->
 
 
 @cache
-def _tools(language: str) -> tuple[Parser, Query]:
-    """The parser and the query of one language. Imports the grammar's wheel."""
+def parser_of(language: str) -> Parser:
+    """The parser of one language. Imports the grammar's wheel."""
     import tree_sitter
 
     known = LANGUAGES[language]
-    grammar = tree_sitter.Language(getattr(importlib.import_module(known.module), known.function)())
-    return tree_sitter.Parser(grammar), tree_sitter.Query(grammar, known.query)
+    return tree_sitter.Parser(
+        tree_sitter.Language(getattr(importlib.import_module(known.module), known.function)())
+    )
+
+
+@cache
+def _tools(language: str) -> tuple[Parser, Query]:
+    """The parser and the query of one language."""
+    import tree_sitter
+
+    parser = parser_of(language)
+    assert parser.language is not None
+    return parser, tree_sitter.Query(parser.language, LANGUAGES[language].query)

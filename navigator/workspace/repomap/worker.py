@@ -1,8 +1,9 @@
 """The process that parses. Grammars are C code that reads what strangers wrote: a crash or a hang ends this process alone.
 
-Standard input: `LANGUAGE LENGTH\\n` and that many bytes, over and over; LANGUAGE is `-` where there is no grammar. Standard
-output: the length of the answer in JSON, a line break, the answer. A file that takes more processor time than its size
-allows is ended by the kernel: the alarm has no handler, since none would run while C code loops.
+Standard input: `LANGUAGE LENGTH\\n` and that many bytes, over and over; LANGUAGE is `-` where there is no grammar, and begins
+with `!` where the faults of the syntax are asked for. Standard output: the length of the answer in JSON, a line break, the
+answer. A file that takes more processor time than its size allows is ended by the kernel: the alarm has no handler, since none
+would run while C code loops.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import signal
 import sys
 
 from navigator.workspace.repomap.extract import extract
+from navigator.workspace.repomap.faults import faults
 from navigator.workspace.secrets import secret_in
 
 _MEMORY = 3 << 30
@@ -23,7 +25,9 @@ _LOOKED_AT = 8_000
 
 
 def answer(language: str, data: bytes) -> dict[str, object]:
-    """The tags of one file, or `{"out": reason}` where it must not be shown."""
+    """The tags of one file, or `{"out": reason}` where it must not be shown; its faults where the language begins with `!`."""
+    if language.startswith("!"):
+        return faults(language[1:], data)
     if b"\0" in data[:_LOOKED_AT]:
         return {"out": "not text"}
     if data.startswith(_LFS):

@@ -1,0 +1,90 @@
+"""Whether a change breaks the syntax of a file, by the grammars of the map, for languages that Python's library cannot parse.
+
+Grammars read what strangers and models wrote, so they run in the map's worker process, under its limits of memory and of
+processor time. They are imperfect: only what a change makes worse counts, and where nothing is known nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import TracebackType
+from typing import Any
+
+from navigator.workspace.repomap.languages import language_of
+from navigator.workspace.repomap.pool import Worker, WorkerLost
+
+_BY_LIBRARY = frozenset({"python"})
+"""Languages that `checks.syntax_check` parses with the real parser."""
+
+_WHOLE = frozenset({"go", "java", "javascript", "php", "ruby"})
+"""Languages whose grammars know the whole of them: a file that parsed and now does not is broken."""
+
+
+class GrammarGate:
+    """Judges changes of files; use it in `with`. No process is started before a file needs one.
+
+    Args:
+        worker: the process that parses; one of its own where not given.
+    """
+
+    def __init__(self, worker: Worker | None = None) -> None:
+        self._worker = worker or Worker()
+
+    def __enter__(self) -> GrammarGate:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._worker.close()
+
+    def new_fault(self, path: str, before: bytes | None, after: bytes) -> str | None:
+        """What a change breaks in one file.
+
+        Args:
+            path: decides the language; files without a grammar pass.
+            before: the file at the base; None for a new one.
+            after: the file as it is to be.
+
+        Returns:
+            `line:column: what is wrong`, both from 1, or None: no more faults than before, or no verdict.
+        """
+        language = language_of(path)
+        if not language or language in _BY_LIBRARY or b"\0" in after:
+            return None
+        now = self._faults(language, after)
+        if now is None or not now["faults"]:
+            return None
+        was = self._faults(language, before) if before else {"faults": [], "bracket": None}
+        if was is None or len(now["faults"]) <= len(was["faults"]):
+            return None
+        sure = language in _WHOLE and not was["faults"]
+        # Elsewhere the grammar may have met what it does not know: a bracket that lost its other half has to bear it out.
+        if not sure and (was["bracket"] or not now["bracket"]):
+            return None
+        return _first_new(was, now)
+
+    def _faults(self, language: str, data: bytes) -> dict[str, Any] | None:
+        """None: too large, or the process did not survive it."""
+        try:
+            found = self._worker.ask(f"!{language}", data)
+        except WorkerLost:
+            return None
+        return found if found.get("judged") else None
+
+
+def _first_new(was: dict[str, Any], now: dict[str, Any]) -> str:
+    """The first fault that stood nowhere before, and the bracket without its other half, which is often the reason."""
+    known = Counter((what, text) for _, _, what, text in was["faults"])
+    first = now["faults"][0]
+    for fault in now["faults"]:
+        key = (fault[2], fault[3])
+        if known[key] == 0:
+            first = fault
+            break
+        known[key] -= 1
+    said = f"{first[0]}:{first[1]}: {first[2]}"
+    if now["bracket"] and not was["bracket"]:
+        line, column, what = now["bracket"]
+        said += f"; {what} ({line}:{column})"
+    return said
