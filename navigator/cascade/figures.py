@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from navigator.domain.models import Proposal
 from navigator.domain.states import Complexity, EditCode, Role, TaskKind, Verdict
 from navigator.evidence.own import OwnRow
+from navigator.evidence.rates import moment
 from navigator.evidence.readings import ReadingRow
 from navigator.evidence.rows import CallRow, DecidedRow, EditRound, FirstVerdict, TaskRow
 from navigator.evidence.swaps import median_swap
@@ -66,16 +67,31 @@ def call_rows(reader: Reader) -> list[CallRow]:
     ]
 
 
-def task_rows(reader: Reader) -> list[TaskRow]:
-    """Every task with its state; a rehearsal's if a rehearsal ever answered for it."""
+def task_rows(reader: Reader, since: str | None = None) -> list[TaskRow]:
+    """Every task with its state; a rehearsal's if a rehearsal ever answered for it.
+
+    Args:
+        since: only those that moved at or after this moment (UTC, ISO 8601).
+    """
     rehearsed = {call.task_id for call in reader.calls() if call.rehearsal}
-    return [TaskRow(state=task.state, rehearsal=task.id in rehearsed) for task in reader.tasks()]
+    return [
+        TaskRow(state=task.state, rehearsal=task.id in rehearsed)
+        for task in reader.tasks()
+        if _is_within(task.updated, since)
+    ]
 
 
-def decided_rows(reader: Reader) -> list[DecidedRow]:
+def _is_within(at: str, since: str | None) -> bool:
+    return since is None or moment(at) >= moment(since)
+
+
+def decided_rows(reader: Reader, since: str | None = None) -> list[DecidedRow]:
     """Every proposal that was decided, with what the reviewer had said.
 
     One that was taken in part and whose rest was dropped is none: it was neither approved nor rejected.
+
+    Args:
+        since: only decisions at or after this moment (UTC, ISO 8601).
     """
     proposals = reader.proposals()
     taken_in_part = {proposal.parent for proposal in proposals if proposal.parent}
@@ -87,7 +103,9 @@ def decided_rows(reader: Reader) -> list[DecidedRow]:
             rehearsal=proposal.rehearsal,
         )
         for proposal in proposals
-        if proposal.decision is not None and proposal.id not in taken_in_part
+        if proposal.decision is not None
+        and proposal.id not in taken_in_part
+        and _is_within(proposal.decision.at, since)
     ]
 
 
@@ -100,8 +118,12 @@ def readings(reader: Reader) -> list[ReadingRow]:
     ]
 
 
-def edit_rounds(reader: Reader) -> list[EditRound]:
-    """One row a round that asked for edits: the rungs of what applied, the codes of what did not. A part asked for none."""
+def edit_rounds(reader: Reader, since: str | None = None) -> list[EditRound]:
+    """One row a round that asked for edits: the rungs of what applied, the codes of what did not. A part asked for none.
+
+    Args:
+        since: only rounds whose proposal was made, or whose last edits failed, at or after this moment (UTC, ISO 8601).
+    """
     made: dict[tuple[str, int, int], Proposal] = {
         (proposal.task_id, proposal.attempt, proposal.round): proposal
         for proposal in reader.proposals()
@@ -109,10 +131,13 @@ def edit_rounds(reader: Reader) -> list[EditRound]:
     }
     codes: defaultdict[tuple[str, int, int], list[EditCode]] = defaultdict(list)
     rehearsed: dict[tuple[str, int, int], bool] = {}
+    ended = {key: proposal.created for key, proposal in made.items()}
     for row in reader.edit_failures():
         key = (row["task_id"], row["attempt"], row["round"])
         codes[key].append(EditCode(row["code"]))
         rehearsed[key] = row["rehearsal"]
+        if key not in made:
+            ended[key] = row["at"]
     return [
         EditRound(
             rungs=tuple(edit.rung for edit in made[key].edits) if key in made else (),
@@ -120,6 +145,7 @@ def edit_rounds(reader: Reader) -> list[EditRound]:
             rehearsal=made[key].rehearsal if key in made else rehearsed[key],
         )
         for key in sorted(made.keys() | codes.keys())
+        if _is_within(ended[key], since)
     ]
 
 

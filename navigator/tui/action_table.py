@@ -1,6 +1,6 @@
 """The rows of the action registry, and nothing else: name, keys, label, sentence, flags.
 
-Flags: F shown in the footer, P offered in the palette.
+Flags: F shown in the footer, 1 before the others where there is little room, P offered in the palette.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "space",
             "choose hunk",
             "Choose the hunk under the cursor, or not; approving then makes a proposal of the chosen ones.",
-            "FP",
+            "F1P",
         ),
     ),
     "go": (
@@ -209,7 +209,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "Start the conductor: it works on the queue in the background.",
             "FP",
         ),
-        ("back", "escape", "back", "Back to where you came from.", ""),
+        ("back", "escape", "back", "Back to where you came from.", "F"),
         ("next_theme", "ctrl+y", "theme", "The next theme: dark, light, ansi, high contrast.", "P"),
         ("suspend_process", "ctrl+z", "suspend", "Back to the shell; `fg` returns.", "P"),
         ("leave", "q ctrl+q", "quit", "Leave; asks whether the conductor works on.", "P"),

@@ -26,6 +26,7 @@ class Action:
         help: a sentence for the help screen and the palette.
         footer: shown in the footer where there is room.
         palette: offered in the palette.
+        first: has room in the footer before the others.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Action:
     help: str
     footer: bool = False
     palette: bool = True
+    first: bool = False
 
     @property
     def group(self) -> str:
@@ -59,6 +61,7 @@ ACTIONS: dict[str, Action] = {
         row[3],
         footer="F" in row[4],
         palette="P" in row[4],
+        first="1" in row[4],
     )
     for group, rows in ROWS.items()
     for row in rows

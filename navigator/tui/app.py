@@ -30,6 +30,7 @@ from navigator.tui.gate import KeyGate
 from navigator.tui.glance import Glance
 from navigator.tui.keymap import Keymap
 from navigator.tui.messages import ComposeFor, DecideAll, GlanceChanged, LiveChanged, OpenProposal, OpenTask
+from navigator.tui.own_keys import act_on_own_key
 from navigator.tui.palette import ActionProvider
 from navigator.tui.prefs import Prefs
 from navigator.tui.screens.base import NavScreen
@@ -89,7 +90,7 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
         self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale, seed=seed)
         self.time_scale, self.seed = time_scale, seed
         self._autostart = autostart
-        self._gate = KeyGate(self, super().on_event)
+        self._gate = KeyGate(self, self._act_on_key)
         self._history: list[str] = []
         self.demo_wanted = False
         self.strip_facts = strip_facts(settings, self.keymap.shown("app.start_conductor"))
@@ -105,6 +106,10 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
             await self._gate.take(event)
         else:
             await super().on_event(event)
+
+    async def _act_on_key(self, key: Key) -> None:
+        if not (self.keymap.keys and await act_on_own_key(self, self.keymap.keys, key)):
+            await super().on_event(key)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and last the one that lets no control character through."""

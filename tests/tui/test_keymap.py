@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
+from textual.widgets import Input
 
 from navigator.tui.keymap import Keymap, load_keymap
+from navigator.tui.messages import ComposeFor
+from navigator.tui.screens.add_projects import AddProjectsScreen
+from navigator.tui.screens.compose import ComposeScreen
+from navigator.tui.screens.confirm import ConfirmDialog
 from navigator.tui.screens.help import HelpScreen
+from navigator.tui.theme import THEMES
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
@@ -73,6 +80,50 @@ async def test_a_moved_key_works_and_its_old_place_is_free(tmp_path: Path, make_
         assert not isinstance(app.screen, HelpScreen)
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+
+
+@pytest.mark.parametrize("key", ["f5", "ctrl+e", "ctrl+w", "f6"])
+async def test_an_own_key_comes_before_the_editor_s(tmp_path: Path, make_app: AppMaker, key: str) -> None:
+    app = make_app(keymap=written(tmp_path, f'[keys]\n"compose.kind" = "{key}"\n'))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await loaded(pilot)
+        app.go("compose", ComposeFor(("billing",)))
+        await until(pilot, lambda: isinstance(app.screen, ComposeScreen) and bool(app.screen._restored))
+        screen = cast("ComposeScreen", app.screen)
+        before = screen.sheet.kind
+        await pilot.press("x", key)
+        await until(pilot, lambda: screen.sheet.kind is not before, what="another kind")
+        await pilot.press("y")
+        assert screen.editor.text.endswith("xy")
+
+
+async def test_own_keys_work_beside_a_field_and_characters_are_typed(
+    tmp_path: Path, make_app: AppMaker
+) -> None:
+    own = written(
+        tmp_path, '[keys]\n"deck.add_projects" = "f8"\n"app.next_theme" = "ctrl+f"\n"deck.mark_seen" = "%"\n'
+    )
+    app = make_app(keymap=own)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await loaded(pilot)
+        await pilot.press("slash")
+        await until(pilot, lambda: isinstance(app.focused, Input))
+        field = cast("Input", app.focused)
+        await pilot.press("x", "ctrl+f", "%", "f8")
+        await until(
+            pilot, lambda: app.theme != THEMES[0].name and app.prefs.get("deck.inbox", "") == "newest"
+        )
+        assert field.value == "x%"
+
+
+async def test_an_own_key_stays_below_a_dialog(tmp_path: Path, make_app: AppMaker) -> None:
+    app = make_app(keymap=written(tmp_path, '[keys]\n"app.next_theme" = "f5"\n"deck.sort" = "f8"\n'))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await loaded(pilot)
+        app.push_screen(ConfirmDialog("Really?"))
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        await pilot.press("f8", "f5")
+        assert app.theme == THEMES[0].name and app.prefs.get("deck.inbox", "") == ""
 
 
 async def test_problems_are_told(tmp_path: Path, make_app: AppMaker) -> None:

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
 
-from navigator.tui.actions import SCOPES
+from navigator.tui.actions import SCOPES, Action
 from navigator.tui.bindings import bindings_of
 from navigator.tui.messages import GlanceChanged, LiveChanged
 from navigator.tui.widgets.keybar import KeyBar
@@ -36,6 +36,8 @@ class NavScreen(Screen[None]):
     FULL_STRIP: ClassVar[bool] = False
     TITLE = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (136, "-roomy"), (160, "-wide")]  # noqa: RUF012 (Textual declares it so)
+
+    _conductor = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if cls.SCOPE:
@@ -75,6 +77,7 @@ class NavScreen(Screen[None]):
     def on_screen_resume(self) -> None:
         """Back in front: show what happened meanwhile."""
         self._refresh_strip()
+        self.refresh_keys()
         self.show_glance(self.nav.glance)
         self.show_live(self.nav.link.live)
 
@@ -86,7 +89,14 @@ class NavScreen(Screen[None]):
     def on_live_changed(self, event: LiveChanged) -> None:
         """Something moves."""
         self._refresh_strip()
+        if event.live.conductor != self._conductor:
+            self._conductor = event.live.conductor
+            self.refresh_keys()
         self.show_live(event.live)
+
+    def offers(self, action: Action) -> bool:
+        """Whether the footer shows an action now; its key answers all the same, if only to say what is missing."""
+        return True
 
     def refresh_keys(self) -> None:
         """What the keys do here has changed."""

@@ -11,6 +11,7 @@ from textual.containers import Horizontal
 from textual.worker import Worker
 
 from navigator.serving.looking import ServerLook, look_at_servers
+from navigator.tui.actions import Action
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview, swap_price
 from navigator.tui.fleet.server_log import LogSource, log_sources
 from navigator.tui.glance import Glance
@@ -18,6 +19,7 @@ from navigator.tui.glance import Live as LivePicture
 from navigator.tui.screens.base import NavScreen
 from navigator.tui.widgets.page import Line, Page
 
+_NEEDS_CONDUCTOR = frozenset({"fleet.swap", "fleet.stop"})
 PANES = ("overview", "history", "log")
 _ASK = 10.0
 """Seconds between two questions to the servers while the screen is in front: health costs SGLang a token."""
@@ -81,12 +83,14 @@ class FleetScreen(NavScreen):
     def show_live(self, live: LivePicture) -> None:
         """A swap moves, a model has come."""
         came = live.status.get("resident") != self._live.status.get("resident")
-        if live.conductor != self._live.conductor:
-            self.refresh_keys()
         self._live = live
         self.query_one("#overview", Page).redraw()
         if came:
             self._ask_if_shown()
+
+    def offers(self, action: Action) -> bool:
+        """What only a conductor can do is not shown where none works."""
+        return self._live.conductor == "here" or action.id not in _NEEDS_CONDUCTOR
 
     def _overview(self, width: int) -> list[Line]:
         return overview(FleetView(self._glance, self._live, self.nav.strip_facts, self._looks), width)

@@ -30,7 +30,6 @@ PAGES: tuple[tuple[str, str, Callable[[Statistics, int], list[Line]]], ...] = (
     ("edits", "Edits", edits_page),
 )
 _GROUPS = ("kind", *(name for name in GROUPINGS if name != "kind"))
-_PERIODIC = frozenset({"rate", "swaps", "throughput"})
 _PAUSE = 3.0
 """Seconds between two countings of a store that keeps changing; counting reads all of it."""
 
@@ -129,8 +128,7 @@ class StatsScreen(NavScreen):
 
     def _redraw(self) -> None:
         period = next(name for name, days in PERIODS if days == self._days)
-        key = PAGES[self._page][0]
-        self.query_one(PageTabs).show(self._page, period if key in _PERIODIC else PERIODS[0][0])
+        self.query_one(PageTabs).show(self._page, period)
         self.query_one(Page).redraw()
 
     def _lines(self, width: int) -> list[Line]:

@@ -62,7 +62,7 @@ def gather(reader: Reader, *, by: str, days: int, now: datetime) -> Statistics:
 
     Args:
         by: one of `evidence.rates.GROUPINGS`.
-        days: first verdicts, swaps and calls of so many days only; 0 for all.
+        days: what happened in so many days only; 0 for all.
         now: the end of that span.
     """
     from navigator.cascade import figures
@@ -72,8 +72,8 @@ def gather(reader: Reader, *, by: str, days: int, now: datetime) -> Statistics:
         verdicts = figures.first_verdicts(reader)
         calls = figures.call_rows(reader)
         swaps = reader.swaps()
-        tasks, decided = figures.task_rows(reader), figures.decided_rows(reader)
-        edits = figures.edit_rounds(reader)
+        tasks, decided = figures.task_rows(reader, since), figures.decided_rows(reader, since)
+        edits = figures.edit_rounds(reader, since)
     if since is not None:
         start = moment(since)
         calls = [call for call in calls if moment(call.at) >= start]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from navigator.evidence.intervals import ANECDOTAL_BELOW, needed
 from navigator.evidence.rates import RateRow
+from navigator.tui.reading.markdown import wrapped
 from navigator.tui.statistics.gather import PERIODS, Statistics, Week
 from navigator.tui.statistics.plot import axis, interval, sparkline
 from navigator.tui.widgets.cells import Piece, cropped, fit, justified, right, thousands
@@ -17,6 +18,7 @@ _ASSUMED = 0.35
 
 _FIGURES = (("rate", 6), ("95 %", 10), ("n", 7), ("unread", 8), ("stated", 8))
 _NOTE = 18
+_NAME = 10
 _WIDE = 110
 _SPARK_FROM = 4
 """Weeks from which a line of little bars says more than the rows."""
@@ -84,45 +86,27 @@ def _whole(row: RateRow, shown: Statistics, width: int) -> list[Line]:
         (f" {bounds(row.low, row.high) if row.n else ''}  n {thousands(row.n)}", ""),
     ]
     lines: list[Line] = [[], justified(head, end, width), []]
-    lines.append([("How sure  ", "muted"), *cropped([(how_sure(row), "")], width - 10)])
+    lines += _said("How sure", [(how_sure(row), "")], width)
     if row.stated_rate is not None:
-        lines.append(
-            cropped(
-                [
-                    ("Stated    ", "muted"),
-                    (f"{percent(row.stated_rate)}", ""),
-                    (
-                        " is what the model itself called REVISE; the rate counts findings whose quotes were found",
-                        "muted",
-                    ),
-                ],
-                width,
-            )
-        )
+        counts = " is what the model itself called REVISE; the rate counts findings whose quotes were found"
+        lines += _said("Stated", [(percent(row.stated_rate), ""), (counts, "muted")], width)
     if row.unreviewed:
-        answers = "answer" if row.unreviewed == 1 else "answers"
-        lines.append(
-            cropped(
-                [
-                    ("Unread    ", "muted"),
-                    (f"{thousands(row.unreviewed)} {answers}", ""),
-                    (" could not be read (UNREVIEWED); they stand beside n, never in it", "muted"),
-                ],
-                width,
-            )
+        one = row.unreviewed == 1
+        stand = (
+            f" could not be read (UNREVIEWED); {'it stands' if one else 'they stand'} beside n, never in it"
         )
+        answers = f"{thousands(row.unreviewed)} {'answer' if one else 'answers'}"
+        lines += _said("Unread", [(answers, ""), (stand, "muted")], width)
     if pooled:
-        lines.append(
-            cropped(
-                [
-                    ("Mixture   ", "muted"),
-                    (pooled, "warn"),
-                    (": a mixture says nothing about any one of them", "muted"),
-                ],
-                width,
-            )
+        lines += _said(
+            "Mixture", [(pooled, "warn"), (": a mixture says nothing about any one of them", "muted")], width
         )
     return lines
+
+
+def _said(name: str, pieces: list[Piece], width: int) -> list[Line]:
+    """A sentence beside its name, in as many lines as it needs."""
+    return list(wrapped(pieces, width, [(fit(name, _NAME), "muted")], " " * _NAME))
 
 
 def _pooled(row: RateRow) -> str:

@@ -12,9 +12,16 @@ from navigator.tui.actions import Action, in_scope
 
 if TYPE_CHECKING:
     from navigator.tui.app import NavigatorApp
+    from navigator.tui.screens.base import NavScreen
 
-_LAST = ("app.help", "app.command_palette")
-"""Kept at the right edge whatever the width."""
+_BACK, _HELP, _PALETTE = "app.back", "app.help", "app.command_palette"
+_EDGE = (_BACK, _HELP, _PALETTE)
+"""Kept at the right edge."""
+_NARROW = 100
+"""Cells below which the palette's key gives way to the screen's own."""
+_GAP = "   "
+_HERE = {"stats": "go.statistics", "fleet": "go.fleet"}
+"""What leads to where one is already."""
 
 
 class KeyBar(Widget):
@@ -41,27 +48,37 @@ class KeyBar(Widget):
         self._scope = scope
 
     def render(self) -> Content:
-        """The line."""
-        width = self.size.width - 2
-        shown = [action for action in in_scope(self._scope) if action.footer and self._allowed(action)]
-        last = [self._item(action) for action in shown if action.id in _LAST]
-        end = Content("   ").join(last)
-        room = width - end.cell_length - 3
-        items: list[Content] = []
-        for action in shown:
-            item = self._item(action)
-            if action.id in _LAST:
-                continue
-            if item.cell_length > room:
-                continue
-            items.append(item)
-            room -= item.cell_length + 3
-        left = Content("   ").join(items)
+        """The line: what the screen's keys do, and at the right edge the way back, help and the palette."""
+        width = self.size.width
+        shown = {action.id: action for action in in_scope(self._scope) if self._is_shown(action)}
+        if width < _NARROW:
+            shown.pop(_PALETTE, None)
+        own = [name for name in shown if name not in _EDGE]
+        first = [name for name in own if shown[name].first]
+        rest = [name for name in own if not shown[name].first]
+        # Whatever the width: help. Then what must not be missed, and the way back before or after all the rest.
+        wanted = [_HELP, *first, *rest, _BACK] if width < _NARROW else [_HELP, _PALETTE, *first, _BACK, *rest]
+        room = width + len(_GAP)
+        kept = set()
+        for name in wanted:
+            size = self._item(shown[name]).cell_length + len(_GAP) if name in shown else room + 1
+            if size <= room:
+                kept.add(name)
+                room -= size
+        left = self._line(shown, [name for name in own if name in kept])
+        end = self._line(shown, [name for name in _EDGE if name in kept])
         return Content.assemble(left, " " * max(0, width - left.cell_length - end.cell_length), end)
 
-    def _allowed(self, action: Action) -> bool:
+    def _line(self, shown: dict[str, Action], names: list[str]) -> Content:
+        return Content(_GAP).join([self._item(shown[name]) for name in names])
+
+    def _is_shown(self, action: Action) -> bool:
+        if not action.footer or action.id == _HERE.get(self._scope):
+            return False
+        if action.id == _BACK:
+            return self._scope != "deck"
         carrier = self.app if action.group in ("app", "go") else self.screen
-        return bool(carrier.check_action(action.name, ()))
+        return bool(carrier.check_action(action.name, ())) and cast("NavScreen", self.screen).offers(action)
 
     def _item(self, action: Action) -> Content:
         app = cast("NavigatorApp", self.app)

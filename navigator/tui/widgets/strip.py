@@ -83,7 +83,7 @@ class StatusStrip(Widget):
 
     def render(self) -> Content:
         """One or two lines."""
-        width = self.size.width - 2
+        width = self.size.width
         lines = strip_lines(self._glance, self._live, self._facts, self._meter, width)
         head = [("navigator", "title"), (f"  {self._title}" if self._title else "", "muted")]
         if length(head) + length(lines[0]) + 2 > width:
