@@ -19,6 +19,9 @@ _BY_LIBRARY = frozenset({"python"})
 _WHOLE = frozenset({"go", "java", "javascript", "php", "ruby"})
 """Languages whose grammars know the whole of them: a file that parsed and now does not is broken."""
 
+_MOST_LOST = 2
+"""Processes that one answer may wear out: each may take seconds. After that its files pass."""
+
 
 class GrammarGate:
     """Judges changes of files; use it in `with`. No process is started before a file needs one.
@@ -29,6 +32,7 @@ class GrammarGate:
 
     def __init__(self, worker: Worker | None = None) -> None:
         self._worker = worker or Worker()
+        self._lost = 0
 
     def __enter__(self) -> GrammarGate:
         return self
@@ -50,7 +54,7 @@ class GrammarGate:
             `line:column: what is wrong`, both from 1, or None: no more faults than before, or no verdict.
         """
         language = language_of(path)
-        if not language or language in _BY_LIBRARY or b"\0" in after:
+        if not language or language in _BY_LIBRARY or b"\0" in after or before == after:
             return None
         now = self._faults(language, after)
         if now is None or not now["faults"]:
@@ -65,10 +69,13 @@ class GrammarGate:
         return _first_new(was, now)
 
     def _faults(self, language: str, data: bytes) -> dict[str, Any] | None:
-        """None: too large, or the process did not survive it."""
+        """None: too large, or the process did not survive it, or others before it."""
+        if self._lost >= _MOST_LOST:
+            return None
         try:
             found = self._worker.ask(f"!{language}", data)
         except WorkerLost:
+            self._lost += 1
             return None
         return found if found.get("judged") else None
 

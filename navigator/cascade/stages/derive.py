@@ -13,6 +13,7 @@ from navigator.domain.models import CheckResult, Proposal
 from navigator.domain.states import CheckOutcome, PolicyAction, TaskState
 from navigator.domain.text import safe_line
 from navigator.workspace.checks import syntax_check
+from navigator.workspace.checks_grammar import GrammarGate
 from navigator.workspace.diffs import ABSENT
 from navigator.workspace.policy import check_policy
 from navigator.workspace.private import PrivateRepo
@@ -64,15 +65,19 @@ def gates(private: PrivateRepo, proposal: Proposal) -> list[CheckResult]:
     raw = private.raw_diff(proposal.base_commit, proposal.tree)
     problems: list[str] = []
     before: list[bool] = []
-    for change in raw:
-        if change.new_mode == ABSENT:
-            continue
-        problem = syntax_check(change.path, private.read_blob(change.new_sha))
-        if problem is None:
-            continue
-        problems.append(f"{safe_line(change.path)}:{problem}")
-        was = change.old_mode != ABSENT and syntax_check(change.path, private.read_blob(change.old_sha))
-        before.append(bool(was))
+    with GrammarGate() as grammars:
+        for change in raw:
+            if change.new_mode == ABSENT:
+                continue
+            now = private.read_blob(change.new_sha)
+            was = private.read_blob(change.old_sha) if change.old_mode.startswith("100") else None
+            if problem := syntax_check(change.path, now):
+                before.append(was is not None and syntax_check(change.path, was) is not None)
+            elif problem := grammars.new_fault(change.path, was, now):
+                before.append(False)
+            else:
+                continue
+            problems.append(f"{safe_line(change.path)}:{problem}")
     parsed = CheckOutcome.PASSED
     if problems:
         parsed = CheckOutcome.FAILED_BEFORE if all(before) else CheckOutcome.FAILED

@@ -9,6 +9,7 @@ from typing import NoReturn
 from navigator.domain.models import AppliedEdit
 from navigator.domain.states import EditCode, Rung
 from navigator.workspace.checks import syntax_check
+from navigator.workspace.checks_grammar import GrammarGate
 from navigator.workspace.edits import gates, messages
 from navigator.workspace.edits.ladder import Match, locate, replacement
 from navigator.workspace.edits.markers import BlockKind
@@ -304,16 +305,17 @@ class _Application:
         """The changes, checked as files; a path with a failed block is not judged, since its text is half made."""
         unknown = any(not problem.path for problem in self.answer.problems)
         changes: dict[str, FileChange] = {}
-        for entry in self.tree.entries.values():
-            if not entry.blocks or entry.failed or unknown:
-                continue
-            try:
-                change = _change_of(entry)
-            except Refused as refused:
-                self._problem(refused, entry.path, entry.blocks[-1])
-                continue
-            if change is not None:
-                changes[entry.path] = change
+        with GrammarGate() as grammars:
+            for entry in self.tree.entries.values():
+                if not entry.blocks or entry.failed or unknown:
+                    continue
+                try:
+                    change = _change_of(entry, grammars)
+                except Refused as refused:
+                    self._problem(refused, entry.path, entry.blocks[-1])
+                    continue
+                if change is not None:
+                    changes[entry.path] = change
         return changes
 
 
@@ -337,7 +339,7 @@ def _blank_tail(lines: Sequence[str]) -> int:
     return count
 
 
-def _change_of(entry: Entry) -> FileChange | None:
+def _change_of(entry: Entry, grammars: GrammarGate) -> FileChange | None:
     """What becomes of one path; None where only its name went on to another."""
     if entry.text is None:
         if entry.base is not None:
@@ -356,6 +358,9 @@ def _change_of(entry: Entry) -> FileChange | None:
             f"The file would have {len(data)} bytes; the most that is written is {MAX_RESULT}.",
         )
     said = syntax_check(entry.path, data)
-    if said is not None and (entry.origin is None or syntax_check(entry.path, entry.origin) is None):
+    if said is not None and entry.origin is not None and syntax_check(entry.path, entry.origin) is not None:
+        said = None  # it did not parse before either
+    said = said or grammars.new_fault(entry.path, entry.origin, data)
+    if said is not None:
         raise Refused(EditCode.SYNTAX, messages.syntax(entry.text, said, entry.blocks))
     return FileChange(data, entry.mode)

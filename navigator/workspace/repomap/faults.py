@@ -26,7 +26,8 @@ def faults(language: str, data: bytes) -> dict[str, Any]:
 
     Returns:
         As JSON: `faults` [[line, column, what, text of the line]…] in the order of the file, both numbers from 1, the
-        column in characters; `bracket` [line, column, what] or None: the first bracket without its other half; `judged`, False where the file is too large.
+        column in characters; `bracket` [line, column, what] or None: the first bracket without its other half;
+        `judged`, False where the file is too large.
     """
     if len(data) > PARSE_LIMIT:
         return {"faults": [], "bracket": None, "judged": False}
