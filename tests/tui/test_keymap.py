@@ -100,14 +100,14 @@ async def test_an_own_key_comes_before_the_editor_s(tmp_path: Path, make_app: Ap
 async def test_own_keys_work_beside_a_field_and_characters_are_typed(
     tmp_path: Path, make_app: AppMaker
 ) -> None:
-    lines = '"deck.add_projects" = "f8"\n"app.next_theme" = "ctrl+f"\n"deck.mark_seen" = "%"\n'
+    lines = '"deck.add_projects" = "f8"\n"app.next_theme" = "ctrl+e"\n"deck.mark_seen" = "%"\n'
     app = make_app(keymap=written(tmp_path, f"[keys]\n{lines}"))
     async with app.run_test(size=(120, 40)) as pilot:
         await loaded(pilot)
         await pilot.press("slash")
         await until(pilot, lambda: isinstance(app.focused, Input))
         field = cast("Input", app.focused)
-        await pilot.press("x", "ctrl+f", "%", "f8")
+        await pilot.press("x", "ctrl+e", "%", "f8")
         await until(pilot, lambda: isinstance(app.screen, AddProjectsScreen))
         assert app.theme != THEMES[0].name and field.value == "x%"
 
