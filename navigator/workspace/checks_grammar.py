@@ -60,13 +60,13 @@ class GrammarGate:
         if now is None or not now["faults"]:
             return None
         was = self._faults(language, before) if before else {"faults": [], "bracket": None}
-        if was is None or len(now["faults"]) <= len(was["faults"]):
+        if was is None:
             return None
-        sure = language in _WHOLE and not was["faults"]
-        # Elsewhere the grammar may have met what it does not know: a bracket that lost its other half has to bear it out.
-        if not sure and (was["bracket"] or not now["bracket"]):
-            return None
-        return _first_new(was, now)
+        odd = now["bracket"] is not None and was["bracket"] is None
+        # One great fault can take the place of several small ones, so their count says nothing; and a grammar may have met
+        # what it does not know. Then a bracket that lost its other half has to bear it out.
+        broken = odd or (language in _WHOLE and not was["faults"])
+        return _first_new(was, now) if broken else None
 
     def _faults(self, language: str, data: bytes) -> dict[str, Any] | None:
         """None: too large, or the process did not survive it, or others before it."""

@@ -596,6 +596,20 @@ CODES = [
         codes=("SYNTAX",),
         says=("7:16", "     7|        return (2", "was never closed"),
     ),
+    Case(
+        "SYNTAX of Go",
+        edit("a.go", "\treturn 1\n}", "\treturn 1"),
+        {"a.go": "package a\n\nfunc F() int {\n\treturn 1\n}\n"},
+        codes=("SYNTAX",),
+        says=("3:14", "     4|\treturn 1", "'{' is never closed"),
+    ),
+    Case(
+        "SYNTAX of what did not parse before",
+        edit("a.ts", "let b = 1", "const b = 1"),
+        {"a.ts": "let a = (\nlet b = 1\n"},
+        {"a.ts": "let a = (\nconst b = 1\n"},
+        ("exact",),
+    ),
     Case("SYNTAX of a new file", edit("n.json", "", '{"a": 1,}'), {}, codes=("SYNTAX",), says=("1:9",)),
     Case(
         "SYNTAX of a new name",
