@@ -156,7 +156,7 @@ def _swap_lines(swap: SwapProgress, glance: Glance, facts: StripFacts, width: in
     names = [*ended, *(name for name in usual if name not in ended)]
     if swap.phase and swap.phase not in names:
         names.append(swap.phase)
-    lines: list[Line] = [justified(head, end, width)]
+    lines: list[Line] = [cropped([*head, ("   ", ""), *end], width)]
     for name in names:
         usually = f"median {usual[name]:.1f} s" if name in usual else ""
         if name in ended:

@@ -125,13 +125,14 @@ def rounds_line(dossier: Dossier, shown: Proposal, place: Place, width: int) -> 
     tabs = tab_pieces(dossier, shown)
     if place.between:
         tabs += [("   since ", "muted"), (_before_name(dossier, shown), "accent")]
-    by = makers(shown, wide=width >= 140)
     room = width - length(tabs) - length(end) - 6
-    if length(by) <= room:
-        tabs += [("   ", ""), *by]
-    else:
-        tabs += [("   ", ""), *cropped(makers(shown, wide=False), max(0, room))]
-    return justified(tabs, end, width)
+    ways = [
+        makers(shown, wide=width >= 140),
+        makers(shown, wide=False),
+        makers(shown, wide=False, prompts=False),
+    ]
+    by = next((way for way in ways if length(way) <= room), cropped(ways[-1], max(0, room)))
+    return justified([*tabs, ("   ", ""), *by], end, width)
 
 
 def tab_pieces(dossier: Dossier, shown: Proposal) -> list[Piece]:
@@ -164,17 +165,19 @@ def _before_name(dossier: Dossier, shown: Proposal) -> str:
     return name if before.attempt == shown.attempt else f"attempt {before.attempt + 1} {name}"
 
 
-def makers(shown: Proposal, *, wide: bool) -> list[Piece]:
-    """Who wrote it and who read it, with which prompts."""
+def makers(shown: Proposal, *, wide: bool, prompts: bool = True) -> list[Piece]:
+    """Who wrote it and who read it, and with which prompts where there is room."""
     name = _plain if wide else short_model
     pieces: list[Piece] = [("by " if wide else "", "muted"), (name(shown.model), "")]
-    if shown.prompt_version:
+    if shown.prompt_version and prompts:
         pieces.append((f" {shown.prompt_version}", "muted"))
     for review in (shown.review, shown.final_review):
         if review is None:
             continue
         word = " · reviewed by " if wide else " → "
-        pieces += [(word, "muted"), (name(review.model), ""), (f" {review.prompt_version}", "muted")]
+        pieces += [(word, "muted"), (name(review.model), "")]
+        if prompts:
+            pieces.append((f" {review.prompt_version}", "muted"))
     return pieces
 
 

@@ -339,7 +339,8 @@ def _draw(row: Row, width: int) -> list[Piece]:
             (fit(candidate.project, 16 if width >= 84 else 10), "muted"),
             (f" {safe_line(candidate.title)}", "muted"),
         ]
-        return justified(about, [(clip(candidate.left_out, max(16, width // 2)), "warn")], width)
+        room = max(16, width // 2, width - length(about) - 2)
+        return justified(about, [(clip(candidate.left_out, room), "warn")], width)
     marked: list[Piece] = [("not looked at  ", "warn")] if not candidate.seen else []
     about = [*head, (fit(candidate.tree[:7], 9), "faint"), (safe_line(candidate.title), "")]
     return justified(about, [*marked, (figures, "muted")], width)

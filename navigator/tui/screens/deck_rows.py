@@ -103,14 +103,17 @@ def rate_text(row: ProjectRow, *, long: bool) -> str:
         return right("–", 6)
     percent = f"{'~' if row.rehearsed_rate else ''}{100 * rate.rate:.0f}%"
     interval = f"[{100 * rate.low:.0f}–{100 * rate.high:.0f}]"
-    return f"{right(percent, 6)} {interval:<8}" + (f" n{rate.n}" if long else "")
+    return f"{right(percent, 6)} {interval:<8}" + (right(f"n{rate.n}", 5) if long else "")
 
 
 def card_heading(title: str, count: int | None, note: str, width: int, elsewhere: str = "") -> list[Piece]:
-    """The line above a list of tasks; `elsewhere` names the lists that are hidden, where there is room for one only."""
+    """The line above a list of tasks; `elsewhere` names the lists that are hidden, the next one first: where there is
+    little room only that."""
     counted = f"  {thousands(count)}" if count is not None else ""
     left = [(f"  {title}", "heading"), (counted, "title"), (f"   {note}" if note else "", "muted")]
-    return justified(left, [(elsewhere, "faint"), (" ", "")] if elsewhere else [], width)
+    room = width - length(left) - 3
+    shown = elsewhere if len(elsewhere) <= room else elsewhere.partition(" · ")[0]
+    return justified(left, [(shown, "faint"), (" ", "")] if shown and len(shown) <= room else [], width)
 
 
 def draw_waiting(card: Card, width: int, overlaps: Overlaps) -> list[Piece]:
@@ -199,8 +202,8 @@ def draw_work(card: Card, width: int, live: Live) -> list[Piece]:
     return [
         *head,
         (again, "faint"),
-        (fit(card.title, room - 11 - len(again)), "muted"),
-        (right(note, 10), "muted"),
+        (fit(card.title, room - 13 - len(again)), "muted"),
+        (right(note, 12), "muted"),
         (" ", ""),
     ]
 

@@ -51,7 +51,10 @@ class QuitDialog(Dialog, inherit_bindings=False):
         held = len(busy) if isinstance(busy, dict) else 0
         if not queued:
             return "The conductor has nothing to do right now."
-        return f"The conductor has {held} task{'s' if held != 1 else ''} in hand, {queued} are not finished."
+        are = "is" if queued == 1 else "are"
+        return (
+            f"The conductor has {held} task{'s' if held != 1 else ''} in hand, {queued} {are} not finished."
+        )
 
     def action_leave_working(self) -> None:
         """The conductor is a process of its own and works on."""

@@ -59,11 +59,11 @@ class TaskScreen(NavScreen):
         self._held = task
         head = f"{task.id}  {safe_line(task.project)}"
         about = (
-            f"   {task.kind.value} · {task.complexity.value} · attempt {task.attempt + 1}, round {task.round}"
+            f"{task.kind.value} · {task.complexity.value} · attempt {task.attempt + 1}, round {task.round}"
         )
         state = task.state.value.replace("_", " ")
         self.query_one("#head", Static).update(
-            Content.assemble((head, "bold"), (about, "$muted"), "   ", (state, "$accent"))
+            Content.assemble((head, "bold"), "   ", (state, "$accent"), "\n", (about, "$muted"))
         )
         self.query_one("#text", Static).update(Content(safe_text(task.text)))
         self.query_one("#outcome", Static).update(_outcome(task))
@@ -136,4 +136,4 @@ def _told(event: Event) -> str:
         for key, value in data.items()
         if isinstance(value, str | int | float) and value != ""
     )
-    return safe_line(f"{event.kind.replace('_', ' ')}  {event.proposal_id}  {about}")[:300]
+    return safe_line("  ".join(filter(None, (event.kind.replace("_", " "), event.proposal_id, about))))[:300]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from textual import events
 from textual.content import Content
 from textual.style import Style
 from textual.widget import Widget
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
     from navigator.tui.screens.base import NavScreen
 
 _BACK, _HELP, _PALETTE = "app.back", "app.help", "app.command_palette"
+_START = "app.start_conductor"
 _EDGE = (_BACK, _HELP, _PALETTE)
 """Kept at the right edge."""
 _NARROW = 100
 """Cells below which the palette's key gives way to the screen's own."""
 _GAP = "   "
+_CLICKED = "key_action"
 _HERE = {"stats": "go.statistics", "fleet": "go.fleet"}
 """What leads to where one is already."""
 
@@ -34,12 +37,6 @@ class KeyBar(Widget):
         padding: 0 1;
         background: $surface;
         color: $muted;
-        link-style: none;
-        link-color: $muted;
-        link-background: $surface;
-        link-style-hover: none;
-        link-color-hover: $foreground;
-        link-background-hover: $surface;
     }
     """
 
@@ -56,8 +53,10 @@ class KeyBar(Widget):
         own = [name for name in shown if name not in _EDGE]
         first = [name for name in own if shown[name].first]
         rest = [name for name in own if not shown[name].first]
-        # Whatever the width: help. Then what must not be missed, and the way back before or after all the rest.
-        wanted = [_HELP, *first, *rest, _BACK] if width < _NARROW else [_HELP, _PALETTE, *first, _BACK, *rest]
+        # Whatever the width: help. Then what must not be missed, and the way back before or after the screen's own.
+        wanted = [_HELP, _PALETTE, *first, _BACK, *rest]
+        if width < _NARROW:
+            wanted = [_HELP, *first, *(name for name in rest if name != _START), _BACK, _START]
         room = width + len(_GAP)
         kept = set()
         for name in wanted:
@@ -86,4 +85,11 @@ class KeyBar(Widget):
         text = Content.assemble((app.keymap.shown(action.id), "$accent"), " ", action.label)
         if action.group in ("list", "diff"):
             return text
-        return text.stylize(Style.from_meta({"@click": f"{namespace}.{action.name}"}))
+        # Not "@click": Textual gives such text the colours of a link, and the keys would no longer stand out.
+        return text.stylize(Style.from_meta({_CLICKED: f"{namespace}.{action.name}"}))
+
+    async def on_click(self, event: events.Click) -> None:
+        """Do what the key under the pointer does."""
+        action = event.style.meta.get(_CLICKED)
+        if action:
+            await self.run_action(action)
