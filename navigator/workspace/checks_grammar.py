@@ -22,6 +22,9 @@ _WHOLE = frozenset({"go", "java", "javascript", "php", "ruby"})
 _MOST_LOST = 2
 """Processes that one answer may wear out: each may take seconds. After that its files pass."""
 
+_FAR = 3
+"""Lines from which on a place is told together with the lines that changed."""
+
 
 class GrammarGate:
     """Judges changes of files; use it in `with`. No process is started before a file needs one.
@@ -66,7 +69,7 @@ class GrammarGate:
         # One great fault can take the place of several small ones, so their count says nothing; and a grammar may have met
         # what it does not know. Then a bracket that lost its other half has to bear it out.
         broken = odd or (language in _WHOLE and not was["faults"])
-        return _first_new(was, now) if broken else None
+        return _said(was, now, _changed(before or b"", after)) if broken else None
 
     def _faults(self, language: str, data: bytes) -> dict[str, Any] | None:
         """None: too large, or the process did not survive it, or others before it."""
@@ -80,18 +83,43 @@ class GrammarGate:
         return found if found.get("judged") else None
 
 
-def _first_new(was: dict[str, Any], now: dict[str, Any]) -> str:
-    """The first fault that stood nowhere before, and the bracket without its other half, which is often the reason."""
+def _said(was: dict[str, Any], now: dict[str, Any], changed: tuple[int, int]) -> str:
+    """The new fault, or the bracket without its other half, that is nearest to what changed; the other one beside it.
+
+    Grammars often lose their way only far behind what is wrong.
+    """
     known = Counter((what, text) for _, _, what, text in was["faults"])
-    first = now["faults"][0]
-    for fault in now["faults"]:
-        key = (fault[2], fault[3])
-        if known[key] == 0:
-            first = fault
-            break
-        known[key] -= 1
-    said = f"{first[0]}:{first[1]}: {first[2]}"
-    if now["bracket"] and not was["bracket"]:
-        line, column, what = now["bracket"]
-        said += f"; {what} ({line}:{column})"
+    fresh = []
+    for line, column, what, text in now["faults"]:
+        known[what, text] -= 1
+        if known[what, text] < 0:
+            fresh.append((line, column, what))
+    bracket = tuple(now["bracket"]) if now["bracket"] and not was["bracket"] else None
+    places = ([min(fresh, key=lambda place: _distance(place[0], changed))] if fresh else []) + (
+        [bracket] if bracket else []
+    )
+    places.sort(key=lambda place: _distance(place[0], changed))
+    line, column, what = places[0] if places else now["faults"][0][:3]
+    said = f"{line}:{column}: {what}"
+    for other in places[1:]:
+        said += f"; {other[2]} ({other[0]}:{other[1]})"
+    if _distance(line, changed) > _FAR:
+        said += f"; what is wrong may stand in the lines that changed, {changed[0]} to {changed[1]}"
     return said
+
+
+def _distance(line: int, changed: tuple[int, int]) -> int:
+    return max(changed[0] - line, line - changed[1], 0)
+
+
+def _changed(before: bytes, after: bytes) -> tuple[int, int]:
+    """The first and the last line of `after`, from 1, between which all changes lie."""
+    old, new = before.split(b"\n"), after.split(b"\n")
+    most = min(len(old), len(new))
+    first = 0
+    while first < most and old[first] == new[first]:
+        first += 1
+    tail = 0
+    while tail < most - first and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    return first + 1, max(first + 1, len(new) - tail)

@@ -101,6 +101,19 @@ def test_the_place_and_the_reason_are_named(
     assert says in said
 
 
+def test_a_place_far_from_the_change_is_told_with_the_lines_that_changed(gate: GrammarGate) -> None:
+    head = "package a\n\n" + "".join(f"func F{n}() {{\n\treturn\n}}\n\n" for n in range(9))
+    text = head + "func G() {\n\tif a {\n\t\tb()\n\t}\n}\n" + head.removeprefix("package a\n")
+    said = gate.new_fault("a.go", text.encode(), text.replace("\t}\n}", "\t}").encode())
+    assert said == "44:6: no syntax at 'F0'; '{' is never closed (39:10)"
+    ruby = "class A\n" + "".join(f"  def f{n}\n    1\n  end\n" for n in range(9)) + "end\n"
+    said = gate.new_fault(
+        "a.rb", ruby.encode(), ruby.replace("    1\n  end\n  def f8", "    1\n  def f8").encode()
+    )
+    assert said is not None
+    assert said.endswith("what is wrong may stand in the lines that changed, 25 to 25")
+
+
 @pytest.mark.parametrize(
     ("path", "before", "after"),
     [
