@@ -130,7 +130,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ("less_urgent", "ctrl+down", "less urgent", "Lower the priority.", "P"),
         ("template", "ctrl+t", "template", "Begin from a template.", "FP"),
         ("editor", "ctrl+g", "editor", "Write the text in $VISUAL or $EDITOR.", "FP"),
-        ("discard", "ctrl+x", "discard", "Forget what was typed.", "FP"),
+        ("discard", "ctrl+x", "discard", "Forget what was typed.", "P"),
     ),
     "stats": (
         ("next_page", "tab", "next page", "The next page of figures.", "FP"),

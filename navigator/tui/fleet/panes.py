@@ -14,6 +14,7 @@ from navigator.serving.looking import ServerLook
 from navigator.tui.clock import seconds_since
 from navigator.tui.glance import Glance, Live, SwapProgress
 from navigator.tui.meter import meanwhile, swap_bar
+from navigator.tui.reading.markdown import wrapped
 from navigator.tui.statistics.other_pages import swap_table
 from navigator.tui.statistics.plot import named_parts
 from navigator.tui.statistics.rate_page import REHEARSAL
@@ -266,12 +267,12 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
         (f"   a batch of {made.batch}", ""),
         (f"   {origin}", "muted"),
     ]
-    lines: list[Line] = [[], cropped(head, width), []]
+    lines: list[Line] = [[], *wrapped(head, width), []]
     lines += [[(fit(name, 26), "muted"), (right(value, 12), "")] for name, value in rows]
     earned = break_even_tokens(figures.round_trip, SINGLE_SPEED, figures.generator_speed)
     if earned is not None and not rehearsed:
         text = f"One round trip is earned after {thousands(earned)} written tokens against one model of {SINGLE_SPEED:.0f} tok/s."
-        lines += [[], [(clip(text, width), "muted")]]
+        lines += [[], *wrapped([(text, "muted")], width)]
     return lines
 
 

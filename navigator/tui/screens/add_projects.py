@@ -48,8 +48,8 @@ class AddProjectsScreen(NavScreen):
         name = min(28, width // 3)
         return [
             (fit(place.name, name), "muted" if here else ""),
-            (fit(str(place.parent), width - name - 16), "muted"),
-            (fit("already here" if here else "", 16), "faint"),
+            (fit(str(place.parent), width - name - (14 if here else 0)), "muted"),
+            ("  already here" if here else "", "faint"),
         ]
 
     def _say(self, text: str) -> None:

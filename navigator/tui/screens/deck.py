@@ -48,6 +48,8 @@ class DeckScreen(DeckDecisions, NavScreen):
     FULL_STRIP = True
     CSS_PATH = "deck.tcss"
     AUTO_FOCUS = "#inbox"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (116, "-normal"), (136, "-roomy"), (160, "-wide")]  # noqa: RUF012 (Textual declares it so)
+    """Below 116 cells two panes side by side would leave nothing of the titles."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -103,7 +103,7 @@ def rate_text(row: ProjectRow, *, long: bool) -> str:
         return right("–", 6)
     percent = f"{'~' if row.rehearsed_rate else ''}{100 * rate.rate:.0f}%"
     interval = f"[{100 * rate.low:.0f}–{100 * rate.high:.0f}]"
-    return f"{right(percent, 6)} {interval:<8}" + (right(f"n{rate.n}", 5) if long else "")
+    return f"{right(percent, 6)} {interval:<8}" + (f"{right(f'n{rate.n}', 4)} " if long else "")
 
 
 def card_heading(title: str, count: int | None, note: str, width: int, elsewhere: str = "") -> list[Piece]:

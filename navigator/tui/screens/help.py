@@ -15,7 +15,7 @@ from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList
 
 _WIDE = 110
-_KEYS, _NAMES = 14, 30
+_KEYS, _NAMES = 20, 30
 _MOST = 90
 """Cells of a sentence at most: the action's name stands near it, however wide the screen."""
 
@@ -80,7 +80,7 @@ class HelpScreen(NavScreen):
             return [(fit(line.text, width), "muted")]
         keys = "  ".join(shown_key(key) for key in self.nav.keymap.of(line.action))
         own = "*" if line.action.id in self.nav.keymap.keys else " "
-        pieces: list[Piece] = [(own, "warn"), (fit(keys, 13), "accent")]
+        pieces: list[Piece] = [(own, "warn"), (fit(keys, _KEYS - 1), "accent")]
         if width < _WIDE:
             return [*pieces, (fit(line.text, width - _KEYS), "")]
         return [

@@ -191,15 +191,15 @@ def throughput_page(shown: Statistics, width: int) -> list[Line]:
 def _speeds(rows: Sequence[Throughput], width: int) -> list[Line]:
     columns: tuple[tuple[str, int], ...] = (
         ("tok/s", 8),
-        ("a stream", 9),
-        ("streams", 8),
+        ("a stream", 10),
+        ("streams", 9),
         ("calls", 7),
-        ("failed", 7),
-        ("cached", 7),
+        ("failed", 8),
+        ("cached", 8),
     )
     if width >= 100:
         columns = (*columns, ("tokens out", 13))
-    label = max(12, width - sum(size for _, size in columns))
+    label = max(12, min(_NAMES, width - sum(size for _, size in columns)))
     lines: list[Line] = [
         [],
         [(fit("", label), ""), *((right(name, size), "muted") for name, size in columns)],
@@ -232,7 +232,7 @@ def _number(value: float | None) -> str:
 
 def edits_page(shown: Statistics, width: int) -> list[Line]:
     """How cleanly edits applied."""
-    lines = [[], [("EDITS", "title"), ("   how the generator's edits applied", "muted")]]
+    lines: list[Line] = [[], [("EDITS", "title"), ("   how the generator's edits applied", "muted")], []]
     out: list[Line] = [*lines, *_edits(shown.edits.real, width)]
     if shown.edits.rehearsal.clean_first.n:
         out += _rehearsal_heading(width)

@@ -124,6 +124,14 @@ class SearchBar(Input):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("searching")
 
+    def on_mount(self) -> None:
+        """Say what the keys do: the line stands where they are named otherwise."""
+        keys = cast("NavigatorApp", self.app).keymap
+        self.placeholder = (
+            f"search   {keys.shown('searching.next')} next   {keys.shown('searching.previous')} before   "
+            f"{keys.shown('searching.close')} close"
+        )
+
     class Step(Message):
         """To the next place (1) or the one before (-1)."""
 
