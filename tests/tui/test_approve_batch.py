@@ -15,6 +15,7 @@ from navigator.tui.messages import DecideAll
 from navigator.tui.screens.base import Dialog
 from navigator.tui.screens.batch import BatchDialog
 from navigator.tui.screens.review import ReviewScreen
+from navigator.tui.widgets.rows import RowList
 from tests.cascade.support import REHEARSAL, Desk, git
 from tests.tui.reviewing import Reviewing
 from tests.tui.test_review import Driver, opened
@@ -137,6 +138,24 @@ async def test_a_refused_landing_is_said_and_takes_no_other_with_it(reviewing: R
         assert not outcomes["P3"][1] and "README.md" in outcomes["P3"][0]
         assert "1 landed, 1 not" in words(dialog)
         assert at.read().task(at.proposal("P3").task_id).state is TaskState.STALE
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_why_one_did_not_land_is_said_in_full(reviewing: Reviewing, size: tuple[int, int]) -> None:
+    async with opened(reviewing, size=size) as at:
+        await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3", "P5"]})
+        (reviewing.repository / "README.md").write_text("Another text altogether.\n")
+        git(reviewing.repository, "commit", "--quiet", "-am", "Meanwhile")
+        dialog = await asked(at)
+        await at.press("enter")
+        await done(at, dialog)
+        rows = [row for row in dialog._result_rows() if row.key.partition("/")[0] == "P3"]
+        listed = dialog.query_one("#rows", RowList)
+        drawn = ["".join(text for text, _ in listed._draw(row, listed.size.width - 2)) for row in rows]
+        assert len(rows) > 1 and not any("…" in line for line in drawn)
+        said = " ".join(" ".join(drawn).split())
+        assert " ".join(dialog._outcomes["P3"][0].split()) in said
+        assert listed.size.height >= len(dialog._result_rows())
 
 
 async def test_hooks_are_named(reviewing: Reviewing) -> None:

@@ -164,6 +164,49 @@ async def test_all_projects_and_no_project(paths: StatePaths) -> None:
         assert "all projects" in at.words
 
 
+async def test_enter_takes_the_row_where_nothing_was_marked(paths: StatePaths) -> None:
+    async with composing(paths, "billing") as at:
+        await at.press("ctrl+o")
+        dialog = await at.picking()
+        await at.type("quill")
+        await at.until(lambda: list(dialog.rows.rows) == ["quill"])
+        await at.press("enter")
+        await at.back()
+        assert set(at.screen.sheet.projects) == {"quill"}, "one choice that stood there is replaced"
+        await at.press("ctrl+o")
+        dialog = await at.picking()
+        await at.type("atlas")
+        await at.until(lambda: list(dialog.rows.rows) == ["atlas"])
+        await at.press("tab", "enter")
+        await at.back()
+        assert set(at.screen.sheet.projects) == {"atlas", "quill"}, "what is marked joins it"
+        await at.press("ctrl+o")
+        dialog = await at.picking()
+        await at.type("billing")
+        await at.until(lambda: list(dialog.rows.rows) == ["billing"])
+        await at.press("enter")
+        await at.back()
+        assert set(at.screen.sheet.projects) == {"atlas", "billing", "quill"}, (
+            "what was searched for joins several"
+        )
+        await at.press("ctrl+o")
+        await at.picking()
+        await at.press("down", "enter")
+        await at.back()
+        assert set(at.screen.sheet.projects) == {"atlas", "billing", "quill"}, "nothing was searched for"
+
+
+async def test_enter_where_nothing_matches_leaves_the_choice(paths: StatePaths) -> None:
+    async with composing(paths, "billing") as at:
+        await at.press("ctrl+o")
+        dialog = await at.picking()
+        await at.type("zzzz")
+        await at.until(lambda: not dialog.rows.rows)
+        await at.press("enter")
+        await at.back()
+        assert at.screen.sheet.projects == ("billing",)
+
+
 async def test_nothing_typed_is_lost(paths: StatePaths) -> None:
     async with composing(paths, "quill") as at:
         await at.type("half a tho")

@@ -16,7 +16,7 @@ from navigator.domain.states import Complexity, TaskKind, Verdict
 from navigator.evidence.intervals import wilson
 from navigator.evidence.rates import revise_rate
 from navigator.evidence.rows import FirstVerdict
-from navigator.tui.screens.stats import PAGES, StatsScreen
+from navigator.tui.screens.stats import PAGES, PageTabs, StatsScreen
 from navigator.tui.statistics import plot
 from navigator.tui.statistics.gather import Statistics, by_week, gather
 from navigator.tui.statistics.rate_page import how_sure, rate_page
@@ -238,6 +238,28 @@ async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> Non
         await pilot.press("w")
         await until(pilot, lambda: "first-round verdicts, 7 days" in shown(screen), what="the week")
         assert "n 166" not in shown(screen)
+
+
+async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
+    async with make_app().run_test(size=(120, 60)) as pilot:
+        screen = await opened(pilot)
+        whole: dict[str, str] = {}
+        for _ in PAGES:
+            await pilot.press("tab")
+            whole[PAGES[screen._page][0]] = shown(screen)
+        before = screen.counted
+        await pilot.press("w")
+        await until(pilot, lambda: screen.counted is not before, what="the week")
+        for _ in PAGES:
+            await pilot.press("tab")
+            name = PAGES[screen._page][0]
+            assert "7 days" in screen.query_one(PageTabs).render().plain
+            if name != "throughput":  # every call of that day's state was made today
+                assert shown(screen) != whole[name], name
+        assert screen.counted is not None
+        assert "landed" in screen.counted.outcomes.real.states
+        assert before is not None
+        assert screen.counted.edits.real.clean_first.n < before.edits.real.clean_first.n
 
 
 async def test_a_long_page_scrolls_by_keys(make_app: AppMaker) -> None:

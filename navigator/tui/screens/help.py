@@ -111,5 +111,6 @@ def help_lines(groups: tuple[str, ...], room: int = _MOST) -> list[HelpLine]:
             "What you changed has a * above.",
         )
     ):
-        lines.append(HelpLine(f"own{number}", text=text))
+        more = textwrap.wrap(text, room + _KEYS, drop_whitespace=False)
+        lines += [HelpLine(f"own{number}/{place}", text=part) for place, part in enumerate(more)]
     return lines

@@ -178,9 +178,14 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         self.query_one(PieceLines).refresh()
 
     def take(self) -> None:
-        """What is marked; where nothing is, or a single earlier choice stands untouched, the row under the cursor."""
+        """What is marked; where nothing is, or a single earlier choice stands untouched, the row under the cursor.
+
+        A row that was searched for joins several earlier choices that stand untouched: it was not searched for in vain.
+        """
         name = self.rows.current
         replaces = name is not None and not self._touched and len(self._marked) == 1
+        if name is not None and not self._touched and self._marked and self.query_one(PickInput).value:
+            self._marked.add(name)
         if self._many and self._marked and not replaces:
             self.dismiss(tuple(known for known in self._names if known in self._marked))
         elif name is not None:

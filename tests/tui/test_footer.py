@@ -1,0 +1,109 @@
+"""Strip and footer: filled to the last cell, and the keys that must not be missed have room first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.config.paths import StatePaths
+from navigator.tui.actions import ACTIONS, in_scope
+from navigator.tui.app import NavigatorApp
+from navigator.tui.conductor_link import ConductorLink
+from navigator.tui.glance import Live
+from navigator.tui.screens.fleet import FleetScreen
+from navigator.tui.screens.help import HelpScreen
+from navigator.tui.screens.stats import StatsScreen
+from navigator.tui.widgets.keybar import KeyBar
+from navigator.tui.widgets.strip import StatusStrip
+from tests.tui.conftest import AppMaker
+from tests.tui.driving import loaded, until
+from tests.tui.reviewing import Reviewing
+from tests.tui.test_review import opened
+
+WIDTHS = [60, 80, 99, 100, 120, 160, 200]
+
+
+def line_of(app: NavigatorApp) -> str:
+    """The footer as it stands on the screen."""
+    return app.screen.query_one(KeyBar).render().plain
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+async def test_both_lines_end_at_the_last_cell(make_app: AppMaker, width: int) -> None:
+    app = make_app()
+    async with app.run_test(size=(width, 30)) as pilot:
+        await loaded(pilot)
+        bar, strip = app.screen.query_one(KeyBar), app.screen.query_one(StatusStrip)
+        assert bar.region.width == width
+        footer = bar.render()
+        assert footer.cell_length == width - 2 and not footer.plain.endswith(" ")
+        for line in strip.render().plain.split("\n"):
+            assert len(line) == width - 2 and not line.endswith(" ")
+
+
+@pytest.mark.parametrize("width", WIDTHS[1:])
+async def test_choosing_a_hunk_has_room_on_every_width(tmp_path: Path, width: int) -> None:
+    reviewing = Reviewing(StatePaths(tmp_path / "s").ensure(), tmp_path)
+    async with opened(reviewing, size=(width, 24)) as at:
+        said = line_of(at.app)
+        for words in ("a approve", "r reject", "b send back", "c comment", "space choose hunk", "? help"):
+            assert words in said
+        assert ("ctrl+p palette" in said) is (width - 2 >= 100)
+
+
+async def test_the_fleet_offers_what_a_conductor_can_do_where_one_is(
+    make_app: AppMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await loaded(pilot)
+        await pilot.press("F")
+        await until(pilot, lambda: isinstance(app.screen, FleetScreen))
+        alone = line_of(app)
+        assert "ctrl+n start work" in alone and "l log" in alone and "esc back" in alone
+        assert "swap by hand" not in alone and "stop work" not in alone and "F fleet" not in alone
+        here = Live(conductor="here", status={"resident": "generator"})
+        monkeypatch.setattr(ConductorLink, "live", property(lambda link: here))
+        monkeypatch.setattr(ConductorLink, "here", property(lambda link: True))
+        app._live_changed()
+        await until(pilot, lambda: "s swap by hand" in line_of(app))
+        assert "ctrl+x stop work" in line_of(app) and "start work" not in line_of(app)
+
+
+async def test_a_click_does_what_the_key_does(make_app: AppMaker) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await loaded(pilot)
+        await pilot.click(KeyBar, offset=(1 + line_of(app).index("? help"), 0))
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await pilot.click(KeyBar, offset=(1 + line_of(app).index("esc back") + 5, 0))
+        await until(pilot, lambda: not isinstance(app.screen, HelpScreen))
+
+
+async def test_where_one_is_already_is_not_offered(make_app: AppMaker) -> None:
+    app = make_app()
+    async with app.run_test(size=(200, 30)) as pilot:
+        await loaded(pilot)
+        assert "esc back" not in line_of(app) and "S statistics" in line_of(app)
+        await pilot.press("S")
+        await until(pilot, lambda: isinstance(app.screen, StatsScreen))
+        assert "S statistics" not in line_of(app) and "esc back" in line_of(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_no_sentence_of_the_help_is_cut(make_app: AppMaker, size: tuple[int, int]) -> None:
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+        await loaded(pilot)
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await pilot.press("tab")
+        listed: Any = app.screen.query_one("#keys")
+        drawn = ["".join(text for text, _ in listed._draw(row, size[0] - 3)) for row in listed.rows]
+        assert not [line for line in drawn if "…" in line]
+        words = " ".join(" ".join(drawn).split())
+        if size[0] < 100:
+            for action in in_scope("review"):
+                assert ACTIONS[action.id].help in words
