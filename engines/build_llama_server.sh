@@ -46,13 +46,14 @@ build_server() {
     tar -xzf "$work"/llama_cpp_python-*.tar.gz -C "$sources" --strip-components=3 --no-same-owner \
         "llama_cpp_python-$version/vendor/llama.cpp"
     # One file that runs on other machines too: nothing shared, nothing tuned to this processor. No web page
-    # (it would be downloaded), no TLS, no tools that start processes. -O1 halves the compiler's time.
+    # (it would be downloaded), no TLS. Processes of its own: the router starts one a model. -O1 halves the
+    # compiler's time.
     say "Building llama-server: some minutes on two cores"
     PATH=$environment/bin:$PATH cmake -S "$sources" -B "$work/build" -G Ninja --log-level=WARNING \
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="-O1 -DNDEBUG" \
         -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" -DBUILD_SHARED_LIBS=OFF \
         -DGGML_NATIVE=OFF -DGGML_CUDA=OFF -DGGML_OPENMP=OFF -DGGML_CCACHE=OFF \
-        -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_SUBPROCESS=OFF \
+        -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_SUBPROCESS=ON \
         -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF \
         -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF \
         -DLLAMA_BUILD_TOOLS=ON -DLLAMA_BUILD_SERVER=ON >&2

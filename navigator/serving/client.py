@@ -194,7 +194,7 @@ class ModelClient:
     async def load(self) -> Load | None:
         """How busy the server is; None where it does not say or cannot be asked."""
         try:
-            return await probe.read_load(await self.kind(), self._ask)
+            return await probe.read_load(await self.kind(), self._ask, self.settings.model)
         except ServingError:
             return None
 

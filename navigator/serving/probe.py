@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import urlencode
 
 from navigator.serving.chat import Load, ModelInfo, ServerKind
 
@@ -62,8 +63,11 @@ def describe_models(kind: ServerKind, models: list[dict[str, Any]], path: str) -
     return ModelInfo(kind, tuple(entry["id"] for entry in models), path, context)
 
 
-async def read_load(kind: ServerKind, ask: Ask) -> Load | None:
+async def read_load(kind: ServerKind, ask: Ask, model: str = "") -> Load | None:
     """How busy a server is; None where it does not say.
+
+    Args:
+        model: whose slots are asked for, where one server of llama.cpp stands before several; it is not loaded for that.
 
     Raises:
         Unreachable: it does not answer at all.
@@ -71,7 +75,7 @@ async def read_load(kind: ServerKind, ask: Ask) -> Load | None:
     if kind in ("ollama", "openai"):
         return None
     if kind == "llamacpp":
-        status, payload = await ask("/slots")
+        status, payload = await ask(f"/slots?{urlencode({'model': model, 'autoload': 'false'})}")
         return _slots(payload) if status == 200 else None
     if kind == "vllm":
         status, payload = await ask("/load")

@@ -63,12 +63,35 @@ def llama_server(
 
     SIGTERM with a stream in flight can hang this server, so it is killed when it does not end by itself.
     """
-    port = port or free_port()
+    options = ("--model", str(model or home() / "tiny.gguf"), "--alias", ALIAS, *options)
+    with _started(folder, options, CONTEXT * SLOTS, SLOTS, port or free_port()) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def llama_router(folder: Path, *options: str, models: Path, most: int = 1) -> Iterator[LlamaServer]:
+    """A router on loopback that starts one server for each model of a folder, `most` at a time, as each is asked for."""
+    options = ("--models-dir", str(models), "--models-max", str(most), *options)
+    with _started(folder, options, CONTEXT * 2, 2, free_port()) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def _started(
+    folder: Path, options: tuple[str, ...], context: int, slots: int, port: int
+) -> Iterator[LlamaServer]:
     log = folder / "llama-server.log"
     command = [
-        *(str(home() / "llama-server"), "--model", str(model or home() / "tiny.gguf"), "--alias", ALIAS),
-        *("--host", "127.0.0.1", "--port", str(port), "--ctx-size", str(CONTEXT * SLOTS)),
-        *("--parallel", str(SLOTS), "--threads", "1", "--no-ui", "--offline", "--cache-ram", "0"),
+        *(
+            str(home() / "llama-server"),
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--ctx-size",
+            str(context),
+        ),
+        *("--parallel", str(slots), "--threads", "1", "--no-ui", "--offline", "--cache-ram", "0"),
         *options,
     ]
     with log.open("wb") as stream:

@@ -1,0 +1,213 @@
+"""Strategy `managed` against llama.cpp's own router: two models, one at a time, each a process that the router starts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.config.settings import Settings
+from navigator.domain.states import Role
+from navigator.serving.chat import ChatRequest
+from navigator.serving.client import ModelClient
+from navigator.serving.errors import CutByLength
+from navigator.serving.swap.base import PhaseEvent
+from navigator.serving.swap.managed import ManagedStrategy
+from tests.engines.llama import TOKENIZER, LlamaServer, home, llama_router, missing
+from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, TASKS, environment_of, queue
+from tests.workspace.git.world import fingerprint, git, make_repo
+
+pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
+
+WRITER, READER, BROKEN = "writer", "reader", "broken"
+_NO_PROCESSES = "subprocess is not enabled"
+
+
+@pytest.fixture(scope="module")
+def router(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
+    if reason := missing():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("router")
+    models = folder / "models"
+    models.mkdir()
+    for name in (WRITER, READER):
+        shutil.copy(home() / "tiny.gguf", models / f"{name}.gguf")
+    (models / f"{BROKEN}.gguf").write_bytes(b"GGUF, it says")
+    if _NO_PROCESSES in _last_words(models):
+        pytest.skip(f"{home()} was built without a router; remove it, and `make engines` builds it again")
+    with llama_router(folder, models=models) as server:
+        yield server
+
+
+def _last_words(models: Path) -> str:
+    """What a router says that has no port to listen on: one that cannot start processes says that, and earlier."""
+    command = [
+        str(home() / "llama-server"),
+        "--models-dir",
+        str(models),
+        "--host",
+        "192.0.2.1",
+        "--no-ui",
+        "--offline",
+    ]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False, env={"HOME": str(models)})
+    return (done.stdout + done.stderr).decode("utf-8", "replace")
+
+
+@pytest.fixture
+def fresh(router: LlamaServer) -> LlamaServer:
+    """The router with nothing loaded."""
+    for name, state in states(router).items():
+        if state == "loaded":
+            unload(router, name)
+    while set(states(router).values()) != {"unloaded"}:
+        pass
+    return router
+
+
+def settings(url: str, **models: str) -> Settings:
+    server = {"base_url": url, "context_tokens": 16384}
+    return Settings.model_validate(
+        {
+            "generator": server | {"model": models.get("generator", WRITER)},
+            "reviewer": server | {"model": models.get("reviewer", READER)},
+            "swap": {"strategy": "managed", "managed": {"drain_seconds": 20.0, "load_seconds": 60.0}},
+        }
+    )
+
+
+def listed(server: LlamaServer) -> list[dict[str, Any]]:
+    with urllib.request.urlopen(f"{server.url}/v1/models", timeout=10) as answer:
+        entries: list[dict[str, Any]] = json.load(answer)["data"]
+    return entries
+
+
+def states(server: LlamaServer) -> dict[str, str]:
+    return {entry["id"]: entry["status"]["value"] for entry in listed(server)}
+
+
+def unload(server: LlamaServer, name: str) -> None:
+    body = json.dumps({"model": name}).encode()
+    with urllib.request.urlopen(f"{server.url}/models/unload", data=body, timeout=30) as answer:
+        assert json.load(answer) == {"success": True}
+
+
+def quiet(event: PhaseEvent) -> None:
+    """A report nobody reads."""
+
+
+async def test_there_and_back_with_one_model_loaded_at_a_time(fresh: LlamaServer) -> None:
+    swaps = ManagedStrategy(settings(fresh.url))
+    assert await swaps.resident() is None
+    for role, name, phases in (
+        (Role.GENERATOR, WRITER, ["load", "verify"]),
+        (Role.REVIEWER, READER, ["drain", "load", "verify"]),
+        (Role.REVIEWER, READER, ["verify"]),
+        (Role.GENERATOR, WRITER, ["drain", "load", "verify"]),
+    ):
+        done = await swaps.swap(role, quiet)
+        assert (done.outcome, [phase.name for phase in done.phases]) == ("done", phases), done.reason
+        assert [model for model, state in states(fresh).items() if state == "loaded"] == [name]
+        assert await swaps.resident() is role
+
+
+async def test_looking_and_asking_how_busy_it_is_load_nothing(fresh: LlamaServer) -> None:
+    swaps = ManagedStrategy(settings(fresh.url))
+    await swaps.swap(Role.GENERATOR, quiet)
+    for believed in (Role.GENERATOR, Role.REVIEWER, None):
+        assert (await swaps.look(believed)).resident is Role.GENERATOR
+    async with ModelClient(swaps._settings.generator) as client:
+        load = await client.load()
+        assert load is not None and load.idle
+        assert await client.health()
+    async with ModelClient(swaps._settings.reviewer) as client:
+        assert await client.load() is None
+        assert (await client.require_model()).names == tuple(states(fresh))
+    assert states(fresh) == {WRITER: "loaded", READER: "unloaded", BROKEN: "unloaded"}
+
+
+async def test_a_request_that_runs_ends_before_its_model_goes(fresh: LlamaServer) -> None:
+    swaps = ManagedStrategy(settings(fresh.url))
+    question = ChatRequest(
+        messages=[{"role": "user", "content": "Go on."}],
+        max_tokens=1500,
+        temperature=1.0,
+        top_p=1.0,
+        extra={"logit_bias": [[2, False], [0, False]]},
+    )
+    async with ModelClient(swaps._settings.generator) as client:
+        asked = asyncio.create_task(client.chat(question))
+        async with asyncio.timeout(60):
+            while (load := await client.load()) is None or load.idle:
+                await asyncio.sleep(0.02)
+        assert load.running == 1
+        done = await swaps.swap(Role.REVIEWER, quiet)
+        assert (done.outcome, asked.done()) == ("done", True), done.reason
+        with pytest.raises(CutByLength):
+            await asked
+
+
+async def test_a_model_that_the_server_unloaded_is_not_dead(fresh: LlamaServer) -> None:
+    swaps = ManagedStrategy(settings(fresh.url))
+    await swaps.swap(Role.GENERATOR, quiet)
+    unload(fresh, WRITER)
+    while states(fresh)[WRITER] != "unloaded":
+        pass
+    seen = await swaps.look(Role.GENERATOR)
+    assert (seen.resident, seen.dead) == (None, False)
+
+
+@pytest.mark.parametrize("name", ["absent", BROKEN])
+async def test_a_model_that_does_not_come_leaves_the_other_one_in_its_place(
+    fresh: LlamaServer, name: str
+) -> None:
+    swaps = ManagedStrategy(settings(fresh.url, reviewer=name))
+    await swaps.swap(Role.GENERATOR, quiet)
+    done = await swaps.swap(Role.REVIEWER, quiet)
+    assert (done.outcome, await swaps.resident()) == ("went_back", Role.GENERATOR), done.reason
+    assert name in done.reason
+
+
+def test_a_session_swaps_by_the_router_and_ends_with_proposals(tmp_path: Path, fresh: LlamaServer) -> None:
+    repo = make_repo(tmp_path / "thing")
+    before = fingerprint(repo)
+    server = f'base_url = "{fresh.url}"\ncontext_tokens = 16384\ntemperature = 1.0\ntop_p = 1.0\n'
+    (tmp_path / "navigator.toml").write_text(
+        f'[generator]\nmodel = "{WRITER}"\n{server}max_tokens = 200\ntokenizer = "{TOKENIZER}"\n'
+        f"[generator.extra_body]\n{AN_EDIT}\n"
+        f'[reviewer]\nmodel = "{READER}"\n{server}max_tokens = 4000\n[reviewer.extra_body]\n{SHORT_STRINGS}\n'
+        '[swap]\nstrategy = "managed"\n[batch]\nmax_wait_minutes = 0\nquiet_minutes = 0\nrevisions = 0\n',
+        encoding="utf-8",
+    )
+
+    def navigator(*words: str) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-m", "navigator", *words, "--json"],
+            env=environment_of(tmp_path),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode() + done.stdout.decode()
+        return json.loads(done.stdout)
+
+    queue(navigator, repo)
+    session = navigator("run", "--until", "idle")
+    assert session["states"] == {"awaiting_approval": len(TASKS)}
+    assert session["calls"]["lost"] == 0
+    proposals = navigator("proposals")["proposals"]
+    assert {proposal["model"] for proposal in proposals} == {WRITER}
+    assert sum(session["verdicts"].values()) == len(TASKS)
+    assert states(fresh)[READER] == "loaded"
+    assert states(fresh)[WRITER] == "unloaded"
+    assert fingerprint(repo) == before
+    assert git(repo, "status", "--porcelain") == ""
