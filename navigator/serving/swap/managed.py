@@ -212,13 +212,7 @@ def loaded_models(software: Software, said: Any) -> list[str]:
     if software == "llama-swap":
         ready = (entry for entry in _entries(said, "running") if entry.get("state", "ready") == "ready")
         return _names(entry.get("model") for entry in ready)
-    loaded = [entry for entry in _entries(said, "data") if _status(entry) == "loaded"]
-    return _names((entry.get("id") for entry in loaded), *(_aliases(entry) for entry in loaded))
-
-
-def _aliases(entry: dict[str, Any]) -> list[Any]:
-    aliases = entry.get("aliases")
-    return aliases if isinstance(aliases, list) else []
+    return _names(entry.get("id") for entry in _entries(said, "data") if _status(entry) == "loaded")
 
 
 def _status(entry: dict[str, Any]) -> Any:
