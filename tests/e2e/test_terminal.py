@@ -23,6 +23,7 @@ from navigator.store.writer import Store
 from navigator.workspace.private import PrivateRepo
 from tests.e2e.conftest import end_conductor, navigator
 from tests.e2e.ptys import Pty
+from tests.e2e.tmux import Terminal
 from tests.tui import world
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
@@ -204,6 +205,58 @@ def test_a_signal_gives_the_terminal_back(
     for switched_off in (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l", b"\x1b[?2004l"):
         switched_on = switched_off[:-1] + (b"l" if switched_off.endswith(b"h") else b"h")
         assert screens.output.rfind(switched_off) > screens.output.rfind(switched_on)
+
+
+def test_ctrl_c_leaves_nothing_and_the_screens_go_on(ours: Callable[..., Pty], place: dict[str, str]) -> None:
+    screens = ours(place)
+    screens.wait_for("welcome")
+    screens.send("\x03")
+    screens.send("?")
+    screens.wait_for("YOUR OWN KEYS")
+    assert os.waitpid(screens.pid, os.WNOHANG) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [("s", "No conductor works on."), ("\r", "A conductor goes on working")],
+    ids=["stopped", "left working"],
+)
+def test_the_demo_says_the_way_back(
+    ours: Callable[..., Pty], place: dict[str, str], answer: str, said: str
+) -> None:
+    screens = ours(place, "demo", "--projects", "2", "--tasks", "4")
+    screens.wait_for("35B")
+    before = len(screens.output)
+    screens.send("q")
+    screens.wait_for("Leave Navigator?", after=before)
+    for _ in range(200):  # accept keys are dead for a moment after the dialog came up
+        screens.send(answer)
+        screens.read(0.2)
+        if said.encode() in screens.output:
+            break
+    screens.wait_for(said)
+    assert os.waitstatus_to_exitcode(screens.ended()) == 0
+    after = screens.output[screens.output.rfind(b"\x1b[?1049l") :].decode()
+    assert "Come back:" in after and f"export NAVIGATOR_STATE={place['NAVIGATOR_STATE']}" in after
+    assert ("stop` ends it" in after) is (answer != "s")
+
+
+def test_ctrl_z_gives_the_shell_back_and_fg_the_screens(terminal: Terminal) -> None:
+    terminal.run()
+    terminal.wait("A fast model writes, a strong one reviews, you decide.")
+    terminal.keys("C-z")
+    terminal.wait("topped", gone="A fast model writes")
+    terminal.type("echo still $((40 + 2))")
+    terminal.keys("Enter")
+    terminal.wait("still 42")
+    terminal.type("fg")
+    terminal.keys("Enter")
+    terminal.wait("A fast model writes, a strong one reviews, you decide.")
+    terminal.keys("?")
+    terminal.wait("YOUR OWN KEYS")
+    terminal.keys("Escape")
+    terminal.wait("A fast model writes")
+    terminal.press_until("q", "ended with")
 
 
 def test_the_terminal_closed_in_mid_work_and_the_work_goes_on(
