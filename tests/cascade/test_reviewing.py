@@ -207,7 +207,7 @@ def test_a_large_change_is_read_in_parts_and_judged_as_one(room: Room, models: M
 
     models.read = read
     settle(room, reviewer="context_tokens = 6000\nmax_tokens = 1000", batch="revisions = 0")
-    room.queue(files=[])
+    room.queue(files=sorted(big))
     room.work()
     (proposal,) = room.proposals()
     review = review_of(proposal)
