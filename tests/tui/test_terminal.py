@@ -124,7 +124,7 @@ def test_nothing_raw_of_what_others_wrote_reaches_the_terminal(empty_state: Stat
     with screens(empty_state) as terminal:
         terminal.read(until="≡ REPORT".encode())
         os.write(terminal.fd, b"G\r")
-        terminal.read(until=b"Report x")
+        terminal.read(until=b"Report")  # the deck says REPORT
         os.write(terminal.fd, b"q")
         terminal.ended()
         text = terminal.written.decode("utf-8", "replace")
