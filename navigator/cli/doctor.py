@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import platform
 import shutil
 import sqlite3
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
 
@@ -17,7 +19,7 @@ from navigator import __version__
 from navigator.cli import output
 from navigator.cli.doctor_item import Item
 from navigator.cli.session import state_paths
-from navigator.config.paths import CONFIG_VARIABLE, StatePaths, config_path
+from navigator.config.paths import CONFIG_VARIABLE, STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import Settings, load_settings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.states import Role
@@ -146,6 +148,14 @@ def _sqlite() -> Item:
 def _state(paths: StatePaths) -> Item:
     free = shutil.disk_usage(paths.root).free // (1024 * 1024)
     mode = oct(paths.root.stat().st_mode & 0o777)
+    try:
+        with tempfile.TemporaryFile(dir=paths.root):
+            pass
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            words = f"{paths.root} ({mode}) cannot be written: {error.strerror}"
+            hint = f"Make it writable, or point {STATE_VARIABLE} elsewhere: without it nothing can be done, only looked at."
+            return Item("state folder", "missing", words, hint)
     if is_low(paths.root):
         return Item(
             "state folder",

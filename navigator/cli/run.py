@@ -19,7 +19,7 @@ import click
 from navigator.cli import output
 from navigator.cli.progress import Progress
 from navigator.cli.session import own_world, state_paths
-from navigator.config.paths import StatePaths
+from navigator.config.paths import STATE_VARIABLE, StatePaths
 from navigator.config.settings import time_scale as scale_of
 from navigator.domain.errors import Conflict, NavigatorError
 
@@ -63,7 +63,7 @@ def run(
         output.print_json(document)
     else:
         show_session(document)
-    if document["states"].get("failed") or document["failed_swaps"]:
+    if document["failed"] or document["failed_swaps"]:
         sys.exit(1)
 
 
@@ -107,14 +107,26 @@ class _PrivateLog(logging.handlers.RotatingFileHandler):
 
 
 def log_to(paths: StatePaths) -> None:
-    """Send Navigator's log to a rotating file in the state folder, 0600; nothing of it to the terminal."""
-    handler = _PrivateLog(
-        paths.log,
-        maxBytes=_LOG_BYTES,
-        backupCount=_LOG_FILES,
-        encoding="utf-8",
-        errors="backslashreplace",
-    )
+    """Send Navigator's log to a rotating file in the state folder, 0600; nothing of it to the terminal.
+
+    Raises:
+        StoreError: the file cannot be opened for writing.
+    """
+    from navigator.store.errors import StoreError
+
+    try:
+        handler = _PrivateLog(
+            paths.log,
+            maxBytes=_LOG_BYTES,
+            backupCount=_LOG_FILES,
+            encoding="utf-8",
+            errors="backslashreplace",
+        )
+    except OSError as error:
+        raise StoreError(
+            f"{paths.log} cannot be opened for writing: {error.strerror}.",
+            hint=f"Make the state folder writable, or point {STATE_VARIABLE} at one that is; `navigator doctor` looks at it.",
+        ) from error
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logger = logging.getLogger("navigator")
     logger.handlers = [handler]
@@ -130,7 +142,7 @@ def show_session(document: dict[str, Any]) -> None:
     rows = [
         ("projects", document["projects"]),
         ("tasks, all of them", document["tasks"]),
-        ("proposals", document["proposals"]),
+        ("proposals, written or reviewed", document["proposals"]),
         (
             "approve / revise / unreviewed",
             f"{verdicts['approve']} / {verdicts['revise']} / {verdicts['unreviewed']}",

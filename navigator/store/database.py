@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from navigator.config.paths import STATE_VARIABLE
 from navigator.store.backups import back_up, backup_due, newest_backup
 from navigator.store.errors import (
     DiskFull,
@@ -90,12 +91,15 @@ def open_reader(path: Path, *, version: int = len(MIGRATIONS)) -> sqlite3.Connec
     try:
         connection, present = _read_only(path, "mode=ro")
     except sqlite3.Error as error:
-        # Reading a database with a log takes a small file beside it. On a full disk that cannot be made; but where no log
-        # is left, nobody writes either, and the database can be read as it lies there.
+        # Reading a database with a log takes a small file beside it. On a full disk, or in a folder that can only be read, it
+        # cannot be made; but where no log is left, nobody writes either, and the database can be read as it lies there.
         said = translated(error, path)
+        read_only = not os.access(path.parent, os.W_OK)
         log = path.with_name(f"{path.name}-wal")
-        if not isinstance(said, DiskFull) or (log.exists() and log.stat().st_size):
+        if not (read_only or isinstance(said, DiskFull)):
             raise said from error
+        if log.exists() and log.stat().st_size:
+            raise (_log_unreadable(path) if read_only else said) from error
         try:
             connection, present = _read_only(path, "mode=ro&immutable=1")
         except sqlite3.Error as again:
@@ -116,6 +120,14 @@ def open_reader(path: Path, *, version: int = len(MIGRATIONS)) -> sqlite3.Connec
         raise
     connection.row_factory = sqlite3.Row
     return connection
+
+
+def _log_unreadable(path: Path) -> StoreError:
+    return StoreError(
+        f"The state folder {path.parent} is read-only, and {path.name} has a log that is not yet played into it.",
+        hint="Such a database can only be read where it can be written: make the folder writable, or copy it and point "
+        f"{STATE_VARIABLE} at the copy.",
+    )
 
 
 def _read_only(path: Path, how: str) -> tuple[sqlite3.Connection, int]:
