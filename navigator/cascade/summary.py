@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from navigator.cascade.world import World
 from navigator.domain.models import Proposal, Swap
-from navigator.domain.states import CheckOutcome, Role, Verdict
+from navigator.domain.states import CheckOutcome, Role, TaskState, Verdict
 from navigator.domain.timing import TimingModel, read_timing
 from navigator.evidence.modelled import Job, modelled_time
 
@@ -21,6 +22,7 @@ class Session:
         self._started = time.monotonic()
         self._before_calls = world.reader.last_number("calls")
         self._before_proposals = world.reader.last_number("proposals")
+        self._before_events = world.reader.last_seq()
         self._wall: float | None = None
         self._assumptions: dict[Role, TimingModel] = {}
         self.swaps: list[Swap] = []
@@ -42,23 +44,34 @@ class Session:
         self.reason = reason
 
     def document(self) -> dict[str, Any]:
-        """The session in the shape of CONTRACT's `navigator run --json`."""
+        """The session in the shape of CONTRACT's `navigator run --json`.
+
+        Proposals are those that were written or reviewed in this session, verdicts those of its reviews, `failed` the tasks
+        that failed in it and still stand so; `states` counts all tasks.
+        """
         reader = self._world.reader
+        happened = reader.events_of(("review_added", "task_state"), self._before_events)
+        reviewed = {event.proposal_id for event in happened if event.data.get("role") == Role.REVIEWER}
+        failed = {event.task_id for event in happened if event.data.get("to") == TaskState.FAILED}
+        tasks = reader.tasks()
         proposals = [
-            proposal for proposal in reader.proposals() if int(proposal.id[1:]) > self._before_proposals
+            proposal
+            for proposal in reader.proposals()
+            if int(proposal.id[1:]) > self._before_proposals or proposal.id in reviewed
         ]
         wall = self._wall if self._wall is not None else time.monotonic() - self._started
         calls = reader.call_counts()
         done = [swap for swap in self.swaps if swap.outcome == "done"]
         return {
             "projects": len(reader.projects()),
-            "tasks": len(reader.tasks()),
+            "tasks": len(tasks),
             "proposals": len(proposals),
             "derived": sum(bool(proposal.parent) for proposal in proposals),
-            "verdicts": _verdicts(proposals),
+            "verdicts": _verdicts(proposal for proposal in proposals if proposal.id in reviewed),
             "tests": self._tests(proposals),
             "rounds": 1 + max((proposal.round for proposal in proposals), default=0) if proposals else 0,
-            "states": dict(sorted(Counter(task.state.value for task in reader.tasks()).items())),
+            "states": dict(sorted(Counter(task.state.value for task in tasks).items())),
+            "failed": sum(task.state is TaskState.FAILED and task.id in failed for task in tasks),
             "swaps": sum(swap.from_role is not None for swap in done),
             "loads": len(done),
             "failed_swaps": len(self.swaps) - len(done),
@@ -119,7 +132,7 @@ class Session:
         }
 
 
-def _verdicts(proposals: list[Proposal]) -> dict[str, int]:
+def _verdicts(proposals: Iterable[Proposal]) -> dict[str, int]:
     """Every round's verdict, counted."""
     counts = Counter(proposal.review.verdict for proposal in proposals if proposal.review is not None)
     return {

@@ -257,6 +257,15 @@ class LoopReads(Queries):
         found = self._all("SELECT * FROM events WHERE kind = ? ORDER BY seq DESC LIMIT 1", kind)
         return rows.event_from(found[0]) if found else None
 
+    def events_of(self, kinds: Collection[str], after: int) -> list[Event]:
+        """Events of some kinds after a sequence number, in order."""
+        found = self._all(
+            f"SELECT * FROM events WHERE seq > ? AND kind IN ({', '.join('?' * len(kinds))}) ORDER BY seq",
+            after,
+            *kinds,
+        )
+        return [rows.event_from(row) for row in found]
+
     def last_number(self, table: str) -> int:
         """The highest id in `calls`, `proposals` or `swaps`; 0 where there is none."""
         assert table in ("calls", "proposals", "swaps")

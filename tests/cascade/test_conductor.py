@@ -150,11 +150,17 @@ def test_an_unreachable_reviewer_leaves_the_task_waiting_and_the_session_says_so
     (proposal,) = room.proposals()
     assert proposal.state is ProposalState.OPEN
     assert proposal.review is None
+    assert (session["proposals"], session["rounds"], sum(session["verdicts"].values())) == (1, 1, 0)
     # Reachable again, the next session goes on where this one ended, and writes nothing anew.
     room.config.write_text(models.settings, encoding="utf-8")
-    room.work()
+    session = room.work()
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
     assert len(models.written) == 1
+    # What it only reviewed counts in it, and in no session after it.
+    assert (session["proposals"], session["rounds"]) == (1, 1)
+    assert session["verdicts"] == {"approve": 1, "revise": 0, "unreviewed": 0}
+    session = room.work()
+    assert (session["proposals"], session["rounds"], sum(session["verdicts"].values())) == (0, 0, 0)
 
 
 def test_an_unreachable_generator_leaves_the_task_queued(
