@@ -129,7 +129,8 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         await at.until(lambda: len(at.read().comments(task_id=reviewing.task)) == 2, "the other comment")
         dialog = await asked(at)
         words = said(dialog)
-        assert "Approve H2 of P2 as a proposal of its own?" in words
+        assert "Take H2 of P2 as a proposal of its own?" in words
+        assert "Nothing is approved yet: it opens next, and is approved by itself." in words
         assert "H2  billing/totals.py" in words
         assert "The rest (H1) is written anew on top of it, with your note and 1 comment." in words
         assert "read P2 as a whole (REVISE)" in words
@@ -153,6 +154,17 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         await at.press("enter")
         await at.until(lambda: at.proposal(part.id).state is ProposalState.LANDED, "the landing")
         assert reviewing.branch()
+
+
+async def test_all_hunks_chosen_are_the_whole_proposal(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        assert at.screen.diff.move_to("billing/totals.py")
+        await at.press("space", "a")
+        dialog = await at.dialog(ConfirmDialog)
+        assert dialog._question.startswith("Approve P2 ")
+        await at.press("enter")
+        await at.until(lambda: at.proposal("P2").state is ProposalState.LANDED, "the landing")
+        assert not [one for one in at.read().proposals() if one.parent]
 
 
 async def test_the_rest_can_be_dropped_and_the_question_left(reviewing: Reviewing) -> None:

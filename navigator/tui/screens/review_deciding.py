@@ -57,7 +57,8 @@ class Deciding:
 
     async def _approve(self, dossier: Dossier, shown: Proposal) -> None:
         nav = self._desk.nav
-        if chosen := self._desk.picked_of(shown):
+        # All of its hunks chosen is the whole proposal: a plain approval.
+        if (chosen := self._desk.picked_of(shown)) and self._desk.rest_of(chosen):
             await self._desk.split_chosen(dossier, shown, chosen)
             return
         refused = [item for item in shown.policy if item.action is PolicyAction.REFUSE]

@@ -66,7 +66,7 @@ class SplitDialog(NoteDialog):
         drafts: DraftKeeper,
     ) -> None:
         super().__init__(
-            f"Approve {', '.join(chosen)} of {shown.id} as a proposal of its own?",
+            f"Take {', '.join(chosen)} of {shown.id} as a proposal of its own?",
             lines,
             key=key,
             text=text,
@@ -82,6 +82,9 @@ class SplitDialog(NoteDialog):
         with Vertical():
             yield Static(Content(safe_text(self._question)).stylize("bold"))
             yield Static(Content(safe_text("\n".join(self._lines))), classes="lines")
+            yield Static(
+                "Nothing is approved yet: it opens next, and is approved by itself.", classes="later"
+            )
             yield Static("", classes="rest")
             yield WritingArea(self._text, placeholder="a note for the rest, if you like")
             yield Static("", classes="answer")
@@ -132,6 +135,12 @@ class Choosing:
         """The labels that are chosen of a proposal."""
         return self._picked.get((shown.id, shown.tree), frozenset())
 
+    def rest_of(self, chosen: Collection[str]) -> list[str]:
+        """The labels of what is shown that are not among the chosen."""
+        files = self._board.diff.files
+        labels = [label for number, file in enumerate(files, 1) for label in choices(file, number)]
+        return [label for label in labels if label not in chosen]
+
     def mark_picked(self, shown: Proposal) -> None:
         """Show the marks on the diff that is drawn."""
         self._board.diff.set_chosen(frozenset() if self._board.between else self.picked_of(shown))
@@ -168,7 +177,7 @@ class Choosing:
             shown,
             [label for label in labels if label in chosen],
             [*chosen_lines(files, chosen), _read_as_a_whole(shown)],
-            [label for label in labels if label not in chosen],
+            self.rest_of(chosen),
             comments=_going_along(dossier, shown, files, chosen),
             key=key,
             text=dossier.drafts.get(key, ""),
