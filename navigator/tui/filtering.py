@@ -18,7 +18,7 @@ IS: dict[str, Callable[[Card, Overlaps], bool]] = {
     "approve": lambda card, _: card.verdict is Verdict.APPROVE,
     "revise": lambda card, _: card.verdict is Verdict.REVISE,
     "unreviewed": lambda card, _: card.verdict is Verdict.UNREVIEWED,
-    "report": lambda card, _: card.report,
+    "report": lambda card, _: card.report and not card.suggestions,
     "suggestions": lambda card, _: card.suggestions > 0,
     "policy": lambda card, _: bool(card.confirm),
     "failed": lambda card, _: bool(card.failed_check),

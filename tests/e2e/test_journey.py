@@ -19,6 +19,55 @@ def waiting(shown: str) -> int:
     return int(found[1]) if found else -1
 
 
+def choose_a_hunk(terminal: Terminal) -> str:
+    """In Review: leaf on to a proposal of several hunks and choose one of them. Its id."""
+    for _ in range(30):
+        head = terminal.until(lambda shown: heading(shown) != "", "a proposal")
+        name = heading(head)
+        terminal.keys("]", "Space")
+        shown = terminal.until(
+            lambda shown, name=name: "1 hunk chosen" in shown or refused(shown, name),  # type: ignore[misc]
+            f"a word on the hunk of {name}",
+        )
+        if "1 hunk chosen" in shown:
+            return name
+        terminal.keys("n")
+        terminal.until(lambda shown, name=name: heading(shown) not in ("", name), "the next proposal")  # type: ignore[misc]
+    raise AssertionError("no proposal of several hunks")
+
+
+def heading(shown: str) -> str:
+    """The id of the proposal that Review shows."""
+    lines = shown.splitlines()
+    found = re.match(r"\s*(P\d+) ", lines[1]) if len(lines) > 1 and " review " in lines[0] else None
+    return found[1] if found else ""
+
+
+def refused(shown: str, name: str) -> bool:
+    """Whether a toast says that hunks of a proposal cannot be chosen."""
+    words = " ".join(shown.split())
+    return f"{name} is one hunk" in words or f"{name} is a part" in words or f"{name} does not" in words
+
+
+def filtered(shown: str) -> bool:
+    """Whether the deck shows a part of what waits: `WAITING FOR ME  3   of 35`."""
+    return re.search(r"WAITING FOR ME\s+\d+\s+of \d", shown) is not None
+
+
+def filter_deck(terminal: Terminal, words: str, expected: str, gone: str = "APPROVE r") -> None:
+    """Show only what matches on the deck."""
+    terminal.keys("D")
+    if filtered(terminal.wait("PROJECTS 24")):
+        terminal.keys("Escape")
+    terminal.until(lambda shown: "PROJECTS 24" in shown and not filtered(shown), "everything")
+    terminal.keys("/")
+    terminal.wait("project:name")
+    terminal.type(words)
+    terminal.until(
+        lambda shown: words in shown and expected in shown and gone not in shown, f"only {expected}"
+    )
+
+
 def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> None:
     # First run: what it is, what is on this machine, and the rehearsal one key away.
     terminal.run()
@@ -51,7 +100,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.press_until("Enter", "happens when:", "REHEARSAL")
 
     # A comment on a line, kept as a draft, then sent back with a note.
-    terminal.keys("Tab", "c")
+    terminal.keys("]", "j", "c")  # a line of the first hunk: what stands above it has none
     terminal.wait("ctrl+s keep")
     terminal.type("Pin a table instead.")
     terminal.wait("Pin a table instead.")
@@ -62,6 +111,29 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.type("Once more, please.")
     terminal.answer("C-s")
     terminal.wait("sent back")
+
+    # Some hunks of a proposal as one of their own.
+    filter_deck(terminal, "is:approve", "APPROVE r", gone="REVISE r")
+    terminal.keys("Enter")
+    terminal.press_until("Enter", "choose hunk")
+    whole = choose_a_hunk(terminal)
+    terminal.keys("a")
+    terminal.wait("as a proposal of its own?", "written anew")
+    terminal.press_until("C-s", f"part of {whole}, reviewed as a whole")
+
+    # What a scan proposes becomes a task; what a report says is read and put away.
+    filter_deck(terminal, "is:suggestions", "CHOOSE")
+    terminal.keys("Enter")
+    terminal.press_until("Enter", "PROPOSED", "why")
+    terminal.keys("a")
+    terminal.until(lambda shown: re.search(r"✓ T\d+", shown) is not None, "the suggestion's task")
+    terminal.keys("Escape")
+    terminal.wait("PROJECTS 24")
+    filter_deck(terminal, "is:report hang", "REPORT")
+    terminal.keys("Enter")
+    terminal.press_until("Enter", "m done", "b send back")
+    terminal.keys("m")
+    terminal.wait("is put away")
 
     # A batch: three looked at, one dialog, three landings.
     terminal.keys("D")
