@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from textual.binding import BindingType
@@ -86,7 +87,7 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
         self.keymap = keymap or Keymap()
         self.prefs = Prefs(paths.root)
         self.glance = Glance()
-        self.feed = DataFeed(paths, self._new_glance, lambda problem: self.toast(problem, "error"))
+        self.feed = DataFeed(paths, self._new_glance, self._store_failed)
         self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale, seed=seed)
         self.time_scale, self.seed = time_scale, seed
         self._autostart = autostart
@@ -151,6 +152,10 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
         if before.loaded and not self.app_focus and len(glance.inbox) > len(before.inbox):
             self._call_back(len(glance.inbox))
         self.screen.post_message(GlanceChanged(glance))
+
+    def _store_failed(self, problem: str) -> None:
+        self.toast(problem, "error")
+        self._new_glance(replace(self.glance, problem=problem))
 
     def _event(self, event: dict[str, Any]) -> None:
         self.feed.poke()

@@ -66,6 +66,7 @@ class Glance:
         swaps: newest first.
         resident: the role last noted ("generator", "reviewer", "both"), or "".
         resident_at: when that was noted, UTC; "" if never.
+        problem: why the store could not be read when it was last looked at, or "".
     """
 
     seq: int = 0
@@ -78,6 +79,7 @@ class Glance:
     swaps: tuple[Swap, ...] = ()
     resident: str = ""
     resident_at: str = ""
+    problem: str = ""
     figured: Figured = Figured()
 
     @property

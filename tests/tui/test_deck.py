@@ -325,3 +325,18 @@ async def test_leaving_without_a_conductor_needs_no_question(deck: Any) -> None:
     async with deck() as (pilot, app, _, _):
         await pilot.press("q")
         await until(pilot, lambda: app._exit)
+
+
+async def test_a_store_that_cannot_be_read_stays_said(make_app: AppMaker, state: Any) -> None:
+    whole = state.database.read_bytes()
+    state.database.write_bytes(b"not a database at all, " * 400)
+    app = make_app()
+    async with app.run_test(size=(140, 50)) as pilot:
+        await until(pilot, lambda: bool(app.glance.problem))
+        await pilot.pause()
+        app.clear_notifications()
+        assert isinstance(app.screen, DeckScreen)
+        shown = " ".join(app.screen.pane("inbox").empty)
+        assert "cannot be read" in shown and "navigator.db is damaged" in shown
+        state.database.write_bytes(whole)
+        await until(pilot, lambda: app.glance.loaded and not app.glance.problem)

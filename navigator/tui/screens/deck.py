@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any
 
 from textual import on
@@ -10,6 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from navigator.domain.states import TaskState
+from navigator.domain.text import safe_line
 from navigator.store.cards import Card
 from navigator.tui.filtering import CARD_ORDERS, PROJECT_ORDERS, Query, following, parse_query
 from navigator.tui.glance import Glance, Live, ProjectRow
@@ -126,6 +128,11 @@ class DeckScreen(DeckDecisions, NavScreen):
     def _fill(self) -> None:
         glance, query = self._glance, self._query
         if not glance.loaded:
+            if glance.problem:  # it stays: an empty deck would look as if all were gone
+                pane = self.pane("inbox")
+                words = wrap(safe_line(glance.problem), max(20, pane.size.width - 4))
+                pane.empty = ("What is stored cannot be read; nothing of it is lost by that.", "", *words)
+                pane.refresh()
             return
         self.pane("inbox").empty = _NOTHING_MATCHES if query and glance.inbox else _NOTHING_WAITS
         if not glance.projects:
