@@ -79,7 +79,9 @@ def _looked_at(ground: Ground, tree: str) -> Result:
 
     room = prepare(ground.project, ground.private, tree)
     return {
-        "proposed": "" if ground.project.check.strip() else proposed_command(entries.keys(), read),
+        "proposed": ""
+        if ground.project.check.strip()
+        else proposed_command(entries.keys(), read, Path(ground.project.path)),
         "dependencies": [bind.target for bind in room.dependencies],
         "mounts": [bind.target for bind in room.mounts],
         "toolchains": sorted(bind.target for bind in room.toolchains.binds.values()),

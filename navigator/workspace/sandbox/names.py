@@ -203,3 +203,35 @@ def passed_count(output: str) -> int | None:
                     total -= sum(int(n) for n in re.findall(r"(?:failures|errors)=(\d+)", match[1]))
         return max(0, total)
     return None
+
+
+_NONE_SAID = re.compile(
+    r"^=*\s*(?:no tests (?:ran|collected)|\d+ (?:deselected|warnings?)(?:, \d+ (?:deselected|warnings?))*) in [\d.]+s"  # pytest
+    r"|^Ran 0 tests in |^NO TESTS RAN$"  # unittest
+    r"|^No tests? (?:files? )?found\b"  # jest, vitest
+    r"|^No tests executed!|^No tests were found!!!|^No test (?:modules found|is available)\b",  # phpunit, ctest, deno, dotnet
+    re.MULTILINE,
+)
+_ZERO = re.compile(
+    r"^test result: ok\. 0 passed; 0 failed\b"  # cargo
+    r"|^ok\s+\S+\s.*\[no tests to run\]$|^\?\s+\S+\s+\[no test files\]$"  # go
+    r"|^[#ℹ] tests 0$|^\s+0 passing\b|^0 examples, 0 failures\b|^\s*Tests:\s+0 total$",  # node, mocha, rspec, jest
+    re.MULTILINE,
+)
+_SOME = re.compile(
+    r"(?<![\w.-])[1-9]\d*\s+(?:tests? )?(?:passed|passing|pass|skipped|pending|failed|xfailed|xpassed|errors?|examples?|ok)\b"
+    r"|^Ran [1-9]\d* tests? in |^[#ℹ] tests [1-9]|^Tests run: [1-9]|^OK \([1-9]"
+    r"|^ok\s+\S+\s+(?:[\d.]+s|\(cached\))(?!.*\[no tests)",
+    re.MULTILINE,
+)
+
+
+def none_ran(output: str, *, ended_well: bool = True) -> bool:
+    """Whether an output says in so many words that no test ran, and nothing in it says that one did.
+
+    Args:
+        ended_well: whether the exit status was 0. Else only the words of runners that fail where they find no test count.
+    """
+    text = plain(output)
+    said = _NONE_SAID.search(text) is not None or (ended_well and _ZERO.search(text) is not None)
+    return said and _SOME.search(text) is None

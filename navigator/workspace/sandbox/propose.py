@@ -12,12 +12,20 @@ from typing import Any
 Read = Callable[[str], bytes | None]
 """Content of a file of the tree by path; None where there is none."""
 
+_CASES = re.compile(rb"TestCase\b|\bload_tests\b")
+"""What only unittest's own runner needs: without it, it finds no test in a file."""
+_TEST_FILES = 200
+"""Test files that are looked into, at most."""
 _TARGET = re.compile(r"^(test|check)\s*:(?!=)", re.MULTILINE)
 
 
-def proposed_command(paths: Collection[str], read: Read) -> str:
-    """The command that the project's manifests speak of; "" where none does."""
-    for find in (_make, _node, _python, _others):
+def proposed_command(paths: Collection[str], read: Read, checkout: Path | None = None) -> str:
+    """The command that the project's manifests speak of; "" where none does.
+
+    Args:
+        checkout: where the project stands, for what is installed in its own environments; nothing in it is run.
+    """
+    for find in (_make, _node, lambda paths, read: _python(paths, read, checkout), _others):
         command = find(paths, read)
         if command:
             return command
@@ -49,13 +57,17 @@ def _node(paths: Collection[str], read: Read) -> str:
     return "npm test"
 
 
-def _python(paths: Collection[str], read: Read) -> str:
-    tests = [path for path in paths if re.search(r"(?:^|/)(?:test_[^/]+|[^/]+_test)\.py$", path)]
+def _python(paths: Collection[str], read: Read, checkout: Path | None) -> str:
+    tests = sorted(path for path in paths if re.search(r"(?:^|/)(?:test_[^/]+|[^/]+_test)\.py$", path))
     project = _toml(read("pyproject.toml"))
     if not tests and not project:
         return ""
     uses = "pytest.ini" in paths or "conftest.py" in paths or "pytest" in _object(project.get("tool"))
-    uses = uses or any("pytest" in _text(read(path)) for path in sorted(tests)[:20])
+    if tests and not uses:
+        # unittest finds nothing in bare functions, and pytest runs unittest's cases too.
+        held = [read(path) or b"" for path in tests[:_TEST_FILES]]
+        uses = any(b"pytest" in text for text in held) or not any(_CASES.search(text) for text in held)
+        uses = uses or (checkout is not None and _has_pytest(checkout))
     words = "pytest -q" if uses else "-m unittest discover"
     if not tests and not uses:
         return ""
@@ -63,8 +75,18 @@ def _python(paths: Collection[str], read: Read) -> str:
         return f"uv run {words}" if uses else f"uv run python {words}"
     if uses:
         return "python -m pytest -q"
-    folder = next((path.split("/")[0] for path in sorted(tests) if "/" in path), "")
+    folder = next((path.split("/")[0] for path in tests if "/" in path), "")
     return f"python3 {words}" + (f" -s {folder}" if folder in {"tests", "test"} else "")
+
+
+def _has_pytest(checkout: Path) -> bool:
+    """Whether pytest is installed in an environment that stands in the checkout."""
+    return any(
+        next(folder.glob(place), None) is not None
+        for folder in _children(checkout)
+        if (folder / "pyvenv.cfg").is_file()
+        for place in ("lib/python*/site-packages/pytest/__init__.py", "Lib/site-packages/pytest/__init__.py")
+    )
 
 
 def _others(paths: Collection[str], read: Read) -> str:

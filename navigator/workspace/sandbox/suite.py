@@ -19,7 +19,7 @@ from navigator.domain.text import safe_line, safe_text
 from navigator.workspace.private import PrivateRepo
 from navigator.workspace.sandbox.binds import digest_of
 from navigator.workspace.sandbox.limits import Limits, Ran
-from navigator.workspace.sandbox.names import failing_tests, passed_count, plain
+from navigator.workspace.sandbox.names import failing_tests, none_ran, passed_count, plain
 from navigator.workspace.sandbox.probe import Sandbox
 from navigator.workspace.sandbox.room import (
     Room,
@@ -35,8 +35,14 @@ from navigator.workspace.sandbox.tree import write_out
 SHOWN = 4_000
 """Characters of a run's output that are kept: for the developer, and for models as data."""
 
-_FORMAT = "1"
+_FORMAT = "2"
 """Part of every environment's digest: raised when what a run means changes."""
+
+NO_TEST_RAN = "no test ran"
+_NOTHING_FOUND = (
+    "The command ran, and its own output says that it found no test to run. Give the project the one that runs its tests: "
+    "`navigator project check NAME --set CMD`."
+)
 
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
@@ -149,6 +155,8 @@ def read_run(ran: Ran, room: Room) -> SuiteRun:
     text = safe_text(plain(ran.output))
     names = tuple(safe_line(name) for name in failing_tests(ran.output))
     passed = passed_count(ran.output)
+    if not ran.cut and not names and none_ran(ran.output, ended_well=ran.status == 0):
+        return _untested(NO_TEST_RAN, _NOTHING_FOUND, ran, excerpt(text))
     if not ran.cut and ran.status == 0:
         count = f"{passed} passed" if passed is not None else "passed"
         return SuiteRun(CheckOutcome.PASSED, (), count, ran.seconds, passed)

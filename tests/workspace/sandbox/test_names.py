@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.domain.models import Baseline
+from navigator.domain.models import Baseline, Project
 from navigator.domain.states import CheckOutcome
 from navigator.workspace.sandbox.compare import compared
-from navigator.workspace.sandbox.names import failing_tests, passed_count
+from navigator.workspace.sandbox.limits import Ran
+from navigator.workspace.sandbox.names import failing_tests, none_ran, passed_count
 from navigator.workspace.sandbox.propose import proposed_command
-from navigator.workspace.sandbox.suite import SHOWN, SuiteRun, excerpt
+from navigator.workspace.sandbox.room import furnish
+from navigator.workspace.sandbox.suite import NO_TEST_RAN, SHOWN, SuiteRun, excerpt, read_run
 from navigator.workspace.sandbox.toolchains import programs_of
 
 PASSED, FAILED, UNTESTED = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.UNTESTED
@@ -238,7 +240,8 @@ def test_programs_of_a_command(command: str, programs: tuple[str, ...]) -> None:
         ({"package.json": "{broken"}, ""),
         ({"pyproject.toml": "[tool.pytest.ini_options]\n"}, "python -m pytest -q"),
         ({"tests/test_a.py": "import pytest\n", "uv.lock": "", "pyproject.toml": ""}, "uv run pytest -q"),
-        ({"tests/test_a.py": "import unittest\n"}, "python3 -m unittest discover -s tests"),
+        ({"tests/test_a.py": "class A(unittest.TestCase): ..."}, "python3 -m unittest discover -s tests"),
+        ({"tests/test_a.py": "def test_one():\n    assert 1\n"}, "python -m pytest -q"),
         ({"Cargo.toml": "[package]\n"}, "cargo test"),
         ({"go.mod": "module x\n"}, "go test ./..."),
         ({"README.md": "# Words\n"}, ""),
@@ -249,3 +252,74 @@ def test_a_command_is_proposed_from_what_is_there(files: dict[str, str], command
         proposed_command(files.keys(), lambda path: files[path].encode() if path in files else None)
         == command
     )
+
+
+def test_pytest_is_proposed_where_the_checkout_has_it(tmp_path: Path) -> None:
+    """pytest runs unittest's cases as well, and its environment says what the developer uses."""
+    files = {"tests/test_a.py": b"import unittest\n\nclass A(unittest.TestCase): ...\n"}
+    assert proposed_command(files, files.get, tmp_path).startswith("python3 -m unittest")
+    installed = tmp_path / ".venv" / "lib" / "python3.12" / "site-packages" / "pytest"
+    installed.mkdir(parents=True)
+    (installed / "__init__.py").touch()
+    assert proposed_command(files, files.get, tmp_path).startswith("python3 -m unittest")
+    (tmp_path / ".venv" / "pyvenv.cfg").touch()
+    assert proposed_command(files, files.get, tmp_path) == "python -m pytest -q"
+
+
+@pytest.mark.parametrize(
+    ("output", "none"),
+    [
+        ("\n----------\nRan 0 tests in 0.000s\n\nOK\n", True),
+        ("\nRan 0 tests in 0.000s\n\nNO TESTS RAN\n", True),
+        ("\nno tests ran in 0.01s\n", True),
+        ("==== no tests ran in 0.01s ====\n", True),
+        ("3 deselected in 0.01s\n", True),
+        ("running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored\n", True),
+        ("?   \texample.org/x\t[no test files]\n", True),
+        ("No tests found, exiting with code 0\n", True),
+        ("  0 passing (1ms)\n", True),
+        ("ℹ tests 0\nℹ pass 0\n", True),
+        ("Ran 0 tests in 0.000s\n\nOK\n5 passed in 0.1s\n", False),
+        ("?   \texample.org/x\t[no test files]\nok  \texample.org/y\t0.002s\n", False),
+        ("test result: ok. 0 passed; 0 failed\ntest result: ok. 2 passed; 0 failed\n", False),
+        ("2 skipped in 0.01s\n", False),
+        ("all is well\n", False),
+        ("", False),
+    ],
+)
+def test_a_run_that_says_so_ran_no_test(output: str, none: bool) -> None:
+    assert none_ran(output) is none
+
+
+def test_a_count_of_zero_explains_no_failure() -> None:
+    """cargo says so of every crate without tests: what failed was something else."""
+    assert not none_ran("test result: ok. 0 passed; 0 failed\nerror: could not run\n", ended_well=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "file", "outcome"),
+    [
+        (["unittest", "discover"], "def test_a(): assert 1\n", UNTESTED),
+        (["pytest", "-q"], "x = 1\n", UNTESTED),
+        (["pytest", "-q"], "def test_a(): assert 1\n", PASSED),
+        (["pytest", "-q"], "import no_such\n", FAILED),
+        (["compileall", "-q", "."], "x = 1\n", PASSED),
+    ],
+)
+def test_what_installed_runners_say_of_no_test(
+    tmp_path: Path, words: list[str], file: str, outcome: CheckOutcome
+) -> None:
+    (tmp_path / "test_a.py").write_text(file)
+    more = ["-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", "."] if words[0] == "pytest" else []
+    done = subprocess.run(
+        [sys.executable, "-m", *words, *more],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    project = Project(id=1, name="thing", path=str(tmp_path), check="python3 -m unittest")
+    run = read_run(Ran(done.returncode, done.stdout, 0.1), furnish(project, ()))
+    assert run.outcome is outcome, done.stdout
+    assert (run.line == NO_TEST_RAN) == (outcome is UNTESTED)
