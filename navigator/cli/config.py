@@ -9,7 +9,7 @@ import click
 
 from navigator.cli import output
 from navigator.config.paths import config_path
-from navigator.config.settings import describe, load_settings
+from navigator.config.settings import Settings, describe, load_settings
 
 
 @click.group()
@@ -64,6 +64,7 @@ def _show_table(name: str, values: dict[str, Any]) -> None:
 def check(as_json: bool) -> None:
     """Read the settings and say whether they are sound."""
     settings = load_settings()
+    _require_two_doors(settings)
     if as_json:
         output.print_json({"file": str(settings.source) if settings.source else None, "sound": True})
         return
@@ -81,3 +82,13 @@ def check(as_json: bool) -> None:
             else f'Strategy "{strategy}" is not part of this version'
         )
         output.say(f"{words}: `navigator run` needs [swap] strategy = one of {', '.join(AVAILABLE)}.")
+
+
+def _require_two_doors(settings: Settings) -> None:
+    """Refuse what the strategy would refuse when the first run begins."""
+    if settings.swap.strategy != "sleep":
+        return
+    from navigator.config.paths import StatePaths, state_dir
+    from navigator.serving.swap import make_strategy
+
+    make_strategy(settings, StatePaths(state_dir()))

@@ -87,7 +87,7 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Item]:
             "Take `[checks] unsandboxed` out of the settings.",
         )
     yield _prompts()
-    yield from _servers(settings)
+    yield from _servers(settings, paths)
     yield from serving_items(settings, disk=disk)
 
 
@@ -203,26 +203,12 @@ def _prompts() -> Item:
     return Item("prompts", "ok", f"yours: {mine}" if mine else "the packaged ones")
 
 
-def _servers(settings: Settings) -> Iterator[Item]:
+def _servers(settings: Settings, paths: StatePaths) -> Iterator[Item]:
+    from navigator.cli.doctor_strategy import strategy_items
     from navigator.serving.swap import AVAILABLE
 
-    strategy = settings.swap.strategy
-    if strategy is None:
-        listed = " or ".join(f'"{name}"' for name in AVAILABLE)
-        hint = f"Put strategy = {listed} under [swap] in the settings; `navigator demo` needs none."
-        yield Item("swap strategy", "missing", "none is chosen", hint)
-        return
-
-    if strategy not in AVAILABLE:
-        yield Item(
-            "swap strategy",
-            "missing",
-            f"{strategy} is not part of this version",
-            f"Here are: {', '.join(AVAILABLE)}.",
-        )
-        return
-    yield Item("swap strategy", "ok", f"{strategy}: {AVAILABLE[strategy]}")
-    if strategy == "rehearsal":
+    yield from strategy_items(settings, paths)
+    if settings.swap.strategy not in AVAILABLE or settings.swap.strategy == "rehearsal":
         return
     roles = [Role.GENERATOR, Role.REVIEWER, *([Role.FINAL] if settings.final.enabled else [])]
     for role in roles:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from navigator.cli.doctor_item import Item
+from navigator.cli.doctor_strategy import managed_items
 from navigator.domain.errors import NavigatorError
 from navigator.domain.states import Role
 
@@ -50,13 +51,21 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Item]:
     local = [role for role in _ROLES if _is_local(settings.server(role))]
     if settings.swap.strategy in _BY_UNITS:
         yield from _units(settings)
+    if settings.swap.strategy == "managed":
+        yield from managed_items(settings, local)
+    else:
+        yield from _files(settings, local, disk=disk)
+    for role in local:
+        yield from _door(settings, role)
+
+
+def _files(settings: Settings, local: list[Role], *, disk: bool) -> Iterator[Item]:
+    """The models as files of this machine, which a server of the user's own loads whole."""
     for role in local:
         yield from _model(settings, role)
     yield from _page_cache(settings, local)
     if disk:
         yield from _disk(settings, local)
-    for role in local:
-        yield from _door(settings, role)
 
 
 def _is_local(server: ServerSettings) -> bool:

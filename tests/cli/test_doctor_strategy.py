@@ -1,0 +1,114 @@
+"""`navigator doctor` and `config check` where the first swap could not even begin."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from navigator.cli.doctor_serving import serving_items
+from navigator.cli.doctor_strategy import strategy_items
+from navigator.config.paths import StatePaths
+from navigator.config.settings import load_settings
+from tests.cli.conftest import Command
+
+_SYSTEMCTL = """\
+#!/bin/sh
+case "$*" in
+    *--user*) echo "Failed to connect to bus: No medium found" >&2; exit 1 ;;
+    *) echo "Version=252" ;;
+esac
+"""
+
+
+@pytest.fixture
+def systemctl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A systemctl without a user's bus, first on the path."""
+    tool = tmp_path / "tools" / "systemctl"
+    tool.parent.mkdir()
+    tool.write_text(_SYSTEMCTL)
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
+
+
+def items(command: Command) -> dict[str, Any]:
+    return {item["name"]: item for item in command.json("doctor", code=3)["items"]}
+
+
+@pytest.mark.usefixtures("systemctl")
+def test_a_systemd_that_does_not_answer_is_missing(command: Command) -> None:
+    command.config.write_text('[swap]\nstrategy = "systemd"\n')
+    found = items(command)["systemd"]
+    assert found["state"] == "missing"
+    assert "No medium found" in found["found"] and "enable-linger" in found["hint"]
+
+
+@pytest.mark.usefixtures("systemctl")
+def test_the_scope_says_which_systemd_is_asked(command: Command) -> None:
+    command.config.write_text('[swap]\nstrategy = "systemd"\n[swap.systemd]\nscope = "system"\n')
+    made = strategy_items(load_settings(command.config), StatePaths(command.state))
+    assert [(item.name, item.state) for item in made] == [("swap strategy", "ok"), ("systemd", "ok")]
+
+
+def test_two_sleepers_at_one_address(command: Command) -> None:
+    command.config.write_text('[swap]\nstrategy = "sleep"\n')
+    done = command.run("config", "check", code=2)
+    assert "two addresses" in done.stderr and "sound" not in done.stdout
+    found = items(command)["swap strategy"]
+    assert found["state"] == "missing" and "two addresses" in found["found"]
+    command.config.write_text('[reviewer]\nbase_url = "http://127.0.0.1:30001"\n[swap]\nstrategy = "sleep"\n')
+    assert "is sound" in command.run("config", "check").stdout
+
+
+class Ollama(BaseHTTPRequestHandler):
+    """The list of models, and nothing else."""
+
+    def do_GET(self) -> None:
+        names = {"object": "list", "data": [{"id": "qwen3-coder:30b", "object": "model"}]}
+        data = json.dumps(names if self.path == "/v1/models" else {}).encode()
+        self.send_response(200 if self.path == "/v1/models" else 404)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def ollama() -> Iterator[int]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Ollama)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_a_managed_server_is_asked_for_its_models(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    with ollama() as port:
+        config.write_text(
+            f'[generator]\nmodel = "qwen3-coder:30b"\nbase_url = "http://127.0.0.1:{port}"\n'
+            f'[reviewer]\nmodel = "gpt-oss:120b"\nbase_url = "http://127.0.0.1:{port}"\n'
+            '[swap]\nstrategy = "managed"\n[swap.managed]\nserver = "ollama"\n'
+        )
+        found = {item.name: item for item in serving_items(load_settings(config), disk=True)}
+    assert found["generator model"].state == "ok"
+    assert (found["reviewer model"].state, found["reviewer model"].hint) == (
+        "missing",
+        "ollama pull gpt-oss:120b",
+    )
+    said = " ".join(f"{item.name} {item.found} {item.hint}" for item in found.values())
+    assert "hf download" not in said and "SGLang" not in said and "memory" not in said
