@@ -192,10 +192,11 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
         return result
 
     def toast(self, message: str, severity: SeverityLevel = "information") -> None:
-        """Say something for a few seconds. Untrusted text is safe here."""
-        if self.is_running:
-            seconds = _TOAST if severity == "information" else _TOAST_OF_TROUBLE
-            self.notify(safe_text(message), severity=severity, markup=False, timeout=seconds)
+        """Say something for a few seconds, unless it stands there. Untrusted text is safe here."""
+        said, quiet = safe_text(message), severity == "information"
+        if self.is_running and not any(note.message == said for note in self._notifications):
+            seconds = _TOAST if quiet else _TOAST_OF_TROUBLE
+            self.notify(said, severity=severity, markup=False, timeout=seconds)
 
     def copy_to_clipboard(self, text: str) -> None:
         """Put text on the clipboard by OSC 52, through tmux too; refuse what terminals would drop."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import sys
 import time
 from collections import deque
@@ -27,6 +28,10 @@ _RATE_SPAN = 3.0
 """Seconds over which a stream's speed is measured."""
 _SILENT = 15.0
 """Seconds after which a stream that says nothing is no longer shown."""
+_SPOKEN, _ENDED = "navigator: ", "The conductor ended at once: "
+"""How the command line begins what it says, and what comes of a conductor that did not start."""
+_SHORT_HINT = 120
+"""Characters of a hint that a toast takes."""
 _MISSING_EXIT = MissingPart.exit_code
 
 
@@ -144,11 +149,12 @@ class ConductorLink:
         if child.returncode == 0:
             return  # `keep` finds its socket
         lines = said.decode("utf-8", "replace").strip().splitlines()
-        message = lines[-1].removeprefix("navigator: ") if lines else f"exit code {child.returncode}"
+        said_last = lines[-1] if lines else f"The conductor ended with exit code {child.returncode}."
         if self.here:
             return  # somebody else started one at the same moment
-        self._say("absent", message)
-        raise NavigatorError(message)
+        problem, hint = in_brief(said_last)
+        self._say("absent", problem)
+        raise NavigatorError(problem, hint=hint)
 
     async def _connect_once(self) -> None:
         self._lost.clear()
@@ -246,3 +252,13 @@ class ConductorLink:
         self._tasks[task] = TaskProgress(
             str(said.get("role", "")), str(said.get("purpose", "")), chars, rate, since
         )
+
+
+def in_brief(said: str) -> tuple[str, str]:
+    """What a conductor that ended at once said, as a line and a hint that leave the screen to be seen.
+
+    The command line says all of it; a long hint, such as the list of every strategy, is one command away here.
+    """
+    words = said.removeprefix(_SPOKEN).removeprefix(_ENDED).removeprefix(_SPOKEN).strip()
+    first, rest = (*re.split(r"(?<=[.!?])\s+", words, maxsplit=1), "")[:2]
+    return first, rest if len(rest) <= _SHORT_HINT else "`navigator doctor` says how."

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +12,18 @@ import pytest
 
 from navigator.cascade.alone import act_alone
 from navigator.config.paths import StatePaths
+from navigator.config.settings import Settings
 from navigator.domain.states import DecisionKind, ProposalState, TaskState
+from navigator.store.database import open_writer
+from navigator.tui.app import NavigatorApp
 from navigator.tui.messages import DecideAll
 from navigator.tui.screens.base import Dialog
 from navigator.tui.screens.batch import BatchDialog
 from navigator.tui.screens.review import ReviewScreen
 from navigator.tui.widgets.rows import RowList
 from tests.cascade.support import REHEARSAL, Desk, git
+from tests.tui import world
+from tests.tui.driving import loaded, until
 from tests.tui.reviewing import Reviewing
 from tests.tui.test_review import Driver, opened
 
@@ -167,6 +174,37 @@ async def test_hooks_are_named(reviewing: Reviewing) -> None:
         await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3"]})
         dialog = await asked(at)
         assert "Hooks exist in billing (pre-commit): they will not run." in words(dialog)
+
+
+async def test_it_opens_at_its_top(tmp_path: Path) -> None:
+    """What is approved is seen first, however much is left out below."""
+    paths = StatePaths(tmp_path / "many").ensure()
+    world.many(paths, projects=3, proposals=40)
+    with closing(open_writer(paths.database)) as connection, connection:
+        connection.execute("UPDATE proposals SET seen = 1 WHERE id > 6")
+    app = NavigatorApp(Settings(), paths, autostart=False)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        await pilot.press("A")
+        await until(pilot, lambda: isinstance(app.screen, BatchDialog) and app.screen._stage == "asking")
+        dialog = app.screen
+        assert isinstance(dialog, BatchDialog)
+        listed = dialog.query_one("#rows", RowList)
+        await until(pilot, lambda: listed.size.height > 3, what="its height")
+        assert dialog.taken and len(listed.rows) > listed.size.height
+        assert listed.scroll_y == 0
+
+
+async def test_overlaps_say_what_to_do(reviewing: Reviewing) -> None:
+    async with opened(reviewing, "P3") as at:
+        await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3"]})
+        at.app.glance = replace(at.app.glance, overlaps={"P3": ("P31",)})
+        dialog = BatchDialog(DecideAll(DecisionKind.APPROVE, [("P3", at.proposal("P3").tree)]))
+        at.app.push_screen(dialog)
+        await at.until(lambda: dialog._stage == "asking", "the dialog's list")
+        said = words(dialog)
+        assert "Nothing to approve" in said and reasons(dialog) == {"P3": "overlaps P31"}
+        assert "approve one by itself (a); the other is then written anew on top of it" in said
 
 
 async def test_rejecting_a_batch(reviewing: Reviewing) -> None:

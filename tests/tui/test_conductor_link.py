@@ -15,9 +15,14 @@ from navigator.cascade.client import request
 from navigator.cascade.server import SocketServer
 from navigator.cascade.wire import NoConductor
 from navigator.config.paths import StatePaths
+from navigator.config.settings import Settings
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Event
-from navigator.tui.conductor_link import ConductorLink
+from navigator.tui.app import NavigatorApp
+from navigator.tui.conductor_link import ConductorLink, in_brief
+from navigator.tui.widgets.strip import StatusStrip
+from tests.tui import world
+from tests.tui.driving import loaded, until
 
 
 class Desk:
@@ -179,3 +184,26 @@ async def test_a_started_conductor_outlives_the_link(
             if not empty_state.socket.exists():
                 break
             await asyncio.sleep(0.01)
+
+
+async def test_without_a_strategy_the_screens_say_it_in_a_line(
+    empty_state: StatePaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+    world.many(empty_state, projects=1, proposals=2)
+    app = NavigatorApp(Settings(), empty_state, autostart=False)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        assert not await app.started()
+        await pilot.pause()
+        (said,) = (note.message for note in app._notifications)
+        first = "No swap strategy is chosen, so Navigator does not know how to change models."
+        assert said == f"{first} `navigator doctor` says how."
+        strip = app.screen.query_one(StatusStrip)
+        await until(pilot, lambda: first in str(strip.render()), what="the banner, not cut")
+
+
+def test_a_short_hint_is_said_whole() -> None:
+    said = "navigator: The conductor ended at once: navigator: Another one works here. End it first."
+    assert in_brief(said) == ("Another one works here.", "End it first.")
+    assert in_brief("no sentence") == ("no sentence", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.domain.models import Proposal
 from navigator.domain.states import DecisionKind, LandingState, ProposalState, TaskState
-from navigator.store.database import open_reader
+from navigator.store.database import open_reader, open_writer
 from navigator.store.reader import Reader
 from navigator.tui.app import NavigatorApp
 from navigator.tui.keymap import Keymap
@@ -121,6 +121,33 @@ def plain(driver: Driver) -> str:
 
 
 # What is shown
+
+
+async def test_why_a_task_waits_unchanged_is_said(reviewing: Reviewing) -> None:
+    """A revision that was NO_CHANGE: its proposal waits with REVISE, and the writer said why."""
+    reason = "The generator keeps its change: net() is never\x1b[31m called with a float." + " Truly." * 40
+    with closing(open_writer(reviewing.paths.database)) as connection, connection:
+        connection.execute("UPDATE tasks SET reason = ? WHERE id = ?", (reason, int(reviewing.task[1:])))
+    async with opened(reviewing) as at:
+        lines = ["".join(text for text, _ in line) for line in at.screen._warnings(100)]
+        (said,) = (line for line in lines if "keeps its change" in line)
+        assert "net() is never" in said and "\x1b" not in said and len(said) <= 100
+        await at.press("i")
+        dialog = await at.dialog(DetailsDialog)
+        shown = "\n".join(str(widget.render()) for widget in dialog.query("Static"))
+        assert "Truly. Truly." in shown and "\x1b" not in shown
+        await at.press("escape", "comma")
+        await at.drawn(reviewing.first)
+        assert "keeps its change" not in plain(at), "said of the newest round alone"
+
+
+async def test_a_toast_that_stands_is_not_repeated(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        await at.press(*"nnnnnnnnnn")
+        await at.until(lambda: at.told("no other proposal in that direction"), "the toast")
+        await at.press("n", "n")
+        said = [note.message for note in at.app._notifications]
+        assert len(said) == len(set(said))
 
 
 async def test_the_head_says_what_there_is_to_know(reviewing: Reviewing) -> None:

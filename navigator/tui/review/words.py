@@ -196,6 +196,8 @@ def warning_lines(
         *([("⚠ to confirm: ", "bad"), (f"{item.path}  {item.detail or item.rule}", "bad")] for item in asked),
     ]
     lines += _standing(dossier, shown)
+    if why := why_it_waits(dossier, shown):
+        lines.append([("≡ ", "accent"), (_first_line(why), "")])
     lines += [
         [("✗ ", "bad"), (f"{check.name}: ", "bad"), (_first_line(check.detail), "")]
         for check in shown.failed_checks
@@ -247,6 +249,11 @@ def _disagrees(review: Review) -> bool:
 
 def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0]
+
+
+def why_it_waits(dossier: Dossier, shown: Proposal) -> str:
+    """What the task says of itself, such as that its writer keeps the change; "" where nothing or of another round."""
+    return dossier.task.reason if dossier.waiting and shown.id == dossier.current.id else ""
 
 
 def _standing(dossier: Dossier, shown: Proposal) -> list[list[Piece]]:

@@ -27,6 +27,8 @@ from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.rows import RowList
 
 NOT_SEEN = "not looked at"
+OVERLAPS = "overlaps "
+"""How the reason begins of one that touches what another touches."""
 _OUTCOME_FROM = 26
 """The cell at which what became of a proposal begins."""
 
@@ -136,9 +138,13 @@ class BatchDialog(Dialog):
         self._stage = "asking"
         self._show()
         rows = self.query_one(RowList)
-        unseen = next((c for c in self._asked.candidates if c.left_out == NOT_SEEN), None)
-        rows.move_to_key(unseen.id if unseen else self.taken[0].id if self.taken else "")
+        places = {row.key: place for place, row in enumerate(rows.rows)}
+        unseen = next((c.id for c in self._asked.candidates if c.left_out == NOT_SEEN), "")
+        if self.taken and places.get(unseen, 0) >= self._height(len(places)):
+            unseen = ""  # what is approved is shown first
+        rows.move_to_key(unseen or (self.taken[0].id if self.taken else ""))
         rows.focus()
+        self.call_after_refresh(rows.show_top)  # it was three rows high until now
 
     # What is shown
 
@@ -149,7 +155,10 @@ class BatchDialog(Dialog):
         rows = self._result_rows() if self._stage == "done" else self._rows()
         listed = self.query_one("#rows", RowList)
         listed.set_rows(rows)
-        listed.styles.height = max(1, min(len(rows), max(3, self.size.height - 12)))
+        listed.styles.height = self._height(len(rows))
+
+    def _height(self, count: int) -> int:
+        return max(1, min(count, max(3, self.size.height - 12)))
 
     @property
     def _verb(self) -> str:
@@ -213,6 +222,10 @@ class BatchDialog(Dialog):
         keys = self.nav.keymap
         if any(candidate.left_out == NOT_SEEN for candidate in self.left_out):
             words = f"not looked at: {keys.shown('batch.mark_seen')} marks it seen, {keys.shown('batch.include')} includes it"
+            lines.append([(words, "warn")])
+        if any(candidate.left_out.startswith(OVERLAPS) for candidate in self.left_out):
+            key = keys.shown("review.approve")
+            words = f"overlaps: approve one by itself ({key}); the other is then written anew on top of it"
             lines.append([(words, "warn")])
         if self._kind is DecisionKind.APPROVE:
             going = {candidate.project for candidate in self.taken}

@@ -17,6 +17,7 @@ from navigator.domain.states import PolicyAction
 from navigator.domain.text import safe_text
 from navigator.tui.bindings import bindings_of
 from navigator.tui.review.dossier import Dossier
+from navigator.tui.review.words import why_it_waits
 
 Section = tuple[str, str]
 
@@ -71,6 +72,8 @@ def sections(dossier: Dossier, shown: Proposal, overlaps: Sequence[str]) -> Iter
     task = dossier.task
     files = f"\nfiles: {', '.join(task.files)}" if task.files else ""
     yield f"{task.id}  {task.kind.value} · {task.complexity.value}", f"{task.text.strip()}{files}"
+    if why := why_it_waits(dossier, shown):
+        yield "why it waits as it is", why
     if task.note:
         yield "your note to this attempt", task.note
     if shown.policy:

@@ -180,7 +180,7 @@ class FleetScreen(NavScreen):
 
         status = self._live.status
         if status.get("both_resident"):
-            self.nav.notify("Both models answer at once: there is nothing to swap.")
+            self.nav.toast("Both models answer at once: there is nothing to swap.")
             return
         to = "generator" if status.get("resident") == "reviewer" else "reviewer"
         lines = [

@@ -170,6 +170,10 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         if place is not None:
             self._move(place)
 
+    def show_top(self) -> None:
+        """Scroll up as far as the cursor stays in sight."""
+        self.scroll_to(y=max(0, self._cursor - self._page + 1), animate=False, immediate=True, force=True)
+
     # Drawing
 
     @property
