@@ -46,13 +46,14 @@ def approve(
     as_json: bool,
 ) -> None:
     """Approve proposals and land them."""
-    chosen, left_out = _chosen(ids, all_reviewed, confirm)
+    chosen, left_out, untold = _chosen(ids, all_reviewed, confirm)
     if tree and len(chosen) != 1:
         raise UsageError("--tree goes with exactly one proposal.")
     for row in left_out:
         output.note(f"Left out: {row['id']} {row['reason']}")
     if chosen and not yes and sys.stdin.isatty():
-        click.confirm(f"Approve {', '.join(row['id'] for row in chosen)}?", abort=True, err=True)
+        warned = f" ({_untold_words(untold)})" if any(untold.values()) else ""
+        click.confirm(f"Approve {', '.join(row['id'] for row in chosen)}?{warned}", abort=True, err=True)
     if tree:
         chosen = [chosen[0] | {"tree": tree}]
     args: dict[str, Any] = {"kind": "approve", "proposals": chosen, "note": note, "confirm": list(confirm)}
@@ -61,23 +62,48 @@ def approve(
     result = act("decide", args) if chosen else {"decisions": []}
     if all_reviewed:
         result["left_out"] = left_out
+        approved = {row["id"] for row in result["decisions"] if row["recorded"]}
+        result |= {why: [one for one in ids if one in approved] for why, ids in untold.items()}
     _tell(result, as_json)
 
 
 def _chosen(
     ids: tuple[str, ...], all_reviewed: bool, confirm: tuple[str, ...]
-) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """The proposals meant, with the trees they have now, and what --all-reviewed leaves out and why."""
+) -> tuple[list[dict[str, str]], list[dict[str, str]], dict[str, list[str]]]:
+    """The proposals meant, with the trees they have now; what --all-reviewed leaves out and why; and of what it takes,
+    by outcome, those of which tests say nothing good: untested, or failed before.
+    """
     if bool(ids) == all_reviewed:
         raise UsageError("Name proposals, or use --all-reviewed.", hint="`navigator proposals` lists them.")
     with reading() as store:
         if ids:
-            return [{"id": proposal.id, "tree": proposal.tree} for proposal in map(store.proposal, ids)], []
+            return (
+                [{"id": proposal.id, "tree": proposal.tree} for proposal in map(store.proposal, ids)],
+                [],
+                {},
+            )
         from navigator.cascade.views import batch_choice, waiting_proposals
 
         choice = batch_choice(waiting_proposals(store), confirmed=frozenset(confirm))
     taken = [{"id": proposal.id, "tree": proposal.tree} for proposal in choice.taken]
-    return taken, [{"id": proposal.id, "reason": reason} for proposal, reason in choice.left_out]
+    untold = {
+        outcome: [
+            proposal.id
+            for proposal in choice.taken
+            if any(check.name == "tests" and check.outcome.value == outcome for check in proposal.checks)
+        ]
+        for outcome in _UNTOLD
+    }
+    return taken, [{"id": proposal.id, "reason": reason} for proposal, reason in choice.left_out], untold
+
+
+_UNTOLD = {"untested": "untested", "failed_before": "with tests that failed before"}
+"""Outcomes of tests that a batch approval names, and in which words."""
+
+
+def _untold_words(untold: dict[str, list[str]]) -> str:
+    """`1 untested: P3; 2 with tests that failed before: P4, P5`."""
+    return "; ".join(f"{len(ids)} {_UNTOLD[why]}: {', '.join(ids)}" for why, ids in untold.items() if ids)
 
 
 @click.command()
@@ -126,6 +152,9 @@ def _tell(result: dict[str, Any], as_json: bool) -> None:
     else:
         for row in rows:
             output.say(_sentence(row))
+        untold = {why: result.get(why, []) for why in _UNTOLD}
+        if any(untold.values()):
+            output.say(f"Of {sum(bool(row['recorded']) for row in rows)} approved: {_untold_words(untold)}")
         if not rows:
             left = (
                 " What is left out can be approved by its id: `navigator approve P…`."

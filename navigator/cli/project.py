@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,10 @@ from navigator.cli.project_check import check
 from navigator.cli.session import act, reading, take_config_projects
 from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.text import safe_line
+
+if TYPE_CHECKING:
+    from navigator.domain.models import Project
+    from navigator.store.reader import Reader
 
 _BASES = {"": "the current branch", "worktree": "the checkout as it stands, uncommitted work included"}
 
@@ -48,6 +53,10 @@ def add(path: Path, name: str, check: str, landing: str, base: str, as_json: boo
         return
     made = result["project"]
     output.say(f'Added {made["name"]} ({made["path"]}). Next: navigator task add {made["name"]} "…"')
+    if made["check"]:
+        output.say(
+            f"Its tests were not run yet: `navigator project check {made['name']}` tries them on the base."
+        )
 
 
 @project.command("scan")
@@ -88,23 +97,40 @@ def list_projects(as_json: bool) -> None:
     with reading() as store:
         projects = store.projects()
         tasks = store.tasks()
+        tests = {held.id: _tests(store, held) for held in projects}
     rows = [
         (
             held.name,
             sum(task.project_id == held.id and task.state.value == "queued" for task in tasks),
             sum(task.project_id == held.id and task.state.value == "awaiting_approval" for task in tasks),
             held.landing,
+            tests[held.id] or "no test command",
             f"{held.path}{'  from config' if held.source == 'config' else ''}",
         )
         for held in projects
     ]
     if as_json:
-        output.print_json({"projects": [held.model_dump(mode="json") for held in projects]})
+        told = [held.model_dump(mode="json") | {"tests": tests[held.id]} for held in projects]
+        output.print_json({"projects": told})
         return
     if not projects:
         output.say("No projects yet. navigator project add PATH")
         return
-    output.emit(output.table(("project", "queued", "wait", "landing", "path"), rows, right=(1, 2)))
+    output.emit(
+        output.table(
+            ("project", "queued", "wait", "landing", "tests on the base", "path"), rows, right=(1, 2)
+        )
+    )
+
+
+def _tests(store: Reader, held: Project) -> str:
+    """What the project's tests said when they were last run on a base of it; "" without a test command."""
+    from navigator.workspace.sandbox.compare import base_words
+
+    if not held.check.strip():
+        return ""
+    last = store.newest_baseline(held.id)
+    return safe_line(base_words(last if last is not None and last.command == held.check else None))
 
 
 @project.command("show")
@@ -117,9 +143,11 @@ def show(name: str, as_json: bool) -> None:
     with reading() as store:
         held = store.project(name)
         tasks = store.tasks(project=held.name)
+        tests = _tests(store, held)
     facts = read_facts(held.path)
     document = {
         "project": held.model_dump(mode="json"),
+        "tests": tests,
         "repository": {
             "head": facts.head_commit,
             "branch": facts.branch,
@@ -137,6 +165,8 @@ def show(name: str, as_json: bool) -> None:
     output.say(f"  works from {_BASES.get(held.base, held.base)}")
     output.say(f"  lands on {'its current branch' if held.landing == 'current' else 'navigator/<batch>'}")
     output.say(f"  check: {held.check or 'none'}")
+    if tests:
+        output.say(f"  tests on the base: {tests}")
     if facts.hooks:
         output.say(f"  hooks that do not run at a landing: {', '.join(facts.hooks)}")
     for task in tasks:

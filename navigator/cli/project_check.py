@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from navigator.cli import output
-from navigator.cli.session import act
+from navigator.cli.session import act, reading, take_config_projects
 from navigator.domain.text import safe_line, safe_text
 
 _SHOWN = 30
@@ -21,8 +21,9 @@ _SHOWN = 30
 def check(name: str, command: str | None, as_json: bool) -> None:
     """Run NAME's test command once on its base, in the sandbox, and explain what is missing.
 
-    Exit code 0: the tests pass. 1: they fail, which proposals are not blamed for. 3: they could not be run.
+    Exit code 0: the tests pass. 1: they fail, which proposals are not blamed for. 3: they could not be run, or none ran.
     """
+    _announce(name, command)
     found = act("project.check", {"name": name, **({} if command is None else {"command": command})})
     if as_json:
         output.print_json(found)
@@ -32,6 +33,16 @@ def check(name: str, command: str | None, as_json: bool) -> None:
     outcome = baseline["outcome"] if baseline else "untested"
     if outcome != "passed":
         sys.exit(1 if outcome == "failed" else 3)
+
+
+def _announce(name: str, command: str | None) -> None:
+    """Say what begins now: tests may take minutes. Nothing where there is nothing to run."""
+    if command is None:
+        take_config_projects()
+        with reading() as store:
+            command = store.project(name).check
+    if command.strip():
+        output.note(f"Running the tests on the base: `{safe_line(command.strip())}` …")
 
 
 def _show(found: dict[str, Any]) -> None:

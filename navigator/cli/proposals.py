@@ -10,8 +10,8 @@ from navigator.cli import output
 from navigator.cli.session import reading, state_paths
 from navigator.domain.diff import FileDiff, what_happens
 from navigator.domain.errors import Conflict
-from navigator.domain.models import Finding, Proposal
-from navigator.domain.states import ProposalState, Verdict
+from navigator.domain.models import CheckResult, Finding, Proposal
+from navigator.domain.states import CheckOutcome, ProposalState, Verdict
 from navigator.domain.text import safe_line
 
 _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"}
@@ -41,6 +41,11 @@ def proposals(state: str | None, name: str | None, as_json: bool) -> None:
 
 def _row(proposal: Proposal) -> tuple[object, ...]:
     notes = [f"part of {proposal.parent}"] if proposal.parent else []
+    notes += [
+        f"{check.name} {_outcome(check)}"
+        for check in proposal.checks
+        if check.outcome is CheckOutcome.FAILED_BEFORE
+    ]
     notes += [f"overlaps {', '.join(proposal.overlaps)}"] if proposal.overlaps else []
     notes += [f"! {item.rule}" for item in proposal.policy]
     notes += ["REHEARSAL"] if proposal.rehearsal else []
@@ -132,7 +137,17 @@ def _show(
 
 def checks_words(proposal: Proposal) -> str:
     """What the checks said, in one line."""
-    return "  ".join(f"{check.name} {check.outcome.value}" for check in proposal.checks) or "none"
+    return "  ".join(f"{check.name} {_outcome(check)}" for check in proposal.checks) or "none"
+
+
+def _outcome(check: CheckResult) -> str:
+    if check.outcome is not CheckOutcome.FAILED_BEFORE:
+        return check.outcome.value
+    if check.name != "tests":
+        return "failed before"
+    from navigator.workspace.sandbox.compare import tests_words
+
+    return tests_words(check)
 
 
 def _show_review(proposal: Proposal, whole: Proposal | None) -> None:

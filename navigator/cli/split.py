@@ -13,6 +13,7 @@ from navigator.cli.proposals import checks_words
 from navigator.cli.session import act, reading, state_paths
 from navigator.domain.models import Proposal, Task
 from navigator.domain.states import TaskState
+from navigator.domain.text import safe_line
 
 _PAUSE = 0.1
 _SPARE = 60.0
@@ -35,7 +36,12 @@ def split(
     """
     labels = [label for word in hunks for label in word.split(",") if label]
     with reading() as store:
-        pinned = tree or store.proposal(proposal).tree
+        whole = store.proposal(proposal)
+        pinned = tree or whole.tree
+        tests = store.project(whole.project_id).check.strip()
+    if tests:
+        # They may take minutes.
+        output.note(f"Running the tests on the part, and on its base if need be: `{safe_line(tests)}` …")
     args = {"proposal": proposal, "hunks": labels, "tree": pinned, "note": note, "drop_rest": drop_rest}
     result = act("split", args)
     part, task = _checked(result["part"]["id"])

@@ -42,6 +42,43 @@ def test_a_command_is_kept_and_tried(command: Command, repository: Path) -> None
 
 @pytest.mark.sandbox
 @needs_sandbox
+def test_it_says_what_it_runs_before_it_does(command: Command, repository: Path) -> None:
+    add(command, repository, check="true")
+    assert command.run("project", "check", "thing").stderr == "Running the tests on the base: `true` …\n"
+    done = command.run("project", "check", "thing", "--set", "exit 0", "--json")
+    assert done.stderr == "Running the tests on the base: `exit 0` …\n"
+    assert command.run("project", "check", "thing", "--set", "", code=3).stderr == ""
+
+
+@pytest.mark.sandbox
+@needs_sandbox
+def test_a_command_that_finds_no_test_has_passed_nothing(command: Command, repository: Path) -> None:
+    """Bare functions are nothing to unittest: its exit status may be 0 all the same."""
+    (repository / "test_plain.py").write_text("def test_one():\n    assert 1\n")
+    git(repository, "add", "--all")
+    git(repository, "commit", "-q", "-m", "A test")
+    command.run("project", "add", str(repository), "--name", "thing")
+    assert command.json("project", "check", "thing", code=3)["proposed"] == "python -m pytest -q"
+    done = command.run("project", "check", "thing", "--set", "python3 -m unittest discover", code=3)
+    assert "– untested: no test ran" in done.stdout and "--set CMD" in done.stdout
+    assert "tests on the base: untested: no test ran" in command.run("project", "show", "thing").stdout
+
+
+@pytest.mark.sandbox
+@needs_sandbox
+def test_what_is_known_of_the_tests_stands_with_the_project(command: Command, repository: Path) -> None:
+    done = command.run("project", "add", str(repository), "--name", "thing", "--check", "exit 3")
+    assert "`navigator project check thing` tries them" in done.stdout
+    assert "tests on the base: not tried yet" in command.run("project", "show", "thing").stdout
+    command.run("project", "check", "thing", code=1)
+    words = "failed before: tests tell nothing here (exit status 3)"
+    assert words in command.run("project", "list").stdout
+    assert command.json("project", "show", "thing")["tests"] == words
+    assert command.json("project", "list")["projects"][0]["tests"] == words
+
+
+@pytest.mark.sandbox
+@needs_sandbox
 def test_failing_tests_of_the_base_are_listed(command: Command, repository: Path) -> None:
     add(command, repository, right=3, check="python3 -m unittest discover -s tests")
     done = command.run("project", "check", "thing", code=1)

@@ -72,3 +72,11 @@ def test_gc_keeps_what_the_rest_stands_on(bench: SplitBench) -> None:
         private.git.run("prune", "--expire=now")
     rest = bench.answer(parent.task_id, {"n.txt": THIRTY.replace(b"\n5\n", b"\nFIVE\n")})
     assert bench.approve(rest)["landing"] == "landed"
+
+
+def test_it_says_that_tests_run_before_they_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = SplitBench(tmp_path, monkeypatch, check="true")
+    parent = bench.waiting()
+    done = bench.desk.run("split", parent, "H4", "--json")
+    assert done.stderr.decode().startswith("Running the tests on the part") and b"`true`" in done.stderr
+    assert len(json.loads(done.stdout)["proposals"]) == 1

@@ -9,6 +9,8 @@ from navigator.domain.states import CheckOutcome
 from navigator.workspace.sandbox.suite import SHOWN, SuiteRun
 
 NAME = "tests"
+UNTOLD = "fails on the base too"
+"""Begins the detail of tests whose failures cannot be told from the base's: they say nothing of the change."""
 _SHOWN_NAMES = 20
 
 _PASSED, _FAILED, _UNTESTED = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.UNTESTED
@@ -41,13 +43,13 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
         return result(_FAILED, f"{after.line}; the base could not be tested: {_line(before)}", rest)
     new = tuple(name for name in after.failures if name not in set(before.failures))
     if not after.failures and not before.failures:
-        said = f"fails on the base too ({_line(before)}); the output names no tests, so failures cannot be told apart"
+        said = f"{UNTOLD} ({_line(before)}); the output names no tests, so failures cannot be told apart"
         return result(CheckOutcome.FAILED_BEFORE, said, rest)
     if not after.failures:
         said = f"{after.line} before any test could be named; on the base {len(before.failures)} tests fail"
         return result(_FAILED, said, rest)
     if not before.failures:
-        said = f"fails on the base too ({_line(before)}), where no test is named: {after.line}"
+        said = f"{UNTOLD} ({_line(before)}), where no test is named: {after.line}"
         return result(CheckOutcome.FAILED_BEFORE, said, rest)
     if after.cut and not new:
         return result(_FAILED, f"{after.line}; on the base the command ends by itself", rest)
@@ -60,6 +62,29 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
     old = len(after.failures) - len(new)
     also = f" ({old} more fail on the base too)" if old else ""
     return result(_FAILED, f"{_failed_line(after, new)}{also}", rest)
+
+
+def tests_words(check: CheckResult) -> str:
+    """What became of the tests, for people: an outcome's own word is enough unless they failed before the change."""
+    if check.outcome is not CheckOutcome.FAILED_BEFORE:
+        return check.outcome.value
+    if check.detail.startswith(UNTOLD):
+        return "failed before: tests tell nothing here"
+    return "failed before: no new failure"
+
+
+def base_words(before: Baseline | None) -> str:
+    """What a project's tests say of its base, for people, as far as it was tried."""
+    if before is None:
+        return "not tried yet"
+    line = before.detail.partition("\n")[0]
+    if before.outcome is _PASSED:
+        return line if line.startswith("passed") or line[:1].isdigit() else f"passed: {line}"
+    if before.outcome is _FAILED and before.failures:
+        return f"failed before: {line}"
+    if before.outcome is _FAILED:
+        return f"failed before: tests tell nothing here ({line})"
+    return f"untested: {line}"
 
 
 def _line(before: Baseline) -> str:
