@@ -146,9 +146,9 @@ plain() { # one line without control characters, not too long
 stamp() { TZ=UTC printf -v STAMP '%(%FT%TZ)T' -1; }
 json() { local s=${1//[[:cntrl:]]/ }; s=${s//\\/\\\\}; JSON=\"${s//\"/\\\"}\"; }
 
-LOG_BROKEN=''
+LOG_BROKEN='' DRY=''
 keep() { # one line to the log, under its own lock; a log that cannot be written never stops a swap
-    [[ -z $LOG_BROKEN ]] || return 0
+    [[ -z $LOG_BROKEN && -z $DRY ]] || return 0 # what is only looked at is not kept
     { flock -w 2 8 && printf '%s\n' "$1" >&8; } 2>/dev/null 8>>"${C[log]}" 9>&- && return 0
     LOG_BROKEN=1
     say "disk_full? The log ${C[log]} cannot be written; the swap goes on without it."
@@ -653,11 +653,23 @@ needs() {
         command -v "$part" >/dev/null || die 3 "$part is not installed."
     done
 }
+advise_systemd() {
+    if [[ ${C[scope]} == user ]]; then
+        say "model-swap: there is no systemd of your own to ask. Log in to a session (not by su or sudo), or: loginctl enable-linger."
+        say "model-swap: units in the system's systemd need scope = system in swap.conf, or --system."
+    else
+        say "model-swap: the system's systemd is not process 1, or may not be asked. Units of your own need scope = user, or --user."
+    fi
+    say "model-swap: where there is none, as in most containers, Navigator has other strategies: sleep, command, managed."
+}
 observe() { # target: OTHERS, the roles in the way; FROM; MINE, whether the target's own unit runs
     local role
     OTHERS=() MINE=''
     for role in "${ROLES[@]}"; do
-        look "$role" || finish failed 3 no_systemd "systemctl --${C[scope]} does not answer: $SUB"
+        if ! look "$role"; then
+            advise_systemd
+            finish failed 3 no_systemd "systemctl --${C[scope]} does not answer: $SUB"
+        fi
         members "$role"
         if [[ $role == "$1" ]]; then
             [[ $LOADED == loaded ]] || finish failed 3 unit_failed "systemd does not know ${C[$role.unit]} (${LOADED:-nothing}): install the unit first"
@@ -838,7 +850,7 @@ show_log() { # how many
 why() { # role: the class of why its unit does not run, in words, and the unit's last lines
     [[ " ${ROLES[*]} " == *" $1 "* && -n $1 ]] || { usage; die 2 "why needs a role."; }
     exec 9>&-
-    look "$1" || die 3 "systemctl --${C[scope]} does not answer: $SUB"
+    look "$1" || { advise_systemd; die 3 "systemctl --${C[scope]} does not answer: $SUB"; }
     if [[ $ACTIVE =~ $MOVING ]]; then echo "none ${C[$1.unit]} runs"; exit 0; fi
     if [[ $ACTIVE != failed ]]; then echo "none ${C[$1.unit]} was stopped in order"; exit 0; fi
     classified "$1" "ended" 2>/dev/null
@@ -878,7 +890,7 @@ main() {
         generator | reviewer) ;;
         *) usage; die 2 "there is no role \"${words[0]}\"." ;;
     esac
-    [[ -n $dry ]] && plan "${words[0]}"
+    [[ -n $dry ]] && DRY=1 && plan "${words[0]}"
     mkdir -p -- "${C[log]%/*}" 2>/dev/null
     swap_to "${words[0]}"
 }

@@ -257,9 +257,10 @@ def _say_next(wanted: Wanted, document: dict[str, Any]) -> None:
     if document["reload"]:
         output.note(f"Written, but systemd did not read it: {document['reload']}.")
         output.note(f"Once it can: {' '.join([*wanted.places.systemctl, 'daemon-reload'])}")
-    if document["dry_run"]:
-        return
     output.note(f"Into {config_path()}:\n\n{_snippet(wanted)}")
+    if document["dry_run"]:
+        output.note("Nothing was written.")
+        return
     if wanted.keys:
         output.note(
             f"Navigator reads the key from a variable: `set -a; . {wanted.places.keys_env}`, or start it by its unit."

@@ -471,6 +471,12 @@ def test_a_systemd_that_is_not_there(desk: Desk) -> None:
     done = script("reviewer")
     assert done.returncode == 3
     assert "detail=no_systemd" in done.stdout
+    assert "enable-linger" in done.stderr
+    environment["NAVIGATOR_SWAP_LOG"] = str(desk.folder / "not yet" / "swap.log")
+    planned = script("--dry-run", "reviewer")
+    assert planned.returncode == 3
+    assert "disk_full" not in planned.stdout + planned.stderr and "enable-linger" in planned.stderr
+    assert not (desk.folder / "not yet").exists()
     looked = script("status")
     assert looked.returncode == 3
     assert "systemd does not answer" in looked.stdout

@@ -22,7 +22,10 @@ def installed(home: Home, sglang: Path, *words: str) -> None:
 
 
 def test_a_dry_run_shows_everything_but_the_keys_and_writes_nothing(home: Home, sglang: Path) -> None:
-    said = home.run(*PROFILE, "--sglang", str(sglang), "--dry-run").stdout
+    done = home.run(*PROFILE, "--sglang", str(sglang), "--dry-run")
+    said = done.stdout
+    assert 'strategy = "systemd"' in done.stderr and "reviewer_vram_mib = 86000" in done.stderr
+    assert done.stderr.endswith("Nothing was written.\n")
     assert "+--quantization" not in said  # the flags stand in ExecStart's lines
     assert "+    --quantization moe_wna16 \\" in said
     assert f"+++ {home.keys / 'sglang.yaml'} (mode 0600)\n(keys, not shown)" in said
