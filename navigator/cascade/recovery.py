@@ -6,10 +6,11 @@ import asyncio
 import logging
 
 from navigator.cascade.stages.checking import SCRATCH
-from navigator.cascade.stages.land import recover_landings
+from navigator.cascade.stages.land import approved_proposal, recover_landings
 from navigator.cascade.world import World
-from navigator.domain.models import Task
-from navigator.domain.states import TaskState
+from navigator.domain.models import Landing, Task, utc_now
+from navigator.domain.states import LandingState, TaskState
+from navigator.workspace.landing import ALLOW_REHEARSAL
 from navigator.workspace.sandbox.suite import sweep
 
 log = logging.getLogger(__name__)
@@ -34,9 +35,23 @@ async def recover(world: World) -> int:
         take_back(world, task)
         moved += 1
     moved += await recover_landings(world)
+    if world.allow_rehearsal_landing:
+        _due_again(world)
     if moved:
         log.info("recovery: %d tasks taken back", moved)
     return moved
+
+
+def _due_again(world: World) -> None:
+    """Have approved proposals land that were refused for nothing but being a rehearsal's, which is allowed now."""
+    for task in world.reader.tasks(states={TaskState.APPROVED}):
+        proposal = approved_proposal(world, task)
+        refused = proposal.landing
+        if refused is None or refused.state is not LandingState.REFUSED:
+            continue
+        if proposal.rehearsal and ALLOW_REHEARSAL in refused.reason:
+            with world.store.transaction() as tx:
+                tx.set_landing(proposal.id, Landing(state=LandingState.PENDING, at=utc_now()))
 
 
 def take_back(world: World, task: Task) -> None:

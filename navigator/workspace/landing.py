@@ -114,13 +114,18 @@ def prepare_landing(
     )
 
 
+ALLOW_REHEARSAL = "--allow-rehearsal-landing"
+"""The option of `navigator approve` and `navigator run`; a refusal that names it is lifted by it."""
+
+
 def _require_landable(
     project: Project, facts: RepoFacts, proposal: Proposal, *, allow_rehearsal: bool
 ) -> None:
     if proposal.rehearsal and not project.demo and not allow_rehearsal:
         raise LandingRefused(
             f"{proposal.id} was written by a rehearsal model.",
-            hint="It lands only in repositories that `navigator demo` made, or with --allow-rehearsal-landing.",
+            hint="It lands only in repositories that `navigator demo` made. To have it land all the same: "
+            f"`navigator approve {proposal.id} {ALLOW_REHEARSAL}`.",
         )
     try:
         require_same(facts, project)

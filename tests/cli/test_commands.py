@@ -92,6 +92,8 @@ def test_reject_and_send_back(command: Command, repository: Path) -> None:
     assert "--note" in nothing_said["reason"]
     command.run("send-back", first["id"], "--note", "Only in load(), please.")
     task = command.json("task", "show", first["task_id"])["task"]
+    told = command.run("task", "show", first["task_id"]).stdout
+    assert "queued → generating" in told and "{'" not in told
     assert (task["state"], task["attempt"], task["note"]) == ("queued", 1, "Only in load(), please.")
 
     command.run("reject", second["id"], "--yes")
@@ -253,6 +255,20 @@ def test_an_approval_that_could_not_land_is_taken_back(command: Command, reposit
     assert command.json("undo", "P1")["undone"][0]["undone"] is True
     assert command.json("task", "show", "T1")["task"]["state"] == "awaiting_approval"
     assert command.json("approve", "P1", "--allow-rehearsal-landing")["decisions"][0]["landing"] == "landed"
+
+
+def test_a_run_that_allows_it_lands_what_was_refused_before(command: Command, repository: Path) -> None:
+    command.run("project", "add", str(repository), "--name", "thing")
+    command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
+    work = ("run", "--until", "idle", "--time-scale", "0", "--json")
+    command.run(*work)
+    refused = command.json("approve", "P1", code=1)["decisions"][0]
+    assert "`navigator approve P1 --allow-rehearsal-landing`" in refused["reason"]
+    command.run(*work)
+    assert command.json("task", "show", "T1")["task"]["state"] == "approved"
+    command.run(*work, "--allow-rehearsal-landing")
+    assert command.json("task", "show", "T1")["task"]["state"] == "landed"
+    assert "navigator/" in git(repository, "branch", "--list")
 
 
 def test_a_file_that_is_not_there_is_said(command: Command, repository: Path) -> None:
