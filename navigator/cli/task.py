@@ -15,9 +15,10 @@ from navigator.cli.task_suggestions import COMMANDS
 from navigator.domain.errors import UsageError
 from navigator.domain.models import Task
 from navigator.domain.states import Complexity, TaskKind, TaskState
-from navigator.domain.text import safe_line
 
 _KINDS = click.Choice([kind.value for kind in TaskKind])
+_DETAIL = 120
+"""Characters of an event's particulars that are shown."""
 _COMPLEXITIES = click.Choice([complexity.value for complexity in Complexity])
 
 
@@ -143,6 +144,8 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
 @click.option("--json", "as_json", is_flag=True)
 def show(identifier: str, as_json: bool) -> None:
     """One task: what was asked, where it stands, why, and what happened."""
+    from navigator.cascade.event_words import event_words
+
     with reading() as store:
         held = store.task(identifier)
         proposals = store.proposals(task_id=held.id)
@@ -167,10 +170,9 @@ def show(identifier: str, as_json: bool) -> None:
         )
     say_cache(calls)
     for event in events:
-        detail = ", ".join(
-            f"{key}={value}" for key, value in event.data.items() if value not in ("", None, [], {})
-        )
-        output.say(f"  {event.at[11:19]}  {event.kind:<16} {safe_line(detail)[:100]}")
+        kind, detail = event_words(event)
+        cut = detail if len(detail) <= _DETAIL else f"{detail[: _DETAIL - 1]}…"
+        output.say(f"  {event.at[11:19]}  {kind:<16} {cut}".rstrip())
 
 
 def _say_task(held: Task) -> None:

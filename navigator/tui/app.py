@@ -200,8 +200,7 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
 
     def copy_to_clipboard(self, text: str) -> None:
         """Put text on the clipboard by OSC 52, through tmux too; refuse what terminals would drop."""
-        # What others wrote stays inert where it is pasted, too.
-        text = safe_text(text)
+        text = safe_text(text)  # what others wrote stays inert where it is pasted, too
         self._clipboard = text
         sequence = terminal.clipboard_sequence(text, tmux=terminal.inside_tmux())
         if sequence is None:

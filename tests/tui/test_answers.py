@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -211,6 +211,20 @@ async def test_a_report_is_copied_and_its_task_shown(opened: Any) -> None:
         await until(pilot, lambda: isinstance(app.screen, TaskScreen))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ReportScreen))
+
+
+async def test_a_tasks_page_tells_what_happened_in_words(opened: Any, answered: StatePaths) -> None:
+    async with opened() as (pilot, app, screen):
+        identifier = screen.answer.task.id
+        with closing(open_writer(answered.database)) as connection, Store(connection).transaction() as tx:
+            path = "harbour/__main__.py"
+            tx.event("edit_failed", identifier, data={"path": path, "seconds": 8.204000000000001})
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, TaskScreen))
+        await until(pilot, lambda: "edit failed" in str(app.screen.query_one("#events").render()))
+        told = str(app.screen.query_one("#events").render())
+        assert "edit failed  path harbour/__main__.py, 8.2 s" in told
+        assert "generating → awaiting approval" in told
 
 
 async def test_what_is_accepted_becomes_a_task_of_the_scan(opened: Any, answered: StatePaths) -> None:

@@ -127,13 +127,9 @@ def _lines(events: list[Event]) -> list[str]:
 
 
 def _told(event: Event) -> str:
-    data = event.data
+    from navigator.cascade.event_words import event_words
+
+    kind, detail = event_words(event)
     if event.kind == "task_state":
-        reason = f": {data['reason']}" if data.get("reason") else ""
-        return safe_line(f"{data.get('from')} → {data.get('to')}{reason}").replace("_", " ")
-    about = ", ".join(
-        f"{key} {value}"
-        for key, value in data.items()
-        if isinstance(value, str | int | float) and value != ""
-    )
-    return safe_line("  ".join(filter(None, (event.kind.replace("_", " "), event.proposal_id, about))))[:300]
+        return detail
+    return "  ".join(filter(None, (kind, safe_line(event.proposal_id), detail)))[:300]
