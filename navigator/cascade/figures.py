@@ -68,16 +68,24 @@ def call_rows(reader: Reader) -> list[CallRow]:
 
 
 def task_rows(reader: Reader, since: str | None = None) -> list[TaskRow]:
-    """Every task with its state; a rehearsal's if a rehearsal ever answered for it.
+    """Every task with its state; a rehearsal's if a rehearsal ever answered for it, or made what it is a part of.
+
+    One that came from a rehearsal's task, and that no model was asked about yet, is in no table: nothing real happened to it.
 
     Args:
         since: only those that moved at or after this moment (UTC, ISO 8601).
     """
-    rehearsed = {call.task_id for call in reader.calls() if call.rehearsal}
+    calls = reader.calls()
+    asked = {call.task_id for call in calls}
+    # A part was made without a call: its proposal has the mark of the one that it was taken from.
+    rehearsed = {call.task_id for call in calls if call.rehearsal}
+    parts = [proposal for proposal in reader.proposals() if proposal.parent]
+    asked |= {part.task_id for part in parts}
+    rehearsed |= {part.task_id for part in parts if part.rehearsal}
     return [
         TaskRow(state=task.state, rehearsal=task.id in rehearsed)
         for task in reader.tasks()
-        if _is_within(task.updated, since)
+        if _is_within(task.updated, since) and (task.id in asked or task.origin not in rehearsed)
     ]
 
 

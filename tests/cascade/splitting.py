@@ -120,6 +120,7 @@ def propose(
     *,
     verdict: Verdict = Verdict.REVISE,
     batch: str = BATCH,
+    rehearsal: bool = False,
 ) -> str:
     """Take a queued task to where its proposal waits for the developer."""
     private = world.private(project)
@@ -148,12 +149,15 @@ def propose(
                 removed=sum(file.removed for file in files),
                 model="scripted/writer",
                 prompt_version="generate@1",
+                rehearsal=rehearsal,
             )
         )
         private.keep(f"{task.id}-{task.attempt}-0", tree, base)
         for state in (TaskState.AWAITING_REVIEW, TaskState.REVIEWING):
             tx.set_task_state(task.id, state)
-        tx.add_review(made.id, Review(role=Role.REVIEWER, verdict=verdict, findings=_findings(verdict)))
+        review = Review(role=Role.REVIEWER, verdict=verdict, findings=_findings(verdict), rehearsal=rehearsal)
+        tx.add_review(made.id, review)
+        tx.end_call(tx.begin_call(Role.GENERATOR, task.id, task.attempt, 0, "generate", rehearsal=rehearsal))
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
     return made.id
 

@@ -1,0 +1,50 @@
+"""What the statistics count: a rehearsal's part and a rehearsal's suggestion never become real figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from navigator.cascade.figures import decided_rows, task_rows
+from navigator.domain.states import Role, TaskState
+from navigator.evidence.outcomes import OutcomeTables, outcomes
+from tests.cascade.splitting import SplitBench
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SplitBench:
+    return SplitBench(tmp_path, monkeypatch)
+
+
+def counted(bench: SplitBench) -> OutcomeTables:
+    with bench.desk.reading() as store:
+        return outcomes(task_rows(store), decided_rows(store))
+
+
+@pytest.mark.parametrize("rehearsal", [True, False])
+def test_the_task_of_a_part_is_counted_where_its_whole_is(bench: SplitBench, rehearsal: bool) -> None:
+    parent = bench.waiting(rehearsal=rehearsal)
+    part = bench.split(parent, "H4", drop_rest=True)["part"]["id"]
+    bench.decide("reject", part)
+    tables = counted(bench)
+    there, elsewhere = tables.real, tables.rehearsal
+    if rehearsal:
+        there, elsewhere = elsewhere, there
+    assert (there.states, elsewhere.states) == ({"rejected": 2}, {})
+    assert (there.decisions, elsewhere.decisions) == ({"reject": 1}, {})
+
+
+def test_a_task_of_a_rehearsals_scan_is_no_figure_until_a_model_was_asked(bench: SplitBench) -> None:
+    with bench.world() as world, world.store.transaction() as tx:
+        project = world.reader.project("code").id
+        scan = tx.add_task(project, "Look around")
+        tx.end_call(tx.begin_call(Role.GENERATOR, scan.id, 0, 0, "scan", rehearsal=True))
+        accepted = tx.add_task(project, "Mend it", origin=scan.id)
+        tx.add_task(project, "Asked for by hand")
+    assert counted(bench).real.states == {"queued": 1}
+    assert counted(bench).rehearsal.states == {"queued": 1}
+    with bench.world() as world, world.store.transaction() as tx:
+        tx.end_call(tx.begin_call(Role.GENERATOR, accepted.id, 0, 0, "generate"))
+        tx.set_task_state(accepted.id, TaskState.CANCELLED)
+    assert counted(bench).real.states == {"cancelled": 1, "queued": 1}
