@@ -77,6 +77,7 @@ def verdict_word(proposal: Proposal) -> str:
 )
 def diff(ids: tuple[str, ...], against: str | None) -> None:
     """One proposal's change against its base, with the findings under the lines they quote."""
+    from navigator.cascade.repairs import mended_words
     from navigator.workspace.private import PrivateRepo
 
     paths = state_paths()
@@ -89,15 +90,15 @@ def diff(ids: tuple[str, ...], against: str | None) -> None:
             private = PrivateRepo.open(paths.private, store.project(proposal.project_id))
             files = private.diff(other.tree if other else proposal.base_commit, proposal.tree)
             whole = store.proposal(proposal.parent) if proposal.parent else None
-            _show(proposal, files, other, whole)
+            _show(proposal, files, other, whole, mended_words(store, proposal))
 
 
 def _show(
-    proposal: Proposal, files: Sequence[FileDiff], other: Proposal | None, whole: Proposal | None
+    proposal: Proposal, files: Sequence[FileDiff], other: Proposal | None, whole: Proposal | None, mended: str
 ) -> None:
     label = "  REHEARSAL" if proposal.rehearsal else ""
     output.say(f"{proposal.id}  {proposal.project}  {proposal.title}{label}", bold=True)
-    _show_review(proposal, whole)
+    _show_review(proposal, whole, mended)
     findings = list(proposal.review.findings) if proposal.review and other is None else []
     for finding in findings:
         if not finding.anchored:
@@ -150,8 +151,10 @@ def _outcome(check: CheckResult) -> str:
     return tests_words(check)
 
 
-def _show_review(proposal: Proposal, whole: Proposal | None) -> None:
+def _show_review(proposal: Proposal, whole: Proposal | None, mended: str) -> None:
     output.say(f"  round {proposal.round}, {proposal.state.value}; checks: {checks_words(proposal)}")
+    if mended:
+        output.say(f"  {mended}")
     for item in proposal.policy:
         output.say(f"  ! {item.path}: {item.detail or item.rule}", fg="red")
     review = proposal.review

@@ -11,7 +11,7 @@ from typing import Any
 
 from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
-from navigator.domain.models import Event, Review, Usage
+from navigator.domain.models import Event, Proposal, Review, Usage
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
 from navigator.store import rows
 from navigator.store.queries import WRITTEN, Queries
@@ -24,6 +24,15 @@ class RoundCost:
     calls: int
     usage: Usage
     model: str
+    prompt_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class RepairCall:
+    """An answered call that asked for an answer again: `purpose` is "repair" (edits) or "repair-tests"."""
+
+    purpose: str
+    seq: int
     prompt_version: str
 
 
@@ -182,6 +191,20 @@ class LoopReads(Queries):
                 outcome,
             )
         )
+
+    def repair_calls(self, proposal: Proposal) -> list[RepairCall]:
+        """The repairs that a proposal's content came out of, oldest first: not those asked later that came to nothing."""
+        found = self._all(
+            "SELECT purpose, seq, prompt_version FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
+            " AND purpose IN ('repair', 'repair-tests') AND outcome NOT IN ('started', 'lost', 'failed')"
+            " AND started < ? ORDER BY id",
+            number_of(proposal.task_id, "T"),
+            proposal.attempt,
+            proposal.round,
+            proposal.written_by.value,
+            proposal.created,
+        )
+        return [RepairCall(row["purpose"], row["seq"], row["prompt_version"]) for row in found]
 
     def failed_paths(self, identifier: str, attempt: int, round: int) -> list[str]:
         """The path of each failed edit of a round, with repetitions: once an answer it failed in."""

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from navigator.cascade.repairs import mended_words, repair_prompts
+from navigator.tui.review.dossier import load_dossier
+from navigator.tui.review.words import warning_lines
 from tests.cascade.scripted_models import Models, speaking
-from tests.cascade.test_checks import GOOD, Room
+from tests.cascade.support import git
+from tests.cascade.test_checks import BAD, GOOD, Room, saying
 from tests.cli.conftest import Command
 from tests.workspace.sandbox.support import needs_sandbox
 
@@ -51,6 +55,39 @@ def test_nothing_is_said_where_tests_passed(room: Room) -> None:
     _made(room)
     done = command_of(room).run("approve", "--all-reviewed", "--yes").stdout
     assert "landed on" in done and "Of 1 approved" not in done
+
+
+def test_mended_tests_are_said_and_stand_in_the_commit(room: Room) -> None:
+    room.models.write = saying(BAD, GOOD)
+    path = room.add()
+    proposal = room.proposal(_made(room))
+    words = "tests failed first, mended in 1 repair"
+    command = command_of(room)
+    assert words in command.run("diff", proposal.id).stdout
+    dossier = load_dossier(room.reading(), proposal.id)
+    (line,) = warning_lines(dossier, dossier.current, (), 120)
+    assert words in "".join(text for text, _ in line)
+    landed = room.approve(proposal)
+    trailers = git(path, "log", "-1", "--format=%(trailers:key=Generated-By,valueonly)", landed["commit"])
+    model, first, repair = trailers.split()
+    assert model == proposal.model and first == proposal.prompt_version
+    assert repair.startswith("repair-tests@")
+
+
+def test_repairs_that_did_not_help_are_said_as_such(room: Room) -> None:
+    room.models.write = saying(BAD)
+    room.add()
+    proposal = room.proposal(_made(room))
+    assert mended_words(room.reading(), proposal) == "tests failed first, 2 repairs did not mend them"
+
+
+@pytest.mark.parametrize("answers", [(GOOD,), (BAD, "NO_CHANGE: the test is wrong"), (BAD, "What a pity.")])
+def test_a_repair_that_came_to_nothing_has_no_part_in_it(room: Room, answers: tuple[str, ...]) -> None:
+    room.models.write = saying(*answers)
+    room.add()
+    proposal = room.proposal(_made(room))
+    assert repair_prompts(room.reading(), proposal) == ()
+    assert mended_words(room.reading(), proposal) == ""
 
 
 def _made(room: Room) -> str:

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TypeVar
 
 from navigator.cascade.parts import landing_batch, lost_ground, renewed_note, waits_for
+from navigator.cascade.repairs import repair_prompts
 from navigator.cascade.stages.land_tests import in_turn, tests_are_due, why_not_on
 from navigator.cascade.world import World, at_home
 from navigator.domain.errors import Conflict, NavigatorError
@@ -158,7 +159,7 @@ def _prepare(world: World, task: Task, proposal: Proposal, allow_rehearsal: bool
         proposal,
         landing_batch(world.reader, proposal),
         commit_message(task, proposal),
-        trailers=_trailers(proposal),
+        trailers=_trailers(proposal, repair_prompts(world.reader, proposal)),
         landed=world.reader.landed_commits(project.id),
         allow_rehearsal=allow_rehearsal,
     )
@@ -172,9 +173,9 @@ def commit_message(task: Task, proposal: Proposal) -> str:
     return f"{proposal.title}\n\n{body}".strip() + "\n"
 
 
-def _trailers(proposal: Proposal) -> dict[str, str]:
-    """Who wrote and who reviewed, with which prompts."""
-    lines = {"Generated-By": f"{proposal.model} {proposal.prompt_version}"}
+def _trailers(proposal: Proposal, repairs: tuple[str, ...]) -> dict[str, str]:
+    """Who wrote and who reviewed, with which prompts; those of the repairs follow the one that led the round."""
+    lines = {"Generated-By": " ".join((proposal.model, proposal.prompt_version, *repairs))}
     if proposal.review is not None:
         review = proposal.review
         lines["Reviewed-By-Model"] = f"{review.model} {review.prompt_version} {review.verdict.value}"

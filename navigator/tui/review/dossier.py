@@ -56,6 +56,7 @@ class Dossier:
         drafts: unfinished texts of this task by key.
         met: by (proposal id, index of the finding) what the next reading said about it: met or not, and why.
         whole: the proposal that this task's first one is a part of.
+        mended: by proposal, in words, that its tests failed first and were sent back to the writer.
         batches: the batch whose branch a version lands on, where that is not its own.
     """
 
@@ -68,6 +69,7 @@ class Dossier:
     met: Mapping[tuple[str, int], tuple[bool, str]] = field(default_factory=dict)
     whole: Proposal | None = None
     batches: Mapping[str, str] = field(default_factory=dict)
+    mended: Mapping[str, str] = field(default_factory=dict)
 
     def index(self, proposal: str) -> int:
         """Where a proposal stands among the versions; the newest one for an id that is not among them."""
@@ -101,6 +103,7 @@ def load_dossier(reader: Reader, proposal: str) -> Dossier:
         NotFound: there is no such proposal.
     """
     from navigator.cascade.parts import landing_batch
+    from navigator.cascade.repairs import mended_words
 
     with reader.snapshot():
         found = reader.proposal(proposal)
@@ -124,6 +127,7 @@ def load_dossier(reader: Reader, proposal: str) -> Dossier:
             _met(versions),
             next((reader.proposal(version.parent) for version in versions if version.parent), None),
             {version.id: landing_batch(reader, version) for version in versions},
+            {version.id: words for version in versions if (words := mended_words(reader, version))},
         )
 
 

@@ -210,6 +210,8 @@ def warning_lines(
         notes.append(("self-reviewed: the model that wrote it read it", "warn"))
     if shown.own_review is not None:
         notes.append((_own_words(shown.own_review), "muted"))
+    if mended := dossier.mended.get(shown.id):
+        notes.append((mended, "muted"))
     if overlaps:
         notes.append((f"overlaps {', '.join(overlaps)}", "warn"))
     if shown.review is not None and _disagrees(shown.review):
