@@ -70,17 +70,23 @@ class PromptLibrary:
     Args:
         folders: searched in order, the packaged one first; those that do not exist are passed over.
 
+    A file in a later folder that has no front matter and no packaged template's name is no prompt: it stands in `strays`.
+
     Raises:
-        ConfigError: a file is no template, or two in one folder have the same name.
+        ConfigError: another file is no template, or two in one folder have the same name.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
+        self.strays: list[Path] = []
         self._prompts: dict[str, Prompt] = {}
         self._packaged: dict[str, Prompt] = {}
         self._templates: dict[str, Template] = {}
         for place, folder in enumerate(folders):
             found: dict[str, Prompt] = {}
             for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
+                if place and path.stem not in self._packaged and not _has_front_matter(path):
+                    self.strays.append(path)
+                    continue
                 prompt = read_prompt(path)
                 if prompt.name in found:
                     raise ConfigError(
@@ -200,6 +206,15 @@ class PromptLibrary:
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
         return ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=False)
+
+
+def _has_front_matter(path: Path) -> bool:
+    """Whether a file begins as a template does; one that cannot be read is left to `read_prompt` to say."""
+    try:
+        with path.open("rb") as stream:
+            return stream.readline(8).rstrip() == _FENCE.encode()
+    except OSError:
+        return True
 
 
 def read_prompt(path: Path) -> Prompt:

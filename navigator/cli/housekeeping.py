@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,10 +12,24 @@ import click
 
 from navigator.cli import output
 from navigator.cli.session import own_world, reading, state_paths
-from navigator.domain.errors import UsageError
+from navigator.domain.errors import Conflict, UsageError
 
 _AGE = re.compile(r"(\d+)([dwh])")
+_MARK = ".navigator-export"
+"""A file that stands beside an export's tables: what has their names there is ours to replace."""
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+
+def moment_of(age: str) -> str | None:
+    """The UTC time so long ago (`12h`, `30d`, `8w`), ISO 8601; None where the text is no age or reaches before our years."""
+    match = _AGE.fullmatch(age.strip())
+    if match is None:
+        return None
+    try:
+        moment = datetime.now(UTC) - int(match[1]) * _UNITS[match[2]]
+    except OverflowError:
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @click.command()
@@ -25,11 +40,9 @@ def gc(age: str, as_json: bool) -> None:
     from navigator.cascade.parts import kept_name
     from navigator.workspace.private import PrivateRepo
 
-    match = _AGE.fullmatch(age)
-    if match is None:
+    before = moment_of(age)
+    if before is None:
         raise UsageError(f"{age!r} is not an age.", hint="Write it like 12h, 30d or 8w.")
-    moment = datetime.now(UTC) - int(match[1]) * _UNITS[match[2]]
-    before = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     dropped = 0
     with own_world(state_paths()) as world:
         with world.store.transaction() as tx:
@@ -58,12 +71,21 @@ def gc(age: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
-def export(folder: Path) -> None:
+@click.option("--overwrite", is_flag=True, help="Write over files of these names that no export wrote.")
+def export(folder: Path, overwrite: bool) -> None:
     """Everything as JSON lines, one file a table, into DIR (made if absent; an earlier export there is replaced)."""
     from navigator.store.schema import TABLES
 
+    mark = folder / _MARK
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        there = [f"{table}.jsonl" for table in TABLES if os.path.lexists(folder / f"{table}.jsonl")]
+        if there and not overwrite and not mark.is_file():
+            raise Conflict(
+                f"{folder} holds files that no export of Navigator's wrote: {', '.join(there)}.",
+                hint="Choose another folder, or write over them with --overwrite.",
+            )
+        mark.touch()
         (folder / f"{TABLES[0]}.jsonl").touch()
     except OSError as error:
         raise UsageError(

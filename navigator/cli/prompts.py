@@ -35,6 +35,8 @@ def list_prompts(as_json: bool) -> None:
     """All templates: version, role, what for, and where the file is."""
     library = _own()
     mine = {prompt.name for prompt in library.own}
+    for path in library.strays:
+        output.note(f"{path} is no prompt (it does not begin with ---); it is passed over.")
     if as_json:
         rows = [
             {"name": p.name, "version": p.version, "path": str(p.path), "own": p.name in mine, **p.meta}

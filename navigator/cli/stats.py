@@ -10,6 +10,7 @@ import click
 
 from navigator.cascade import figures
 from navigator.cli import output
+from navigator.cli.housekeeping import moment_of
 from navigator.cli.session import reading
 from navigator.evidence.edits import edit_stats
 from navigator.evidence.intervals import Share, Summary
@@ -31,12 +32,18 @@ def stats() -> None:
 
 @stats.command("revise-rate")
 @click.option("--by", type=click.Choice(GROUPINGS), default=None)
-@click.option("--since", default=None, metavar="D", help="From this day on, e.g. 2026-11-03.")
+@click.option(
+    "--since",
+    default=None,
+    metavar="D",
+    help="From this day on, e.g. 2026-11-03, or of the last 12h, 7d, 8w.",
+)
 @_JSON
 def rate(by: str | None, since: str | None, as_json: bool) -> None:
     """How often the reviewer asks for a revision of a first proposal, with 95 % Wilson intervals."""
+    start = since and (moment_of(since) or since)
     with reading() as store:
-        tables = revise_rate(figures.first_verdicts(store), by=by, since=since)
+        tables = revise_rate(figures.first_verdicts(store), by=by, since=start)
     if as_json:
         output.print_json(
             {
