@@ -281,7 +281,13 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ("stay", "escape", "stay", "Stay here.", "F"),
     ),
     "dialog": (
-        ("confirm", "enter", "yes", "Do it. Dead for half a second after the dialog appears.", "F"),
+        (
+            "confirm",
+            "enter",
+            "yes",
+            "Do it; where a note is written ctrl+s does, and enter begins a new line. Dead for half a second at first.",
+            "F",
+        ),
         ("cancel", "escape", "no", "Leave everything as it is.", "F"),
     ),
     "batch": (

@@ -134,6 +134,7 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         assert "H2  billing/totals.py" in words
         assert "The rest (H1) is written anew on top of it, with your note and 1 comment." in words
         assert "read P2 as a whole (REVISE)" in words
+        assert "ctrl+s make it" in words and "enter a new line" in words
         await at.type("plainer")
         await at.press("ctrl+s")
         await at.until(lambda: at.screen.shown_id not in ("P2", ""), "the part")

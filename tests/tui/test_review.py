@@ -141,6 +141,22 @@ async def test_why_a_task_waits_unchanged_is_said(reviewing: Reviewing) -> None:
         assert "keeps its change" not in plain(at), "said of the newest round alone"
 
 
+@pytest.mark.parametrize(("key", "yes"), [("r", "reject"), ("b", "send it back")])
+async def test_enter_is_a_new_line_of_a_note_and_the_dialog_says_so(
+    reviewing: Reviewing, key: str, yes: str
+) -> None:
+    async with opened(reviewing, size=(80, 24)) as at:
+        await at.press(key)
+        dialog = await at.dialog(NoteDialog)
+        line = dialog.query_one(".answer")
+        assert str(line.render()) == f"ctrl+s {yes}     esc leave it     enter a new line"
+        assert line.size.height == 1
+        await at.press("x", "enter", "y")
+        assert dialog.query_one(WritingArea).text == "x\ny"
+        await at.press("ctrl+s")
+        await at.until(lambda: at.proposal("P2").decision is not None, "the decision")
+
+
 async def test_a_toast_that_stands_is_not_repeated(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await at.press(*"nnnnnnnnnn")

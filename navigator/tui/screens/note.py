@@ -14,6 +14,9 @@ from navigator.tui.drafts import DraftKeeper
 from navigator.tui.screens.base import Dialog
 from navigator.tui.widgets.writing import WritingArea
 
+NEW_LINE = "enter a new line"
+"""What enter does where a note is written: elsewhere it says yes."""
+
 
 class NoteDialog(Dialog):
     """Ends with the note, or with None; what was typed then stays as a draft.
@@ -74,6 +77,7 @@ class NoteDialog(Dialog):
             yield Static(
                 Content(
                     f"{keys.shown('writing.keep')} {self._yes}     {keys.shown('writing.put_aside')} leave it"
+                    f"     {NEW_LINE}"
                 ),
                 classes="answer",
             )

@@ -20,7 +20,7 @@ from navigator.tui.diff.messages import ChoiceAsked
 from navigator.tui.drafts import DraftKeeper
 from navigator.tui.glance import Glance
 from navigator.tui.review.dossier import Dossier, note_key
-from navigator.tui.screens.note import NoteDialog
+from navigator.tui.screens.note import NEW_LINE, NoteDialog
 from navigator.tui.widgets.writing import WritingArea
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class SplitDialog(NoteDialog):
         self.query_one(".rest", Static).update(Content(safe_text(said)))
         answer = (
             f"{keys.shown('writing.keep')} make it     {keys.shown('split.drop_rest')} {other}"
-            f"     {keys.shown('writing.put_aside')} leave it"
+            f"     {keys.shown('writing.put_aside')} leave it\n{NEW_LINE}"
         )
         self.query_one(".answer", Static).update(Content(answer))
 
