@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any, cast
 
 import click
@@ -112,8 +113,6 @@ def log_to(paths: StatePaths) -> None:
     Raises:
         StoreError: the file cannot be opened for writing.
     """
-    from navigator.store.errors import StoreError
-
     try:
         handler = _PrivateLog(
             paths.log,
@@ -123,15 +122,21 @@ def log_to(paths: StatePaths) -> None:
             errors="backslashreplace",
         )
     except OSError as error:
-        raise StoreError(
-            f"{paths.log} cannot be opened for writing: {error.strerror}.",
-            hint=f"Make the state folder writable, or point {STATE_VARIABLE} at one that is; `navigator doctor` looks at it.",
-        ) from error
+        raise _unwritable(paths.log, error) from error
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logger = logging.getLogger("navigator")
     logger.handlers = [handler]
     logger.setLevel(logging.INFO)
     logger.propagate = False
+
+
+def _unwritable(path: Path, error: OSError) -> NavigatorError:
+    from navigator.store.errors import StoreError
+
+    return StoreError(
+        f"{path} cannot be opened for writing: {error.strerror}.",
+        hint=f"Make the state folder writable, or point {STATE_VARIABLE} at one that is; `navigator doctor` looks at it.",
+    )
 
 
 def show_session(document: dict[str, Any]) -> None:
@@ -195,10 +200,17 @@ def _detach(as_json: bool) -> None:
     paths = state_paths()
     with contextlib.suppress(NoConductor):
         request(paths.socket, "status", {}, timeout=5)
-        raise Conflict("A conductor already works here.", hint="`navigator status` shows what it does.")
+        raise Conflict(
+            "A conductor already works here.",
+            hint="`navigator status` shows what it does, `navigator stop` ends it.",
+        )
     arguments = [argument for argument in sys.argv[1:] if argument not in ("--detach", "--json")]
     errors = paths.root / "conductor.err"
-    with errors.open("wb") as stream:
+    try:
+        stream = errors.open("wb")
+    except OSError as error:
+        raise _unwritable(errors, error) from error
+    with stream:
         os.fchmod(stream.fileno(), 0o600)
         child = subprocess.Popen(
             [sys.executable, "-m", "navigator", *arguments, "--json"],

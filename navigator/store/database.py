@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from navigator.config.paths import STATE_VARIABLE
 from navigator.store.backups import back_up, backup_due, newest_backup
 from navigator.store.errors import (
     DiskFull,
@@ -126,7 +125,7 @@ def _log_unreadable(path: Path) -> StoreError:
     return StoreError(
         f"The state folder {path.parent} is read-only, and {path.name} has a log that is not yet played into it.",
         hint="Such a database can only be read where it can be written: make the folder writable, or copy it and point "
-        f"{STATE_VARIABLE} at the copy.",
+        "NAVIGATOR_STATE at the copy.",
     )
 
 

@@ -48,7 +48,7 @@ def test_it_can_be_looked_at(queued: Command) -> None:
 
 
 def test_nothing_can_be_done(queued: Command) -> None:
-    for words in (("run",), ("task", "add", "thing", "Another one")):
+    for words in (("run",), ("run", "--detach"), ("task", "add", "thing", "Another one")):
         done = read_only(queued, *words)
         assert done.returncode == 1
         assert "cannot be opened for writing" in done.stderr
