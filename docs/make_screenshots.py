@@ -65,7 +65,12 @@ def approvable() -> list[str]:
     """Ids of what the reviewer approves and no check or path speaks against, one of each project."""
     found: dict[str, str] = {}
     for one in json.loads(navigator("proposals", "--json"))["proposals"]:
-        fine = (one["review"] or {}).get("verdict") == "APPROVE" and not one["policy"] and not one["parent"]
+        fine = (
+            one["state"] == "open"
+            and (one["review"] or {}).get("verdict") == "APPROVE"
+            and not one["policy"]
+            and not one["parent"]
+        )
         if fine and all(check["outcome"] != "failed" for check in one["checks"]):
             found.setdefault(one["project"], one["id"])
     return list(found.values())
@@ -75,7 +80,7 @@ def navigator(*words: str, check: bool = True) -> str:
     """One command, as a user gives it; what it prints."""
     done = subprocess.run([sys.executable, "-m", "navigator", *words], capture_output=True, text=True)
     if done.returncode:
-        print(f"navigator {' '.join(words)}: {done.stdout[-300:]} {done.stderr[-300:]}", file=sys.stderr)
+        sys.stderr.write(f"navigator {' '.join(words)}: {done.stdout[-300:]} {done.stderr[-300:]}\n")
     if check:
         done.check_returncode()
     return done.stdout
