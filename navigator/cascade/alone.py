@@ -46,7 +46,7 @@ def own_world(
         holder = lock.holder() or {}
         raise Conflict(
             f"Another Navigator (process {holder.get('pid', 'unknown')}) works on {paths.root}.",
-            hint="Wait for it, or ask it: `navigator status`.",
+            hint="Wait for it, ask it (`navigator status`), or end it if it is a conductor (`navigator stop`).",
         )
     try:
         connection = open_writer(paths.database)

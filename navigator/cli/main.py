@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -86,16 +87,20 @@ def cli(ctx: click.Context) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Entry point: typed errors become one line on stderr and their exit code."""
+    """Entry point: typed errors become one line on stderr and their exit code; with --json also the document on stdout."""
+    words = sys.argv[1:] if argv is None else argv
     try:
         code: Any = cli.main(args=argv, prog_name="navigator", standalone_mode=False)
     except click.exceptions.Abort:
+        _document(words, "Stopped.", "", "stopped")
         click.echo("Stopped.", err=True)
         sys.exit(1)
     except click.ClickException as error:
+        _document(words, error.format_message(), "", "usage" if error.exit_code == 2 else "error")
         error.show()
         sys.exit(error.exit_code)
     except NavigatorError as error:
+        _document(words, error.message, error.hint, getattr(error, "remote_code", error.code))
         click.echo(f"navigator: {error}", err=True)
         sys.exit(getattr(error, "remote_exit_code", error.exit_code))
     except BrokenPipeError:
@@ -103,3 +108,15 @@ def main(argv: list[str] | None = None) -> None:
         sys.stderr.close()
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _document(words: Sequence[str], message: str, hint: str, code: str) -> None:
+    """The one document that a command called with --json promises, where it ends in an error instead.
+
+    A command prints its own document last, so nothing stands on stdout yet. What comes after `--` is text, no option.
+    """
+    if "--json" not in words[: words.index("--") if "--" in words else None]:
+        return
+    from navigator.cli.output import print_json
+
+    print_json({"error": {"message": message, "hint": hint, "code": code}})

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from navigator.cli import output
-from navigator.cli.session import reading, state_paths
+from navigator.cli.session import known_project, reading, state_paths
 from navigator.domain.diff import FileDiff, what_happens
 from navigator.domain.errors import Conflict
 from navigator.domain.models import CheckResult, Finding, Proposal
@@ -26,6 +26,7 @@ def proposals(state: str | None, name: str | None, as_json: bool) -> None:
     from navigator.cascade.views import with_overlaps
 
     with reading() as store:
+        known_project(store, name)
         found = with_overlaps(store.proposals(states={ProposalState(state)} if state else None, project=name))
     if as_json:
         output.print_json({"proposals": [proposal.model_dump(mode="json") for proposal in found]})

@@ -40,6 +40,16 @@ def reading(paths: StatePaths | None = None) -> Iterator[Reader]:
         connection.close()
 
 
+def known_project(store: Reader, name: str | None) -> None:
+    """Nothing for the name of a project, also of one that was removed, and for None.
+
+    Raises:
+        NotFound: there never was such a project.
+    """
+    if name is not None and name not in {held.name for held in store.projects(include_removed=True)}:
+        store.project(name)
+
+
 def _create(paths: StatePaths) -> None:
     from navigator.store.database import open_writer
     from navigator.store.lock import StateLock

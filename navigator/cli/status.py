@@ -102,7 +102,11 @@ def _show(document: dict[str, Any]) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def stop(as_json: bool) -> None:
     """End the conductor. What it has in flight stays to be done by the next one."""
-    request(state_paths().socket, "stop", {}, timeout=30)
+    try:
+        request(state_paths().socket, "stop", {}, timeout=30)
+    except NoConductor as error:
+        # What was asked for is so already: nothing is to be started for it.
+        raise NoConductor("No conductor runs.") from error
     if as_json:
         output.print_json({"stopping": True})
     else:

@@ -10,7 +10,7 @@ import click
 
 from navigator.cli import output
 from navigator.cli.context import cache_document, say_cache
-from navigator.cli.session import act, reading, take_config_projects
+from navigator.cli.session import act, known_project, reading, take_config_projects
 from navigator.cli.task_suggestions import COMMANDS
 from navigator.domain.errors import UsageError
 from navigator.domain.models import Task
@@ -117,6 +117,7 @@ def _from_file(source: Path) -> list[dict[str, Any]]:
 def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None:
     """All tasks, or those in some states or of one project."""
     with reading() as store:
+        known_project(store, name)
         wanted = {TaskState(state) for state in states} or None
         tasks = store.tasks(states=wanted, project=name)
     if as_json:

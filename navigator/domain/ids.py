@@ -7,7 +7,7 @@ import re
 from navigator.domain.errors import UsageError
 
 _FORM = re.compile(r"([TP])([1-9][0-9]{0,17})")
-_NAMES = {"T": "a task (T12)", "P": "a proposal (P7)"}
+_NAMES = {"T": "a task (such as T12)", "P": "a proposal (such as P7)"}
 
 
 def task_id(number: int) -> str:

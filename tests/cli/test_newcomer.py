@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Command
 
 
@@ -36,3 +38,43 @@ def test_export_does_not_write_over_what_is_not_its_own(command: Command, tmp_pa
 
 def test_since_takes_an_age_as_gc_does(command: Command) -> None:
     assert command.json("stats", "revise-rate", "--since", "7d")["rows"] == []
+
+
+def test_a_slip_in_a_key_is_said_before_what_it_makes_missing(
+    command: Command, repository: Path, tmp_path: Path
+) -> None:
+    command.run("project", "add", str(repository), "--name", "thing")
+    source = tmp_path / "tasks.toml"
+    source.write_text('[[task]]\nproject = "thing"\ntxet = "Mend it"\n')
+    refused = command.run("task", "add", "--from", str(source), code=2).stderr
+    assert "no key 'txet'" in refused
+    assert "text" in refused
+    assert "required" not in refused
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code", "code", "says"),
+    [
+        (("task", "show", "T7"), 2, "not_found", "There is no task T7."),
+        (("stop",), 1, "no_conductor", "No conductor runs."),
+        (("approve", "P7"), 2, "not_found", "There is no proposal P7."),
+        (("task", "add", "thing", "Do it", "--kind", "nosuch"), 2, "usage", "nosuch"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_an_error_is_a_document_too_where_one_was_asked_for(
+    command: Command, words: tuple[str, ...], exit_code: int, code: str, says: str
+) -> None:
+    done = command.run(*words, "--json", code=exit_code)
+    error = json.loads(done.stdout)["error"]
+    assert set(error) == {"message", "hint", "code"}
+    assert error["code"] == code
+    assert says in error["message"]
+    assert says in done.stderr
+    # Without --json, and where it is only a word of a text, stdout stays empty.
+    assert command.run(*words, code=exit_code).stdout == ""
+
+
+def test_json_as_a_word_of_a_text_asks_for_no_document(command: Command) -> None:
+    done = command.run("task", "add", "--", "nosuch", "Write", "--json", code=2)
+    assert done.stdout == ""

@@ -95,7 +95,14 @@ def _read(number: int, document: dict[str, Any]) -> NewTask:
     try:
         return NewTask.model_validate(document)
     except ValidationError as error:
-        first = error.errors()[0]
+        # A slip of the pen in a key explains why another one is missing: it is said first.
+        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+        if first["type"] == "extra_forbidden":
+            known = ", ".join(NewTask.model_fields)
+            raise UsageError(
+                f"Task {number}: there is no key {str(first['loc'][-1])!r}.",
+                hint=f"There are: {known}. Nothing was queued.",
+            ) from error
         where = ".".join(str(part) for part in first["loc"]) or "task"
         message = first["msg"].removeprefix("Value error, ")
         raise UsageError(f"Task {number}: {where} {message}.", hint="Nothing was queued.") from error
