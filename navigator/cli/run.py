@@ -31,7 +31,11 @@ _DETACH_WAIT = 15.0
 
 @click.command()
 @click.option(
-    "--until", type=click.Choice(["idle", "reviewed"]), default=None, help="End when nothing is left to do."
+    "--until",
+    type=click.Choice(["idle", "reviewed"]),
+    default=None,
+    help="End when nothing is left to do. idle: revisions are written and read again first; reviewed: as soon as only "
+    "revisions are left that would need another swap back. Without it the conductor stays.",
 )
 @click.option("--max-swaps", type=click.IntRange(min=0), default=None, help="Swap at most so often.")
 @click.option("--detach", is_flag=True, help="Work on in the background; the terminal may go away.")

@@ -128,8 +128,10 @@ def test_a_second_conductor_is_refused_and_commands_reach_the_first(
     try:
         status = command.json("status")
         assert status["conductor"]["strategy"] == "rehearsal"
-        assert "already works" in command.run("run", "--detach", code=1).stderr
-        assert "works on" in command.run("run", "--until", "idle", code=1).stderr
+        for words in (("--detach",), ("--until", "idle")):
+            refused = command.run("run", *words, code=1).stderr
+            assert "already works" in refused or "works on" in refused
+            assert "navigator stop" in refused
         command.run("project", "add", str(repository), "--name", "thing")
         command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
         assert _comes_true(lambda: command.json("task", "show", "T1")["task"]["state"] == "awaiting_review")
@@ -174,6 +176,9 @@ def test_the_conductor_outlives_the_terminal_that_started_it(command: Command) -
         (("task", "show", "P7"), "does not name a task"),
         (("task", "show", "T7"), "There is no task"),
         (("diff", "P7"), "There is no proposal"),
+        (("diff", "T1"), "does not name a proposal (such as P7)"),
+        (("proposals", "--project", "nosuch"), "There is no project 'nosuch'"),
+        (("task", "list", "--project", "nosuch"), "There is no project 'nosuch'"),
         (("task", "add", "nothing", "do it"), "no project"),
         (("task", "add", "--from", "missing.toml"), "cannot be read"),
         (("project", "add", "/nonexistent/folder"), "does not exist"),
@@ -279,7 +284,9 @@ def test_a_file_that_is_not_there_is_said(command: Command, repository: Path) ->
 
 
 def test_stop_ends_the_conductor(command: Command) -> None:
-    assert "navigator run" in command.run("stop", code=1).stderr
+    refused = command.run("stop", code=1).stderr
+    assert "No conductor runs." in refused
+    assert "navigator run" not in refused
     command.json("run", "--detach", "--time-scale", "0")
     command.run("stop")
     assert _comes_true(lambda: command.json("status")["conductor"] is None)
@@ -310,6 +317,12 @@ def test_a_state_folder_that_can_only_be_read_is_read_or_said(command: Command, 
             pytest.skip(f"mounting is not allowed here: {done.stderr.strip()}")
         assert "Traceback" not in done.stderr
         assert done.returncode == 0 or str(command.state) in done.stderr + done.stdout, (words, done.stderr)
+
+
+def test_help_says_how_the_ends_of_a_session_differ(command: Command) -> None:
+    said = " ".join(command.run("run", "--help").stdout.split())
+    assert "idle: revisions are written" in said
+    assert "reviewed: as soon as only revisions are left" in said
 
 
 def test_every_command_has_help(command: Command) -> None:
