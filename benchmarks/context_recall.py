@@ -220,11 +220,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--repo", action="append", required=True, metavar="NAME=PATH")
+    parser.add_argument("--repo", action="append", metavar="NAME=PATH", help="by default this project itself")
     parser.add_argument("--commits", type=int, default=100)
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
+    chosen.repo = chosen.repo or [f"this={Path(__file__).resolve().parents[1]}"]
     documents: dict[str, object] = {}
     everything: dict[tuple[int, str], list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:

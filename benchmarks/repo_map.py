@@ -69,7 +69,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("repository", type=Path)
+    parser.add_argument(
+        "repository",
+        type=Path,
+        nargs="?",
+        default=Path(__file__).resolve().parents[1],
+        help="by default this one",
+    )
     parser.add_argument("--rounds", type=int, default=3)
     chosen = parser.parse_args()
     facts = read_facts(chosen.repository.resolve())
