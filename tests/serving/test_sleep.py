@@ -258,15 +258,11 @@ async def test_memory_that_comes_free_late_is_waited_for(
     _nvidia_smi(tmp_path, gpu, monkeypatch)
     async with running(writer, reader):
         await asleep(tmp_path, reader, Role.REVIEWER)
-        told = asyncio.create_task(_tell(tmp_path, gpu))
-        try:
-            swaps = strategy(tmp_path, writer, reader, reviewer_mib=80)
-            assert (await swaps.swap(Role.REVIEWER, quiet)).outcome == "done"
-            assert not reader.death
-            # What it took is kept, so that the next swap waits for it without being told.
-            assert Ledger(tmp_path / "sleep.json").read(Role.REVIEWER).mib == 80
-        finally:
-            told.cancel()
+        swaps = strategy(tmp_path, writer, reader, reviewer_mib=80)
+        assert (await swaps.swap(Role.REVIEWER, quiet)).outcome == "done"
+        assert not reader.death
+        # What it took is kept, so that the next swap waits for it without being told.
+        assert Ledger(tmp_path / "sleep.json").read(Role.REVIEWER).mib == 80
 
 
 async def test_memory_that_does_not_come_free_takes_the_swap_back(
@@ -278,16 +274,39 @@ async def test_memory_that_does_not_come_free_takes_the_swap_back(
     async with running(writer, reader):
         await asleep(tmp_path, reader, Role.REVIEWER)
         gpu.held["a game"] = 50
-        told = asyncio.create_task(_tell(tmp_path, gpu))
-        try:
-            swaps = strategy(tmp_path, writer, reader, reviewer_mib=80, release_seconds=0.5)
-            result = await swaps.swap(Role.REVIEWER, quiet)
-        finally:
-            told.cancel()
+        swaps = strategy(tmp_path, writer, reader, reviewer_mib=80, release_seconds=0.5)
+        result = await swaps.swap(Role.REVIEWER, quiet)
         assert (result.outcome, result.failure) == ("went_back", "no_memory")
         assert not reader.death
         assert "POST /resume_memory_occupation" not in reader.log
         assert await swaps.resident() is Role.GENERATOR
+
+
+class _Told(dict[str, int]):
+    """What the pretended GPU holds, written down for nvidia-smi at each change."""
+
+    def __init__(self, folder: Path, gpu: Gpu) -> None:
+        super().__init__(gpu.held)
+        self.folder, self.gpu = folder, gpu
+        self.tell()
+
+    def tell(self) -> None:
+        beside = self.folder / "gpu.new"
+        beside.write_text(f"Pretended, {self.gpu.total}, {sum(self.values())}, 1\n")
+        beside.rename(self.folder / "gpu")
+
+    def __setitem__(self, name: str, mib: int) -> None:
+        super().__setitem__(name, mib)
+        self.tell()
+
+    def __delitem__(self, name: str) -> None:
+        super().__delitem__(name)
+        self.tell()
+
+    def pop(self, *name: Any) -> Any:
+        mib = super().pop(*name)
+        self.tell()
+        return mib
 
 
 def _nvidia_smi(folder: Path, gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,16 +315,8 @@ def _nvidia_smi(folder: Path, gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\ncat "{folder}/gpu"\n')
     program.chmod(0o755)
-    (folder / "gpu").write_text(f"Pretended, {gpu.total}, {sum(gpu.held.values())}, 1\n")
+    gpu.held = _Told(folder, gpu)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-
-
-async def _tell(folder: Path, gpu: Gpu) -> None:
-    while True:
-        beside = folder / "gpu.new"
-        beside.write_text(f"Pretended, {gpu.total}, {sum(gpu.held.values())}, 1\n")
-        beside.rename(folder / "gpu")
-        await asyncio.sleep(0.01)
 
 
 async def test_vllm_says_itself_whether_it_sleeps(tmp_path: Path, gpu: Gpu) -> None:

@@ -209,9 +209,10 @@ def test_endless_output_is_cut(bench: Bench) -> None:
 
 
 def test_a_command_that_does_not_end_is_ended(bench: Bench) -> None:
-    run = bench.run(check="sleep 600", limits=Limits(seconds=1))
+    endless = f"sleep 600.{os.getpid()}"  # other tests sleep too
+    run = bench.run(check=endless, limits=Limits(seconds=1))
     assert run.outcome is FAILED and "did not end within 1 s" in run.line
-    assert not processes_saying("sleep 600")
+    assert not processes_saying(endless)
 
 
 def test_no_daemon_outlives_the_run(bench: Bench) -> None:
