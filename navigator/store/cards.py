@@ -45,6 +45,7 @@ class Card:
     Attributes:
         title: the proposal's, or the task's first line.
         proposal: its id, or "".
+        proposal_round: the round it is from; the task's own is later where a revision came to nothing.
         verdict: of its newest review; None while it has none.
         findings: how many of them block (blocker or major, anchored), and how many there are.
         confirm: policy items that the developer must confirm, as `RULE:PATH`.
@@ -72,6 +73,7 @@ class Card:
     suggestions: int = 0
     named: tuple[str, ...] = ()
     proposal: str = ""
+    proposal_round: int = 0
     open: bool = False
     tree: str = ""
     batch: str = ""
@@ -149,6 +151,7 @@ def _card(row: sqlite3.Row) -> Card:
     return Card(
         **common,
         proposal=proposal_id(proposal),
+        proposal_round=row["proposal_round"],
         open=row["proposal_state"] == "open",
         tree=row["tree"],
         batch=row["batch"],

@@ -122,7 +122,7 @@ def draw_waiting(card: Card, width: int, overlaps: Overlaps) -> list[Piece]:
     word, style = waiting_word(card)
     unseen = bool(card.proposal) and not card.seen
     head = _head(card, "•" if unseen else " ", card.proposal or card.task, short)
-    round_ = f" r{card.round}" if card.proposal and card.verdict is not Verdict.UNREVIEWED else ""
+    round_ = f" r{card.proposal_round}" if card.proposal and card.verdict is not Verdict.UNREVIEWED else ""
     tail: list[Piece] = []
     for flag in flags_of(card, overlaps, short=short):
         tail += [("  ", ""), flag]
