@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 
-from navigator.workspace.secrets import secret_in
+from navigator.workspace.secrets import find_secret
 
 _LONGEST_LINE = 1_000
 _FEWEST_BITS = 3.3
@@ -44,21 +44,14 @@ def added_secret(old: str | None, new: str | None) -> str:
             added.append((number, line[:_LONGEST_LINE]))
     if not added:
         return ""
-    found = secret_in("\n".join(line for _, line in added).encode("utf-8", "surrogateescape"))
+    found = find_secret("\n".join(line for _, line in added).encode("utf-8", "surrogateescape"))
     if found:
-        return _at(found, added)
+        words, place = found
+        return f"{words} (line {added[place - 1][0]})"
     for number, line in added:
         if _drawn_by_lot(line):
             return f"line {number} looks like a key or a password written into the text"
     return ""
-
-
-def _at(found: str, added: list[tuple[int, str]]) -> str:
-    """The other module counts the lines it was given; here they are those of the new file."""
-    match = re.search(r"\(line (\d+)\)", found)
-    if match is None or not 0 < int(match[1]) <= len(added):
-        return found
-    return f"{found[: match.start()]}(line {added[int(match[1]) - 1][0]}){found[match.end() :]}"
 
 
 def _drawn_by_lot(line: str) -> bool:

@@ -48,20 +48,26 @@ _LONGEST_LOOKED_AT = 200
 
 
 def secret_in(content: bytes) -> str:
-    """What secret a content holds, as the reason why it is left out, with the line; "" where none is found.
+    """What secret a content holds, as the reason why it is left out, with the line; "" where none is found."""
+    found = find_secret(content)
+    return f"{found[0]} (line {found[1]})" if found else ""
+
+
+def find_secret(content: bytes) -> tuple[str, int] | None:
+    """The first secret of a content: what it holds, in words, and in which line.
 
     The secret itself is in no answer. The time is linear in the content's length.
     """
     key = _PRIVATE_KEY.search(content)
     if key is not None:
-        return f"holds a private key (line {_line(content, key.start())})"
+        return "holds a private key", _line(content, key.start())
     for match in _TOKENS.finditer(content):
         token = match[0][:_LONGEST_LOOKED_AT]
         if b"EXAMPLE" in token.upper() or len(set(token)) < _FEWEST_CHARACTERS:
             continue
         assert match.lastindex is not None
-        return f"holds what looks like {_NAMES[match.lastindex - 1]} (line {_line(content, match.start())})"
-    return ""
+        return f"holds what looks like {_NAMES[match.lastindex - 1]}", _line(content, match.start())
+    return None
 
 
 def _line(content: bytes, at: int) -> int:

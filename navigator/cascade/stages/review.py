@@ -29,7 +29,7 @@ from navigator.serving.client import ChatAnswer
 from navigator.serving.errors import BadAnswer, CutByLength, Refused, ServingError
 from navigator.serving.names import same_model
 from navigator.workspace.diffs import decode_lines
-from navigator.workspace.secrets import secret_in
+from navigator.workspace.secrets import find_secret, secret_in
 from navigator.workspace.source import TreeSource
 
 if TYPE_CHECKING:
@@ -184,10 +184,11 @@ def _guarded(before: TreeSource, after: TreeSource, files: Sequence[FileDiff]) -
     for file in files:
         hidden = before.why_hidden(file.old_path) or after.why_hidden(file.new_path)
         lines = "\n".join(line.text for hunk in file.hunks for line in hunk.lines)
-        # Its line numbers are those of the diff: only the kind of secret is worth saying.
-        found = hidden or secret_in(lines.encode("utf-8", "surrogateescape")).partition(" (")[0]
-        if found:
-            return f"{safe_line(file.path)}: {found}"
+        found = find_secret(lines.encode("utf-8", "surrogateescape"))
+        # The line would be the diff's, not the file's: only what it is is worth saying.
+        why = hidden or (found[0] if found else "")
+        if why:
+            return f"{safe_line(file.path)}: {why}"
     return ""
 
 
