@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from navigator.serving.setup.profiles import ModelProfile
 
 _ROLES = (Role.GENERATOR, Role.REVIEWER)
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ON_THIS_MACHINE = ("systemd", "sleep", "command", "managed", "adapter", "resident")
 _BY_UNITS = ("systemd", "sleep")
 _ANSWER_SECONDS = 5.0
@@ -48,7 +47,9 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Item]:
     """
     if settings.swap.strategy not in _ON_THIS_MACHINE:
         return
-    local = [role for role in _ROLES if _is_local(settings.server(role))]
+    from navigator.serving.swap.gpu import is_local
+
+    local = [role for role in _ROLES if is_local(settings.server(role).base_url)]
     if settings.swap.strategy in _BY_UNITS:
         yield from _units(settings)
     if settings.swap.strategy == "managed":
@@ -66,10 +67,6 @@ def _files(settings: Settings, local: list[Role], *, disk: bool) -> Iterator[Ite
     yield from _page_cache(settings, local)
     if disk:
         yield from _disk(settings, local)
-
-
-def _is_local(server: ServerSettings) -> bool:
-    return urlsplit(server.base_url).hostname in _LOOPBACK
 
 
 # Units

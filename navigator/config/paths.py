@@ -81,10 +81,18 @@ def private_folder(path: Path) -> Path:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Put `data` at `path` with mode 0600, whole or not at all (written beside it, then renamed)."""
+    """Put `data` at `path` with mode 0600, whole or not at all."""
+    write_whole(path, data, 0o600)
+
+
+def write_whole(path: Path, data: bytes, mode: int, owner: tuple[int, int] | None = None) -> None:
+    """Put `data` at `path`, whole or not at all (written beside it, then renamed), with its mode and owner from the start."""
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
+            os.fchmod(stream.fileno(), mode)
+            if owner is not None:
+                os.fchown(stream.fileno(), *owner)
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())

@@ -11,11 +11,11 @@ import difflib
 import hashlib
 import os
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from navigator.config.paths import write_whole
 from navigator.domain.errors import Conflict, MissingPart
 
 State = Literal["absent", "ours", "changed", "foreign"]
@@ -134,19 +134,7 @@ def write(planned: PlannedFile) -> None:
         folder.mkdir(parents=True, mode=0o700 if planned.secret else 0o755)
         if planned.owner is not None and planned.secret:
             os.chown(folder, *planned.owner)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{planned.path.name}.", dir=folder)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            os.fchmod(stream.fileno(), planned.mode)
-            if planned.owner is not None:
-                os.fchown(stream.fileno(), *planned.owner)
-            stream.write(planned.content.encode())
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(planned.path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(planned.path, planned.content.encode(), planned.mode, planned.owner)
 
 
 def remove_empty(folder: Path) -> None:

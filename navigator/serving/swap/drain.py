@@ -15,17 +15,19 @@ InFlight = Callable[[], Iterable[str]]
 """The ids of Navigator's own requests that run right now."""
 
 
-async def until(seconds: float) -> AsyncIterator[None]:
+async def until(
+    seconds: float, *, first: float = _FIRST_POLL, longest: float = _LONGEST_POLL
+) -> AsyncIterator[None]:
     """Turns of a wait, ever further apart, until `seconds` have passed; at least one."""
     deadline = time.monotonic() + seconds
-    pause = _FIRST_POLL
+    pause = first
     while True:
         yield
         left = deadline - time.monotonic()
         if left <= 0:
             return
         await asyncio.sleep(min(pause, left))
-        pause = min(_LONGEST_POLL, pause * 1.4)
+        pause = min(longest, pause * 1.4)
 
 
 async def drain(client: ModelClient, seconds: float, in_flight: InFlight = tuple) -> str:

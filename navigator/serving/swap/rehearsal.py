@@ -15,8 +15,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from navigator.serving.chat import Timeouts
 from navigator.serving.client import ModelClient
 from navigator.serving.swap import processes
 from navigator.serving.swap.base import Failure, PhaseLog, Report, Sighting, SwapFailed, SwapResult
+from navigator.serving.swap.drain import until
 from navigator.serving.swap.failures import failure_of
 from navigator.serving.swap.processes import ProcessRecord
 
@@ -195,7 +195,7 @@ class RehearsalStrategy:
         if not record.port:
             return
         async with self._client(record) as client:
-            async for _ in _until(self._drain_seconds):
+            async for _ in until(self._drain_seconds, first=_POLL, longest=_LONGEST_POLL):
                 load = await client.load()
                 if load is None or load.idle:
                     return
@@ -247,7 +247,7 @@ class RehearsalStrategy:
     async def _listening(self, record: ProcessRecord) -> ProcessRecord:
         """Wait for the line that names the port, and write it down."""
         output = self._output(Role(record.role))
-        async for _ in _until(self._boot_seconds):
+        async for _ in until(self._boot_seconds, first=_POLL, longest=_LONGEST_POLL):
             port = _port_in(output)
             if port:
                 listening = replace(record, port=port)
@@ -259,7 +259,7 @@ class RehearsalStrategy:
         )
 
     async def _loaded(self, record: ProcessRecord, client: ModelClient) -> None:
-        async for _ in _until(self._load_seconds):
+        async for _ in until(self._load_seconds, first=_POLL, longest=_LONGEST_POLL):
             if await client.health():
                 return
             self._require_alive(record)
@@ -290,7 +290,7 @@ class RehearsalStrategy:
         for number in (signal.SIGTERM, signal.SIGKILL):
             if not processes.send(record, number):
                 break
-            async for _ in _until(patience):
+            async for _ in until(patience, first=_POLL, longest=_LONGEST_POLL):
                 if not self._exists(record):
                     return True
         return not self._exists(record)
@@ -338,18 +338,6 @@ class RehearsalStrategy:
             # Run from a checkout: the process must find this program, and no other of the same name.
             kept["PYTHONPATH"] = os.pathsep.join(filter(None, (package, kept.get("PYTHONPATH"))))
         return kept | {processes.MARK: str(self._folder), "PYTHONSAFEPATH": "1"}
-
-
-async def _until(seconds: float) -> AsyncIterator[None]:
-    """Turns of a wait, ever further apart, until `seconds` have passed; at least one."""
-    deadline = time.monotonic() + seconds
-    pause = _POLL
-    while True:
-        yield
-        if time.monotonic() >= deadline:
-            return
-        await asyncio.sleep(pause)
-        pause = min(_LONGEST_POLL, pause * 1.2)
 
 
 def _url(port: int) -> str:
