@@ -15,7 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from navigator.cascade import live
 from navigator.config.paths import StatePaths
+from navigator.serving.retry import RetryPolicy
 from navigator.store.database import open_reader
 from navigator.store.reader import Reader
 
@@ -30,6 +34,19 @@ strategy = "rehearsal"
 
 PATIENCE = 240.0
 """Seconds after which a process counts as hung; no test depends on being faster."""
+
+
+def hurry(monkeypatch: pytest.MonkeyPatch, retries: int | None = None) -> None:
+    """Have the conductor and the client try again at once; at most `retries` times where that is given."""
+    monkeypatch.setattr(live, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(live, "_LONGEST_PAUSE", 0.002)
+
+    def delay(policy: RetryPolicy, attempt: int, wanted: object) -> float | None:
+        most = policy.retries if retries is None else min(retries, policy.retries)
+        return 0.001 if attempt < most else None
+
+    monkeypatch.setattr(RetryPolicy, "delay", delay)
+
 
 Print = tuple[str, int, int, str]
 """Kind of entry, mode, mtime in nanoseconds, digest of the bytes (or the target of a link)."""

@@ -26,12 +26,11 @@ from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.states import TaskState, Verdict
 from navigator.serving import client as serving_client
 from navigator.serving.chat import Timeouts
-from navigator.serving.retry import RetryPolicy
 from navigator.store import database, space
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.proposal_writes import ProposalWrites
 from tests.cascade.scripted_models import Models, approval, speaking
-from tests.cascade.support import Desk, commits_of_proposals, git, make_repository
+from tests.cascade.support import Desk, commits_of_proposals, git, hurry, make_repository
 from tests.cascade.test_conductor import CODE, Room, edit
 from tests.serving.scripted import DONE, Request, Script, Wire, answer, delta, refuse, routes, serving
 
@@ -47,12 +46,8 @@ def models() -> Iterator[Models]:
 
 @pytest.fixture
 def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    monkeypatch.setattr(live, "_FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(live, "_LONGEST_PAUSE", 0.002)
+    hurry(monkeypatch)
     monkeypatch.setattr(conducting, "_HEARTBEAT", 0.02)
-    monkeypatch.setattr(
-        RetryPolicy, "delay", lambda self, attempt, wanted: 0.001 if attempt < self.retries else None
-    )
     quick = Timeouts(first_token=0.3, between_tokens=0.3)
     monkeypatch.setattr(serving_client, "ModelClient", partial(serving_client.ModelClient, timeouts=quick))
     return Room(tmp_path, models, monkeypatch)

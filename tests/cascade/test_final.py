@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade import live
 from navigator.domain.states import TaskState, Verdict
-from navigator.serving.retry import RetryPolicy
 from tests.cascade.scripted_models import READER, Models, approval, objection, speaking
-from tests.cascade.support import git
+from tests.cascade.support import git, hurry
 from tests.cascade.test_conductor import Room, edit, text_of
 
 KEY = "gh" + "p_" + "aZ3bY4cX5dW6eV7fU8gT9hS1iR2jQ3kP4lO5"
@@ -28,11 +26,7 @@ def served() -> Iterator[tuple[Models, Models]]:
 
 @pytest.fixture
 def room(tmp_path: Path, served: tuple[Models, Models], monkeypatch: pytest.MonkeyPatch) -> Room:
-    monkeypatch.setattr(live, "_FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(live, "_LONGEST_PAUSE", 0.002)
-    monkeypatch.setattr(
-        RetryPolicy, "delay", lambda self, attempt, wanted: 0.001 if attempt < self.retries else None
-    )
+    hurry(monkeypatch)
     local, cloud = served
     made = Room(tmp_path, local, monkeypatch)
     final = f'[final]\nenabled = true\nmodel = "{READER}"\nbase_url = "{cloud.url}"\n'

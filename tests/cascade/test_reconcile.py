@@ -14,17 +14,16 @@ from typing import Any
 import pytest
 
 from navigator.cascade import conductor as conducting
-from navigator.cascade import live, reconcile
+from navigator.cascade import reconcile
 from navigator.cascade.client import request
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.wire import NoConductor
 from navigator.cli.session import own_world
 from navigator.domain.models import Swap
 from navigator.domain.states import TaskState
-from navigator.serving.retry import RetryPolicy
 from navigator.serving.swap import processes
 from tests.cascade.scripted_models import READER, WRITER, Messages, Models, approval, speaking
-from tests.cascade.support import PATIENCE, Desk, make_repository
+from tests.cascade.support import PATIENCE, Desk, hurry, make_repository
 from tests.cascade.test_conductor import Room, edit
 
 
@@ -39,13 +38,9 @@ def models(tmp_path: Path) -> Iterator[Models]:
 
 @pytest.fixture
 def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    monkeypatch.setattr(live, "_FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(live, "_LONGEST_PAUSE", 0.002)
+    hurry(monkeypatch, retries=2)
     monkeypatch.setattr(conducting, "_HEARTBEAT", 0.05)
     monkeypatch.setattr(reconcile, "_SECOND_LOOK", 0.01)
-    monkeypatch.setattr(
-        RetryPolicy, "delay", lambda self, attempt, wanted: 0.001 if attempt < min(2, self.retries) else None
-    )
     swapping(tmp_path)
     made = Room(tmp_path, models, monkeypatch)
     made.config.write_text(settings(tmp_path, models.url))
