@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from navigator.cascade.blocks import KeyRing
 from navigator.cascade.map_shelf import MapShelf
 from navigator.cascade.prompts import PromptLibrary
-from navigator.cascade.resources import resource_dir
 from navigator.cascade.routing import writer_of
 from navigator.cascade.stages.prompting import CONTEXT_AIM, Prompted, prompt_for
 from navigator.cascade.world import at_home
 from navigator.config.paths import StatePaths, config_path
+from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings
 from navigator.domain.errors import Conflict
 from navigator.domain.models import Project, Task

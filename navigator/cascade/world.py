@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from navigator.cascade.blocks import KeyRing
 from navigator.cascade.map_shelf import MapShelf
 from navigator.cascade.prompts import PromptLibrary
-from navigator.cascade.resources import resource_dir
 from navigator.config.paths import StatePaths, config_path
+from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings
 from navigator.domain.models import Project
 from navigator.domain.states import Role

@@ -188,7 +188,7 @@ def _tool(name: str, purpose: str, hint: str) -> Item:
 def _prompts() -> Item:
     """Whether the user's own prompt templates can be used; those that stand in for none are named."""
     from navigator.cascade.prompts import PromptLibrary
-    from navigator.cascade.resources import resource_dir
+    from navigator.config.resources import resource_dir
 
     try:
         library = PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from navigator.cascade.prompts import Prompt, PromptLibrary
-from navigator.cascade.resources import resource_dir
 from navigator.cli import output
 from navigator.config.paths import config_path
+from navigator.config.resources import resource_dir
 from navigator.domain.errors import ConfigError
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line, safe_text

@@ -21,7 +21,6 @@ from navigator.cli.session import own_world
 from navigator.config.paths import StatePaths
 from navigator.domain.models import Decision, Landing, Proposal, Task
 from navigator.domain.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
-from navigator.serving.retry import RetryPolicy
 from navigator.store.database import open_reader
 from navigator.store.reader import Reader
 from navigator.workspace.runner import Git
@@ -34,7 +33,7 @@ from tests.cascade.scripted_models import (
     settings,
     speaking,
 )
-from tests.cascade.support import commits_of_proposals, git, make_repository
+from tests.cascade.support import commits_of_proposals, git, hurry, make_repository
 
 CODE = "def double(x):\n    return x + x\n"
 NOBODY = "http://127.0.0.1:9"
@@ -99,11 +98,7 @@ def models() -> Iterator[Models]:
 
 @pytest.fixture
 def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    monkeypatch.setattr(live, "_FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(live, "_LONGEST_PAUSE", 0.002)
-    monkeypatch.setattr(
-        RetryPolicy, "delay", lambda self, attempt, wanted: 0.001 if attempt < self.retries else None
-    )
+    hurry(monkeypatch)
     return Room(tmp_path, models, monkeypatch)
 
 

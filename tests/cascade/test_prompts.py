@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from navigator.cascade.blocks import KeyRing, data_block
 from navigator.cascade.prompts import PromptLibrary
-from navigator.cascade.resources import resource_dir
+from navigator.config.resources import resource_dir
 from navigator.domain.errors import ConfigError, NotFound
 
 ROOT = Path(__file__).parents[2]

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from navigator.cascade.blocks import KeyRing, with_labels
 from navigator.cascade.prompts import PromptLibrary
-from navigator.cascade.resources import resource_dir
 from navigator.cascade.review_answer import RawReview, read_review
 from navigator.cascade.stages.review_join import Answered, join
 from navigator.cascade.stages.review_prompt import OVERHEAD, Desk, Plan, Planner, Reading
+from navigator.config.resources import resource_dir
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
 from navigator.domain.models import CheckResult, Finding, Task
 from navigator.domain.states import CheckOutcome, Criterion, FindingKind, Severity, Verdict

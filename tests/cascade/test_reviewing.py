@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade import live
 from navigator.domain.models import Proposal, Review
 from navigator.domain.states import Role, TaskState, Verdict
-from navigator.serving.retry import RetryPolicy
 from tests.cascade.answers import AFTER, BEFORE, CASES, TASK, UNREVIEWED, answer
 from tests.cascade.scripted_models import READER, Messages, Models, Said, approval, objection, speaking
-from tests.cascade.support import git
+from tests.cascade.support import git, hurry
 from tests.cascade.test_conductor import Room, edit, text_of
 
 
@@ -28,11 +26,7 @@ def models() -> Iterator[Models]:
 
 @pytest.fixture
 def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    monkeypatch.setattr(live, "_FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(live, "_LONGEST_PAUSE", 0.002)
-    monkeypatch.setattr(
-        RetryPolicy, "delay", lambda self, attempt, wanted: 0.001 if attempt < self.retries else None
-    )
+    hurry(monkeypatch)
     return Room(tmp_path, models, monkeypatch)
 
 
@@ -361,7 +355,7 @@ def test_one_changed_word_in_a_prompt_of_ones_own_is_another_version_in_every_fi
     room: Room, models: Models
 ) -> None:
     from navigator.cascade.figures import first_verdicts
-    from navigator.cascade.resources import resource_dir
+    from navigator.config.resources import resource_dir
     from navigator.evidence.rates import revise_rate
 
     packaged = (resource_dir("prompts") / "review.md").read_text(encoding="utf-8")
@@ -383,7 +377,7 @@ def test_one_changed_word_in_a_prompt_of_ones_own_is_another_version_in_every_fi
 
 
 def test_a_prompt_that_hides_the_diff_is_refused_before_anything_is_asked(room: Room, models: Models) -> None:
-    from navigator.cascade.resources import resource_dir
+    from navigator.config.resources import resource_dir
     from navigator.domain.errors import ConfigError
 
     packaged = (resource_dir("prompts") / "review.md").read_text(encoding="utf-8")

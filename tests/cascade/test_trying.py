@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from navigator.cascade.resources import resource_dir
 from navigator.cli.prompts import prompts
+from navigator.config.resources import resource_dir
 from navigator.domain.errors import ConfigError, MissingPart, UsageError
 from tests.cascade.scripted_models import Models, approval, objection, speaking
 from tests.cascade.support import differences, fingerprint
