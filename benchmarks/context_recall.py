@@ -36,14 +36,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from navigator.domain.models import Project
-from navigator.serving.tokens import load_counter
-from navigator.workspace.context import NEARBY_SHARE, Context, build_context, text_of
-from navigator.workspace.context_pack import pack
-from navigator.workspace.facts import read_facts
-from navigator.workspace.private import PrivateRepo
-from navigator.workspace.repomap.index import RepoMap
-from navigator.workspace.repomap.relevance import rank_files, read_task
-from navigator.workspace.source import TreeSource
+from navigator.serving.client.tokens import load_counter
+from navigator.workspace.context.build import NEARBY_SHARE, Context, build_context, text_of
+from navigator.workspace.context.pack import pack
+from navigator.workspace.context.repomap.index import RepoMap
+from navigator.workspace.context.repomap.relevance import rank_files, read_task
+from navigator.workspace.git.facts import read_facts
+from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.source import TreeSource
 
 BUDGETS = (8_000, 24_000)
 MEASURES = ("contained", "whole", "hunks", "mapped")

@@ -38,21 +38,21 @@ from types import SimpleNamespace
 from typing import Any
 
 from navigator.cascade import conductor as conducting
-from navigator.cascade.commands.registry import perform
 from navigator.cascade.conductor import Conductor, RunOptions
-from navigator.cascade.live import Live
+from navigator.cascade.conductor_state import ConductorState
+from navigator.cascade.prompts import material
 from navigator.cascade.stages import land as landing
-from navigator.cascade.stages import material
 from navigator.cascade.stages import review as reviewing
 from navigator.cascade.stages import write as writing
+from navigator.cascade.verbs.registry import perform
 from navigator.cli.demo import _CONFIG, prepare
-from navigator.cli.session import own_world
+from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.domain.states import ProposalState
 from navigator.store.database import open_writer
-from navigator.store.writer import Store
-from navigator.workspace import runner
-from navigator.workspace.private_layout import own_objects
+from navigator.store.writes.writer import Store
+from navigator.workspace.git import runner
+from navigator.workspace.git.private_layout import own_objects
 
 AIM_RATIO = 2.0
 AIM_MEMORY = 150e6
@@ -169,7 +169,7 @@ def _instrument(recorder: Recorder) -> None:
         (writing, "draft", "apply and check", True),
         (landing, "_prepare", "landing: plan", True),
         (landing, "execute_landing", "landing: act", True),
-        (Live, "snapshot", "snapshot", False),
+        (ConductorState, "snapshot", "snapshot", False),
         (conducting, "next_actions", "scheduling", False),
         (reviewing, "ground", "ground findings", False),
     ):
@@ -191,7 +191,7 @@ def _instrument(recorder: Recorder) -> None:
 
 def _approve_all(paths: StatePaths) -> int:
     """The developer's word on everything: approved, and landed on branches."""
-    with own_world(paths) as world:
+    with locked_dependencies(paths) as world:
         found = world.reader.proposals(states=(ProposalState.OPEN,))
         rows = [{"id": proposal.id, "tree": proposal.tree} for proposal in found]
         confirm = sorted({f"{item.rule}:{item.path}" for p in found for item in p.policy})
@@ -212,7 +212,7 @@ def session(folder: Path, *, record: bool, profile: str) -> None:
     stages: dict[str, float] = {}
     before = resource.getrusage(resource.RUSAGE_SELF)
     began = time.monotonic()
-    with own_world(paths, time_scale=0.0) as world:
+    with locked_dependencies(paths, time_scale=0.0) as world:
         if recorder is not None:
             world.store._connection.set_trace_callback(recorder.statement)
 
@@ -375,7 +375,7 @@ def main() -> None:
         os.environ["NAVIGATOR_CONFIG"] = str(folder / "config.toml")
         paths = StatePaths(folder / "state").ensure()
         prepare(paths, projects=chosen.projects, tasks=chosen.tasks, seed=7)
-        with own_world(paths) as world:
+        with locked_dependencies(paths) as world:
             for project in world.reader.projects():
                 world.private(project)
         shutil.copytree(folder / "state", folder / "before", symlinks=True)

@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 
 from navigator.domain.states import Role
-from navigator.serving.swap import page_cache
-from navigator.serving.swap.page_cache import MIB
-from navigator.serving.swap.read_ahead import Limits, ReadAhead
+from navigator.serving.read_ahead import page_cache
+from navigator.serving.read_ahead.page_cache import MIB
+from navigator.serving.read_ahead.reader import Limits, ReadAhead
 
 FILES = 4
 ROUNDS = 3

@@ -24,14 +24,14 @@ from functools import partial
 from pathlib import Path
 
 from navigator.domain.models import Project
-from navigator.serving.tokens import load_counter
-from navigator.workspace.context import build_context
-from navigator.workspace.facts import read_facts
-from navigator.workspace.private import PrivateRepo
-from navigator.workspace.repomap.cache import TagCache
-from navigator.workspace.repomap.extract import READ_LIMIT
-from navigator.workspace.repomap.index import RepoMap
-from navigator.workspace.source import TreeSource
+from navigator.serving.client.tokens import load_counter
+from navigator.workspace.context.build import build_context
+from navigator.workspace.context.repomap.cache import TagCache
+from navigator.workspace.context.repomap.extract import READ_LIMIT
+from navigator.workspace.context.repomap.index import RepoMap
+from navigator.workspace.git.facts import read_facts
+from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.source import TreeSource
 
 TASK = "Fix the crash when the parser is given an empty list of options, and say so in the error's message"
 

@@ -30,7 +30,7 @@ from navigator.config.settings import Settings
 from navigator.domain.states import Role
 from navigator.evidence.intervals import summarise
 from navigator.serving.swap.base import SwapResult
-from navigator.serving.swap.systemd import SystemdStrategy
+from navigator.serving.swap.strategies.systemd import SystemdStrategy
 from tests.engines import llama, sglang
 from tests.swap.desk import MODELS, UNITS, Desk
 from tests.swap.engines import ALIASES, llama_desk, sglang_desk

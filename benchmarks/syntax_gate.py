@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from navigator.workspace.checks_grammar import GrammarGate
-from navigator.workspace.repomap.languages import language_of
-from navigator.workspace.repomap.pool import Worker
+from navigator.workspace.checks.grammar import GrammarGate
+from navigator.workspace.context.repomap.languages import language_of
+from navigator.workspace.context.repomap.pool import Worker
 
 _COMMITS = 6000
 _PLAIN = {"100644", "100755"}

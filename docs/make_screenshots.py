@@ -88,9 +88,9 @@ def navigator(*words: str, check: bool = True) -> str:
 
 def queue(state: Path) -> None:
     """Tasks for the models to have in hand on the pictures."""
-    from navigator.cascade.alone import act_alone
+    from navigator.cascade.socket.alone import act_alone
     from navigator.config.paths import StatePaths
-    from navigator.rehearsal.samples import sample_projects, sample_tasks
+    from navigator.rehearsal.samples.repositories import sample_projects, sample_tasks
 
     more = sample_tasks(60, SEED + 1, sample_projects(24, SEED))[-22:]
     tasks = [
@@ -198,8 +198,8 @@ def plain(picture: str) -> str:
 
 def stop(paths: StatePaths) -> None:
     """End the conductor that the application started."""
-    from navigator.cascade.client import request
-    from navigator.cascade.wire import NoConductor
+    from navigator.cascade.socket.client import request
+    from navigator.cascade.socket.wire import NoConductor
 
     try:
         request(paths.socket, "stop", {}, timeout=10)

@@ -13,28 +13,28 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.cascade.batches import Batches
-from navigator.cascade.commands.registry import perform
-from navigator.cascade.live import Live
+from navigator.cascade.conductor_state import ConductorState
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
 from navigator.cascade.routing import writer_for
-from navigator.cascade.server import SocketServer
-from navigator.cascade.stages.derive import check
+from navigator.cascade.socket.server import SocketServer
+from navigator.cascade.socket.wire import Result
+from navigator.cascade.stages.check_dispatch import check
 from navigator.cascade.stages.land import land
 from navigator.cascade.stages.review import review
 from navigator.cascade.stages.write import write
-from navigator.cascade.storage import Storage
-from navigator.cascade.summary import Session
-from navigator.cascade.wire import Result
-from navigator.cascade.world import World
+from navigator.cascade.storage_faults import Storage
+from navigator.cascade.verbs.registry import perform
+from navigator.cascade.views.batches import Batches
+from navigator.cascade.views.summary import Session
 from navigator.domain import snapshot as acts
 from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.models import Event
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.next_actions import next_actions
-from navigator.serving.errors import ServingError
+from navigator.serving.client.errors import ServingError
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.space import is_low
 
@@ -59,26 +59,26 @@ class Conductor:
     """One session of work on one state folder. The caller holds the lock."""
 
     def __init__(
-        self, world: World, options: RunOptions, on_event: Callable[[Event], None] | None = None
+        self, deps: Dependencies, options: RunOptions, on_event: Callable[[Event], None] | None = None
     ) -> None:
-        self._world = world
+        self._deps = deps
         self._options = options
-        self._live = Live()
+        self._live = ConductorState()
         self._wake = asyncio.Event()
         self._stopping = ""
         self._jobs: set[asyncio.Task[None]] = set()
         self._stages: dict[str, asyncio.Task[None]] = {}
-        self._storage = Storage(world, self.stop)
+        self._storage = Storage(deps, self.stop)
         self._on_event = on_event
         self._server = SocketServer(
-            world.paths.socket, self._handle, lambda after: world.reader.events(after, limit=1_000_000)
+            deps.paths.socket, self._handle, lambda after: deps.reader.events(after, limit=1_000_000)
         )
-        self.session = Session(world)
-        self._batches = Batches(world)
+        self.session = Session(deps)
+        self._batches = Batches(deps)
         self._residency = Residency(
-            world, self._live, self.session, self._storage, self._batches, self._wake.set
+            deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
-        self._watch = Watch(world, self._live, self._residency, self._storage, self._wake.set)
+        self._watch = Watch(deps, self._live, self._residency, self._storage, self._wake.set)
 
     async def run(self) -> Session:
         """Work until the goal is reached, `stop` is asked for, or the process is told to end.
@@ -86,14 +86,14 @@ class Conductor:
         Raises:
             DatabaseCorrupt: nothing can be written down any more; what was committed before is not touched.
         """
-        world = self._world
-        world.store.on_commit = self._committed
-        world.on_live = self._server.publish_live
-        world.at_hand = self._at_hand
-        world.conducting = True
-        strategy = world.strategy  # a missing strategy is said before anything is bound or recovered
-        world.prompts.check()  # and so is a prompt of the user's own that cannot be used
-        await recover(world)
+        deps = self._deps
+        deps.store.on_commit = self._committed
+        deps.on_live = self._server.publish_live
+        deps.at_hand = self._at_hand
+        deps.conducting = True
+        strategy = deps.strategy  # a missing strategy is said before anything is bound or recovered
+        deps.prompts.check()  # and so is a prompt of the user's own that cannot be used
+        await recover(deps)
         await self._server.start()
         log.info("conductor begins")
         try:
@@ -125,7 +125,7 @@ class Conductor:
         if self._stopping or role in self._live.given_up:
             return False
         held = self._live.resident is role and self._live.swapping_to is None
-        return held or self._world.strategy.both_resident
+        return held or self._deps.strategy.both_resident
 
     def stop(self, reason: str) -> None:
         """End the session soon: what is in flight is cut off and stays to be done."""
@@ -139,10 +139,10 @@ class Conductor:
         self._storage.take_back(frozenset(self._live.busy))
         self._batches.end_if_quiet(until=self._options.until)
         snapshot = self._live.snapshot(
-            self._world,
+            self._deps,
             until=self._options.until,
             max_swaps=self._options.max_swaps,
-            both_resident=self._world.strategy.both_resident,
+            both_resident=self._deps.strategy.both_resident,
         )
         now = time.monotonic()
         pause = _HEARTBEAT
@@ -156,20 +156,20 @@ class Conductor:
         return pause
 
     def _start(self, action: acts.Action) -> None:
-        world = self._world
+        deps = self._deps
         match action:
             case acts.Generate(task_id):
-                self._work(task_id, writer_for(world, world.reader.task(task_id)), write(world, task_id))
+                self._work(task_id, writer_for(deps, deps.reader.task(task_id)), write(deps, task_id))
             case acts.Check(task_id):
-                self._work(task_id, None, check(world, task_id))
+                self._work(task_id, None, check(deps, task_id))
             case acts.ReadOwn(task_id):
-                self._work(task_id, Role.GENERATOR, review(world, task_id, Role.GENERATOR))
+                self._work(task_id, Role.GENERATOR, review(deps, task_id, Role.GENERATOR))
             case acts.ReviewTask(task_id):
                 self._work(task_id, Role.REVIEWER, self._review(task_id))
             case acts.FinalReview(task_id):
-                self._work(task_id, Role.FINAL, review(world, task_id, Role.FINAL))
+                self._work(task_id, Role.FINAL, review(deps, task_id, Role.FINAL))
             case acts.Land(task_id):
-                self._work(task_id, None, land(world, task_id))
+                self._work(task_id, None, land(deps, task_id))
             case acts.Renew(task_id):
                 self._renew(task_id)
             case acts.SwapTo(role):
@@ -217,7 +217,7 @@ class Conductor:
             self._storage.cut_off(task_id, error)
         except Exception as error:
             log.exception("%s: a stage failed", task_id)
-            if is_low(self._world.paths.root):
+            if is_low(self._deps.paths.root):
                 self._storage.cut_off(task_id, error)  # whatever it says, it found no room
                 return
             with self._storage.writing(f"that {task_id} failed"):
@@ -225,25 +225,25 @@ class Conductor:
 
     async def _review(self, task_id: str) -> None:
         self._batches.take_in(task_id)
-        await review(self._world, task_id)
+        await review(self._deps, task_id)
 
     def _fail(self, task_id: str, error: Exception) -> None:
         """Put a task whose stage broke where its state allows: failed, or before the developer with the reason."""
         from navigator.domain.states import TASK_TRANSITIONS
 
-        task = self._world.reader.task(task_id)
+        task = self._deps.reader.task(task_id)
         shown = str(error) if isinstance(error, NavigatorError) else f"{type(error).__name__}: {error}"
         reason = f"Navigator could not go on with this task: {shown}"
         for target in (TaskState.FAILED, TaskState.AWAITING_APPROVAL, TaskState.CANCELLED):
             if target in TASK_TRANSITIONS[task.state]:
-                with self._world.store.transaction() as tx:
+                with self._deps.store.transaction() as tx:
                     tx.set_task_state(task_id, target, reason=reason)
                 return
         log.error("%s stays %s: %s", task_id, task.state.value, reason)
 
     def _renew(self, task_id: str) -> None:
-        task = self._world.reader.task(task_id)
-        with self._world.store.transaction() as tx:
+        task = self._deps.reader.task(task_id)
+        with self._deps.store.transaction() as tx:
             tx.new_attempt(task_id, note=task.note)
         self._wake.set()
 
@@ -272,7 +272,7 @@ class Conductor:
         if op == "stop":
             self.stop("asked to stop")
             return {"stopping": True}
-        result = await perform(self._world, op, args)
+        result = await perform(self._deps, op, args)
         self._wake.set()
         return result
 
@@ -281,7 +281,7 @@ class Conductor:
         if args.get("role") not in (Role.GENERATOR.value, Role.REVIEWER.value):
             raise UsageError("A swap goes to generator or reviewer.")
         role = Role(args["role"])
-        there = self._world.strategy.both_resident or (
+        there = self._deps.strategy.both_resident or (
             self._live.resident is role and self._live.swapping_to is None
         )
         self._live.pardon(role)
@@ -294,8 +294,8 @@ class Conductor:
         live = self._live
         return {
             "resident": live.resident.value if live.resident else None,
-            "both_resident": self._world.strategy.both_resident,
-            "strategy": self._world.strategy.name,
+            "both_resident": self._deps.strategy.both_resident,
+            "strategy": self._deps.strategy.name,
             "swapping_to": live.swapping_to.value if live.swapping_to else None,
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
             "batch": self._batches.name,
@@ -336,12 +336,12 @@ class Conductor:
         # What cannot be written down now is seen by the next start; the socket and the servers are let go of all the same.
         with self._storage.writing("the session's end"):
             self._batches.end()
-            with self._world.store.transaction() as tx:
+            with self._deps.store.transaction() as tx:
                 tx.event("conductor_ended", data={"reason": self._stopping})
-            await recover(self._world)
+            await recover(self._deps)
         await self._server.close()
-        await self._world.close()
-        if self._world.strategy.rehearsal:
+        await self._deps.close()
+        if self._deps.strategy.rehearsal:
             # The stand-in ends with its session: nothing is resident any more.
             self._live.resident = None
             with self._storage.writing("that nothing is resident"):

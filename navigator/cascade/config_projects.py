@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from navigator.cascade.world import World
+from navigator.cascade.dependencies import Dependencies
 from navigator.config.settings import ProjectEntry
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
@@ -16,7 +16,7 @@ FROM_CONFIG = "config"
 FROM_STORE = "store"
 
 
-def sync_projects(world: World) -> list[str]:
+def sync_projects(deps: Dependencies) -> list[str]:
     """Add what the settings name and the store lacks; let the settings override what both have, by path.
 
     An entry that no longer stands in the settings leaves its project as it was last, as one of the store's own.
@@ -24,31 +24,31 @@ def sync_projects(world: World) -> list[str]:
     Returns:
         Words about each entry that could not be taken: its repository is gone, or has no commit. The others are taken.
     """
-    held = {project.path: project for project in world.reader.projects()}
-    named = {str(entry.location): entry for entry in world.settings.project}
+    held = {project.path: project for project in deps.reader.projects()}
+    named = {str(entry.location): entry for entry in deps.settings.project}
     problems: list[str] = []
     for path, entry in named.items():
         try:
-            _take(world, entry, held.get(path))
+            _take(deps, entry, held.get(path))
         except NavigatorError as error:
             log.warning("[[project]] %s: %s", entry.path, error)
             problems.append(f"{entry.path}: {error}")
     for path, project in held.items():
         if project.source == FROM_CONFIG and path not in named:
-            with world.store.transaction() as tx:
+            with deps.store.transaction() as tx:
                 tx.update_project(project.id, source=FROM_STORE)
     return problems
 
 
-def _take(world: World, entry: ProjectEntry, project: Project | None) -> None:
+def _take(deps: Dependencies, entry: ProjectEntry, project: Project | None) -> None:
     wanted: dict[str, Any] = {
         name: getattr(entry, name) for name in entry.model_fields_set if name != "path"
     } | {"source": FROM_CONFIG}
     if project is None:
-        from navigator.workspace.facts import read_facts
+        from navigator.workspace.git.facts import read_facts
 
         facts = read_facts(entry.location)
-        with world.store.transaction() as tx:
+        with deps.store.transaction() as tx:
             tx.add_project(
                 **{"name": entry.display_name, "path": str(entry.location)} | wanted,
                 root_commit=facts.root_commit,
@@ -56,5 +56,5 @@ def _take(world: World, entry: ProjectEntry, project: Project | None) -> None:
         return
     changes = {name: value for name, value in wanted.items() if getattr(project, name) != value}
     if changes:
-        with world.store.transaction() as tx:
+        with deps.store.transaction() as tx:
             tx.update_project(project.id, **changes)

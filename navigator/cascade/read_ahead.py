@@ -8,9 +8,9 @@ from typing import Any
 
 from navigator.config.settings import Settings
 from navigator.domain.states import Role
+from navigator.serving.read_ahead.page_cache import MIB, CachedBytes
+from navigator.serving.read_ahead.reader import Limits, ReadAhead
 from navigator.serving.swap.base import SwapStrategy
-from navigator.serving.swap.page_cache import MIB, Residency
-from navigator.serving.swap.read_ahead import Limits, ReadAhead
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class Warmth:
             return
         await (await self._reader()).start(following)
 
-    async def before(self, to: Role) -> asyncio.Task[Residency] | None:
+    async def before(self, to: Role) -> asyncio.Task[CachedBytes] | None:
         """A swap begins: stop reading, so that the disk is the server's, and measure what there is.
 
         Returns:
@@ -52,7 +52,7 @@ class Warmth:
         await reader.stop()
         return asyncio.create_task(reader.residency(to))
 
-    async def measured(self, task: asyncio.Task[Residency] | None) -> tuple[int, int]:
+    async def measured(self, task: asyncio.Task[CachedBytes] | None) -> tuple[int, int]:
         """Weight bytes and warm bytes of a measurement; 0 and 0 where nothing was measured."""
         if task is None:
             return 0, 0

@@ -12,10 +12,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from navigator.cascade.live import Live
+from navigator.cascade.conductor_state import ConductorState
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.residency import Residency
-from navigator.cascade.storage import Storage
-from navigator.cascade.world import World
+from navigator.cascade.storage_faults import Storage
 from navigator.domain.errors import NavigatorError
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
@@ -39,9 +39,14 @@ class Watch:
     """
 
     def __init__(
-        self, world: World, live: Live, residency: Residency, storage: Storage, wake: Callable[[], None]
+        self,
+        deps: Dependencies,
+        live: ConductorState,
+        residency: Residency,
+        storage: Storage,
+        wake: Callable[[], None],
     ) -> None:
-        self._world = world
+        self._deps = deps
         self._live = live
         self._residency = residency
         self._storage = storage
@@ -53,7 +58,7 @@ class Watch:
         Args:
             failures: calls that failed in a row just now.
         """
-        live, strategy = self._live, self._world.strategy
+        live, strategy = self._live, self._deps.strategy
         if strategy.both_resident or live.swapping_to is not None:
             return
         believed = live.resident
@@ -98,7 +103,7 @@ class Watch:
         words = safe_line(seen.detail)[-2000:]
         count = self._live.died(role, words or "see its log")
         log.error("the %s's server died (%d): %s %s", role.value, count, seen.failure, words)
-        with self._storage.writing("that a server died"), self._world.store.transaction() as tx:
+        with self._storage.writing("that a server died"), self._deps.store.transaction() as tx:
             data = {
                 "role": role.value,
                 "failure": seen.failure or "crashed",

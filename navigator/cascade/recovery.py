@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.checking import SCRATCH
 from navigator.cascade.stages.land import approved_proposal, recover_landings
-from navigator.cascade.world import World
 from navigator.domain.models import Landing, Task, utc_now
 from navigator.domain.states import LandingState, TaskState
-from navigator.workspace.landing import ALLOW_REHEARSAL
+from navigator.workspace.git.landing.land import ALLOW_REHEARSAL
 from navigator.workspace.sandbox.suite import sweep
 
 log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ _BACK = {
 }
 
 
-async def recover(world: World) -> int:
+async def recover(deps: Dependencies) -> int:
     """Take back what was in hand; returns how many tasks moved. Calling it twice changes nothing more.
 
     A task in `generating` returns to `queued` or, in a later round, to `revising`; its stored answer, if the crash came
@@ -28,36 +28,36 @@ async def recover(world: World) -> int:
     closed by looking at the reference.
     """
     moved = 0
-    swept = await asyncio.to_thread(sweep, world.paths.root / SCRATCH)
+    swept = await asyncio.to_thread(sweep, deps.paths.root / SCRATCH)
     if swept:
         log.info("recovery: %d folders of cut-off checks taken away", swept)
-    for task in world.reader.tasks(states={TaskState.GENERATING, TaskState.REVIEWING}):
-        take_back(world, task)
+    for task in deps.reader.tasks(states={TaskState.GENERATING, TaskState.REVIEWING}):
+        take_back(deps, task)
         moved += 1
-    moved += await recover_landings(world)
-    if world.allow_rehearsal_landing:
-        _due_again(world)
+    moved += await recover_landings(deps)
+    if deps.allow_rehearsal_landing:
+        _due_again(deps)
     if moved:
         log.info("recovery: %d tasks taken back", moved)
     return moved
 
 
-def _due_again(world: World) -> None:
+def _due_again(deps: Dependencies) -> None:
     """Have approved proposals land that were refused for nothing but being a rehearsal's, which is allowed now."""
-    for task in world.reader.tasks(states={TaskState.APPROVED}):
-        proposal = approved_proposal(world, task)
+    for task in deps.reader.tasks(states={TaskState.APPROVED}):
+        proposal = approved_proposal(deps, task)
         refused = proposal.landing
         if refused is None or refused.state is not LandingState.REFUSED:
             continue
         if proposal.rehearsal and ALLOW_REHEARSAL in refused.reason:
-            with world.store.transaction() as tx:
+            with deps.store.transaction() as tx:
                 tx.set_landing(proposal.id, Landing(state=LandingState.PENDING, at=utc_now()))
 
 
-def take_back(world: World, task: Task) -> None:
+def take_back(deps: Dependencies, task: Task) -> None:
     """Put a task that no stage holds any more where one can take it up again; others stay as they are."""
     if task.state not in (TaskState.GENERATING, TaskState.REVIEWING):
         return
     back = _BACK.get(task.state) or (TaskState.QUEUED if task.round == 0 else TaskState.REVISING)
-    with world.store.transaction() as tx:
+    with deps.store.transaction() as tx:
         tx.set_task_state(task.id, back, reason="taken back after an interruption")

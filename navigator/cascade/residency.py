@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 from functools import cached_property
 
-from navigator.cascade.batches import Batches
-from navigator.cascade.live import Live
+from navigator.cascade.conductor_state import ConductorState
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.read_ahead import Warmth
-from navigator.cascade.storage import Storage
-from navigator.cascade.summary import Session
-from navigator.cascade.world import World
+from navigator.cascade.storage_faults import Storage
+from navigator.cascade.views.batches import Batches
+from navigator.cascade.views.summary import Session
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Swap, utc_now
 from navigator.domain.states import Role
@@ -25,7 +25,7 @@ _NOT_ITS_FAULT = ("lock_held", "cancelled")
 
 
 class Residency:
-    """The conductor's hand on the swap strategy. Everything it finds or does stands in the store and in `Live`.
+    """The conductor's hand on the swap strategy. Everything it finds or does stands in the store and in `ConductorState`.
 
     Args:
         batches: ended when the reviewer leaves.
@@ -34,14 +34,14 @@ class Residency:
 
     def __init__(
         self,
-        world: World,
-        live: Live,
+        deps: Dependencies,
+        live: ConductorState,
         session: Session,
         storage: Storage,
         batches: Batches,
         wake: Callable[[], None],
     ) -> None:
-        self._world = world
+        self._deps = deps
         self._live = live
         self._session = session
         self._storage = storage
@@ -51,17 +51,17 @@ class Residency:
     @cached_property
     def warmth(self) -> Warmth:
         """Reads weights ahead, and measures how much of them a swap found in memory."""
-        return Warmth(self._world.settings, self._world.strategy)
+        return Warmth(self._deps.settings, self._deps.strategy)
 
     async def begin(self) -> None:
         """Find out what is really loaded, whatever was last written down."""
-        if isinstance(self._world.strategy, Prepares) and (wrong := await self._world.strategy.prepare()):
+        if isinstance(self._deps.strategy, Prepares) and (wrong := await self._deps.strategy.prepare()):
             log.warning("not everything could be made ready: %s", wrong)
-        known = self._world.reader.meta("resident")
+        known = self._deps.reader.meta("resident")
         before = Role(known) if known in (Role.GENERATOR.value, Role.REVIEWER.value) else None
-        found = self._live.resident = await self._world.strategy.resident()
-        log.info("strategy %s, resident %s", self._world.strategy.name, found.value if found else "nothing")
-        if None not in (before, found) and before is not found and not self._world.strategy.both_resident:
+        found = self._live.resident = await self._deps.strategy.resident()
+        log.info("strategy %s, resident %s", self._deps.strategy.name, found.value if found else "nothing")
+        if None not in (before, found) and before is not found and not self._deps.strategy.both_resident:
             self.outside(before, found)
         else:
             self.note()
@@ -70,22 +70,22 @@ class Residency:
 
     async def swap(self, to: Role) -> None:
         """Give the GPU to `to`; whatever comes of it is written down, and never raised."""
-        world, live = self._world, self._live
+        deps, live = self._deps, self._live
         origin, started, began = live.resident, utc_now(), time.monotonic()
         await self.forget(to, origin)
         names = {"from": origin.value if origin else None, "to": to.value}
 
         def report(event: PhaseEvent) -> None:
-            world.on_live(
+            deps.on_live(
                 {"swap": names | {"phase": event.phase, "state": event.state, "seconds": event.seconds}}
             )
 
-        world.on_live({"swap": names | {"phase": "begin"}})
-        with self._storage.writing("that a swap begins"), world.store.transaction() as tx:
+        deps.on_live({"swap": names | {"phase": "begin"}})
+        with self._storage.writing("that a swap begins"), deps.store.transaction() as tx:
             tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
         try:
             measuring = await self.warmth.before(to)
-            result = await world.strategy.swap(to, report)
+            result = await deps.strategy.swap(to, report)
             bytes_read = await self.warmth.measured(measuring)
             await self._ended(origin, to, started, began, result, bytes_read)
         except NavigatorError as error:
@@ -118,11 +118,11 @@ class Residency:
         result: SwapResult,
         read: tuple[int, int],
     ) -> None:
-        world, live = self._world, self._live
+        deps, live = self._deps, self._live
         swap = Swap(
             from_role=origin,
             to_role=to,
-            strategy=world.strategy.name,
+            strategy=deps.strategy.name,
             started=started,
             phases=result.phases,
             seconds=result.seconds,
@@ -131,9 +131,9 @@ class Residency:
             failure=result.failure,
             weight_bytes=read[0],
             warm_bytes=read[1],
-            rehearsal=world.strategy.rehearsal,
+            rehearsal=deps.strategy.rehearsal,
         )
-        with self._storage.writing("a swap"), world.store.transaction() as tx:
+        with self._storage.writing("a swap"), deps.store.transaction() as tx:
             tx.add_swap(swap)
         live.resident = await self._seen()
         log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, result.seconds, result.reason)
@@ -153,7 +153,7 @@ class Residency:
     async def _seen(self) -> Role | None:
         """What is loaded; None where it cannot be told."""
         try:
-            return await self._world.strategy.resident()
+            return await self._deps.strategy.resident()
         except NavigatorError as error:
             log.warning("what is resident cannot be told: %s", error)
             return None
@@ -167,7 +167,7 @@ class Residency:
         """Drop the connections to servers that go or come."""
         for role in roles:
             if role is not None:
-                await self._world.forget_client(role)
+                await self._deps.forget_client(role)
 
     def note_given_up(self, role: Role) -> None:
         """Say it once when a role is not loaded again: its tasks stay queued until somebody looks."""
@@ -175,12 +175,12 @@ class Residency:
         if reason is None:
             return
         log.error("%s is given up: %s", role.value, reason)
-        with self._storage.writing("that a role is given up"), self._world.store.transaction() as tx:
+        with self._storage.writing("that a role is given up"), self._deps.store.transaction() as tx:
             tx.event("given_up", data={"role": role.value, "reason": reason})
 
     def outside(self, before: Role | None, found: Role | None) -> None:
         """Somebody else swapped: kept as a swap of theirs, whose time nobody measured."""
-        world = self._world
+        deps = self._deps
         assert found is not None
         log.warning(
             "resident is %s, not %s: not our doing", found.value, before.value if before else "nothing"
@@ -188,15 +188,15 @@ class Residency:
         swap = Swap(
             from_role=before,
             to_role=found,
-            strategy=world.strategy.name,
+            strategy=deps.strategy.name,
             started=utc_now(),
             made_by="outside",
-            rehearsal=world.strategy.rehearsal,
+            rehearsal=deps.strategy.rehearsal,
         )
         self._live.resident = found
         self._live.pardon(found)
         with self._storage.writing("a swap made outside"):
-            with world.store.transaction() as tx:
+            with deps.store.transaction() as tx:
                 tx.add_swap(swap)
                 tx.event("swap_outside", data={"from": before.value if before else "", "to": found.value})
             if found is Role.GENERATOR:
@@ -206,13 +206,13 @@ class Residency:
     def note(self) -> None:
         """Write down who is resident."""
         resident = self._live.resident
-        word = "both" if self._world.strategy.both_resident else resident.value if resident else ""
-        with self._world.store.transaction() as tx:
+        word = "both" if self._deps.strategy.both_resident else resident.value if resident else ""
+        with self._deps.store.transaction() as tx:
             tx.set_meta("resident", word)
             tx.event("resident", data={"role": word})
 
     async def assumptions(self, role: Role | None) -> None:
         """A rehearsal says what it assumes about time; the session's modelled figures stand on that."""
-        if not self._world.strategy.rehearsal or role is None:
+        if not self._deps.strategy.rehearsal or role is None:
             return
-        self._session.assume(role, (await self._world.client(role).server_info()).get("timing"))
+        self._session.assume(role, (await self._deps.client(role).server_info()).get("timing"))

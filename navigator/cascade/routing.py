@@ -11,7 +11,7 @@ from navigator.config.settings import Settings
 from navigator.domain.states import Complexity, Role, TaskKind
 
 if TYPE_CHECKING:
-    from navigator.cascade.world import World
+    from navigator.cascade.dependencies import Dependencies
     from navigator.domain.models import Task
 
 
@@ -24,6 +24,6 @@ def writer_of(settings: Settings, kind: TaskKind, complexity: Complexity, wrote:
     return wrote or settings.routing.writer(kind, complexity)
 
 
-def writer_for(world: World, task: Task) -> Role:
+def writer_for(deps: Dependencies, task: Task) -> Role:
     """The role that writes this task now, as the scheduler's snapshot has it, too."""
-    return writer_of(world.settings, task.kind, task.complexity, world.reader.wrote(task.id))
+    return writer_of(deps.settings, task.kind, task.complexity, deps.reader.wrote(task.id))

@@ -11,7 +11,7 @@ from navigator.cli import output
 from navigator.cli.session import reading, state_paths
 
 if TYPE_CHECKING:
-    from navigator.cascade.preview import Preview
+    from navigator.cascade.prompts.preview import Preview
     from navigator.domain.models import Usage
     from navigator.domain.records import ModelCall
 
@@ -33,7 +33,7 @@ def context(ids: tuple[str, ...], budget: int | None, as_json: bool) -> None:
 
     Nothing is sent, pinned or changed. A task that waits is shown on the base that it would begin on now.
     """
-    from navigator.cascade.preview import preview
+    from navigator.cascade.prompts.preview import preview
     from navigator.config.settings import load_settings
 
     paths, settings = state_paths(), load_settings()

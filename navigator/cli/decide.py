@@ -82,7 +82,7 @@ def _chosen(
                 [],
                 {},
             )
-        from navigator.cascade.views import batch_choice, waiting_proposals
+        from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 
         choice = batch_choice(waiting_proposals(store), confirmed=frozenset(confirm))
     taken = [{"id": proposal.id, "tree": proposal.tree} for proposal in choice.taken]

@@ -92,11 +92,11 @@ def take_a_part() -> int:
     The first proposal of several hunks that the reviewer wants revised, else the first of several, gives its first hunk; the
     rest waits to be written anew on top of it. A folder that has a part already gets no other.
     """
-    from navigator.cascade.views import waiting_proposals
+    from navigator.cascade.views.inbox import waiting_proposals
     from navigator.cli.session import act, reading
     from navigator.domain.states import Verdict
-    from navigator.workspace.hunks import all_labels
-    from navigator.workspace.private import PrivateRepo
+    from navigator.workspace.git.hunks import all_labels
+    from navigator.workspace.git.private import PrivateRepo
 
     paths = StatePaths(Path(os.environ[STATE_VARIABLE]))
     with reading(paths) as store:
@@ -117,7 +117,7 @@ def take_a_part() -> int:
 
 def _say_the_way_back(paths: StatePaths) -> None:
     """After the screens: how to open them again, and whether a conductor goes on working."""
-    from navigator.cascade.client import request
+    from navigator.cascade.socket.client import request
     from navigator.domain.errors import NavigatorError
 
     try:
@@ -167,8 +167,8 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
         Conflict: the folder holds projects that the demo did not make.
     """
     from navigator.cli.session import act, reading
-    from navigator.rehearsal.samples import sample_projects, sample_questions, sample_tasks
-    from navigator.workspace.samples import make_repository
+    from navigator.rehearsal.samples.repositories import sample_projects, sample_questions, sample_tasks
+    from navigator.workspace.git.samples import make_repository
 
     with reading(paths) as store:
         known = store.projects()

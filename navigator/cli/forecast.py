@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.figures import measured_figures
+from navigator.cascade.views.figures import measured_figures
 from navigator.cli import output
 from navigator.cli.session import reading
 from navigator.domain.states import TaskState
@@ -15,7 +15,7 @@ from navigator.scheduling.forecast import Figures, break_even_tokens, price
 from navigator.scheduling.forecast import forecast as batch_forecast
 
 if TYPE_CHECKING:
-    from navigator.store.reader import Reader
+    from navigator.store.reads.reader import Reader
 
 
 _FIGURES = 6

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from navigator.cli import output
-from navigator.cli.session import own_world, reading, state_paths
+from navigator.cli.session import locked_dependencies, reading, state_paths
 from navigator.domain.errors import Conflict, UsageError
 
 _AGE = re.compile(r"(\d+)([dwh])")
@@ -37,28 +37,28 @@ def moment_of(age: str) -> str | None:
 @click.option("--json", "as_json", is_flag=True)
 def gc(age: str, as_json: bool) -> None:
     """Drop old answers' texts, old events and the private objects of tasks that ended. Figures stay."""
-    from navigator.cascade.parts import kept_name
-    from navigator.workspace.private import PrivateRepo
+    from navigator.cascade.views.parts import kept_name
+    from navigator.workspace.git.private import PrivateRepo
 
     before = moment_of(age)
     if before is None:
         raise UsageError(f"{age!r} is not an age.", hint="Write it like 12h, 30d or 8w.")
     dropped = 0
-    with own_world(state_paths()) as world:
-        with world.store.transaction() as tx:
+    with locked_dependencies(state_paths()) as deps:
+        with deps.store.transaction() as tx:
             answers, events = tx.forget_answers(before), tx.forget_events(before)
-        finished = world.reader.finished_proposals(before)
-        for project in world.reader.projects(include_removed=True):
+        finished = deps.reader.finished_proposals(before)
+        for project in deps.reader.projects(include_removed=True):
             old = [proposal for proposal in finished if proposal.project_id == project.id]
             if not old:
                 continue
-            private = PrivateRepo.open(world.paths.private, project)
+            private = PrivateRepo.open(deps.paths.private, project)
             for proposal in old:
                 private.drop(kept_name(proposal))
                 dropped += 1
             # What others still stand on stays: an attempt that is not written yet has only its base.
             gone = {proposal.task_id for proposal in old}
-            tasks = world.reader.tasks(project=project.id)
+            tasks = deps.reader.tasks(project=project.id)
             private.collect({task.base_commit for task in tasks if task.base_commit and task.id not in gone})
     result = {"answers": answers, "events": events, "proposals": dropped, "before": before}
     if as_json:

@@ -16,7 +16,7 @@ from navigator.domain.errors import NavigatorError
 _COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "The whole cascade on sample projects, with a rehearsal of the models"),
     "status": ("status", "One glance: what waits, what the GPU holds, what runs"),
-    "doctor": ("doctor", "What is here, what is missing, how to get it"),
+    "doctor": ("doctor.command", "What is here, what is missing, how to get it"),
     "config": ("config", "The settings: show, path, check"),
     "project": ("project", "Repositories in Navigator's care"),
     "task": ("task", "Queue, list, cancel, retry"),

@@ -15,7 +15,7 @@ from navigator.domain.models import Event
 from navigator.domain.text import safe_line
 
 if TYPE_CHECKING:
-    from navigator.store.reader import Reader
+    from navigator.store.reads.reader import Reader
 
 _ENDED = frozenset(
     {"awaiting_approval", "approved", "landed", "rejected", "failed", "cancelled", "undone", "done"}

@@ -16,7 +16,7 @@ from navigator.domain.text import safe_line
 
 if TYPE_CHECKING:
     from navigator.domain.models import Project
-    from navigator.store.reader import Reader
+    from navigator.store.reads.reader import Reader
 
 _BASES = {"": "the current branch", "worktree": "the checkout as it stands, uncommitted work included"}
 
@@ -65,7 +65,7 @@ def add(path: Path, name: str, check: str, landing: str, base: str, as_json: boo
 @click.option("--json", "as_json", is_flag=True)
 def scan(folder: Path, yes: bool, as_json: bool) -> None:
     """Find git repositories under FOLDER and add those chosen."""
-    from navigator.workspace.discover import find_repositories
+    from navigator.workspace.git.discover import find_repositories
 
     with reading() as store:
         known = {held.path for held in store.projects()}
@@ -138,7 +138,7 @@ def _tests(store: Reader, held: Project) -> str:
 @click.option("--json", "as_json", is_flag=True)
 def show(name: str, as_json: bool) -> None:
     """One project: its settings, its repository, its tasks."""
-    from navigator.workspace.facts import read_facts
+    from navigator.workspace.git.facts import read_facts
 
     with reading() as store:
         held = store.project(name)

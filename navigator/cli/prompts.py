@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.prompts import Prompt, PromptLibrary
+from navigator.cascade.prompts.library import Prompt, PromptLibrary
 from navigator.cli import output
 from navigator.config.paths import config_path
 from navigator.config.resources import resource_dir
@@ -17,7 +17,7 @@ from navigator.domain.states import Role
 from navigator.domain.text import safe_line, safe_text
 
 if TYPE_CHECKING:
-    from navigator.cascade.trying import Trial
+    from navigator.cascade.prompts.trial import Trial
 
 
 def _own() -> PromptLibrary:
@@ -134,8 +134,8 @@ def try_one(ids: tuple[str, ...], name: str, role: str | None, send: bool, as_js
     """
     import asyncio
 
-    from navigator.cascade.trying import send as send_trial
-    from navigator.cascade.trying import try_prompt
+    from navigator.cascade.prompts.trial import send as send_trial
+    from navigator.cascade.prompts.trial import try_prompt
     from navigator.cli.session import reading, state_paths
     from navigator.config.settings import load_settings, time_scale
 

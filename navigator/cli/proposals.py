@@ -23,7 +23,7 @@ _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"}
 @click.option("--json", "as_json", is_flag=True)
 def proposals(state: str | None, name: str | None, as_json: bool) -> None:
     """All proposals, or those in one state or of one project."""
-    from navigator.cascade.views import with_overlaps
+    from navigator.cascade.views.inbox import with_overlaps
 
     with reading() as store:
         known_project(store, name)
@@ -78,8 +78,8 @@ def verdict_word(proposal: Proposal) -> str:
 )
 def diff(ids: tuple[str, ...], against: str | None) -> None:
     """One proposal's change against its base, with the findings under the lines they quote."""
-    from navigator.cascade.repairs import mended_words
-    from navigator.workspace.private import PrivateRepo
+    from navigator.cascade.views.repairs import mended_words
+    from navigator.workspace.git.private import PrivateRepo
 
     paths = state_paths()
     with reading(paths) as store:

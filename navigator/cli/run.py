@@ -19,7 +19,7 @@ import click
 
 from navigator.cli import output
 from navigator.cli.progress import Progress
-from navigator.cli.session import own_world, state_paths
+from navigator.cli.session import locked_dependencies, state_paths
 from navigator.config.paths import STATE_VARIABLE, StatePaths
 from navigator.config.settings import time_scale as scale_of
 from navigator.domain.errors import Conflict, NavigatorError
@@ -82,11 +82,11 @@ def conduct(
     from navigator.cascade.conductor import Conductor, RunOptions
 
     log_to(paths)
-    with own_world(paths, **options) as world:
+    with locked_dependencies(paths, **options) as deps:
 
         async def session() -> dict[str, Any]:
-            progress = Progress(world.reader, quiet=quiet)
-            conductor = Conductor(world, RunOptions(until=until, max_swaps=max_swaps), progress.event)
+            progress = Progress(deps.reader, quiet=quiet)
+            conductor = Conductor(deps, RunOptions(until=until, max_swaps=max_swaps), progress.event)
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, conductor.stop, f"told to stop ({number.name})")
@@ -198,8 +198,8 @@ def _tests(tests: dict[str, int]) -> str:
 
 def _detach(as_json: bool) -> None:
     """Start the same command in a session of its own, and wait until it answers."""
-    from navigator.cascade.client import request
-    from navigator.cascade.wire import NoConductor
+    from navigator.cascade.socket.client import request
+    from navigator.cascade.socket.wire import NoConductor
 
     paths = state_paths()
     with contextlib.suppress(NoConductor):

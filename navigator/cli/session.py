@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.client import request
-from navigator.cascade.wire import NoConductor
+from navigator.cascade.socket.client import request
+from navigator.cascade.socket.wire import NoConductor
 from navigator.config.paths import StatePaths, state_dir
 from navigator.domain.errors import Conflict
 from navigator.domain.text import safe_line
 
 if TYPE_CHECKING:
-    from navigator.cascade.world import World
-    from navigator.store.reader import Reader
+    from navigator.cascade.dependencies import Dependencies
+    from navigator.store.reads.reader import Reader
 
 
 def state_paths() -> StatePaths:
@@ -28,7 +28,7 @@ def state_paths() -> StatePaths:
 def reading(paths: StatePaths | None = None) -> Iterator[Reader]:
     """The store, read-only. A state folder without a database gets an empty one first."""
     from navigator.store.database import open_reader
-    from navigator.store.reader import Reader
+    from navigator.store.reads.reader import Reader
 
     paths = paths or state_paths()
     if not paths.database.exists():
@@ -69,7 +69,7 @@ def act(op: str, args: dict[str, Any]) -> dict[str, Any]:
     Raises:
         NavigatorError: what the operation refuses; `Conflict` when another command holds the lock.
     """
-    from navigator.cascade.alone import act_alone
+    from navigator.cascade.socket.alone import act_alone
 
     paths = state_paths()
     try:
@@ -94,17 +94,17 @@ def take_config_projects() -> None:
         known = {project.path for project in store.projects()}
     if entries <= known:
         return
-    with suppress(Conflict), own_world(paths):
+    with suppress(Conflict), locked_dependencies(paths):
         pass  # taking the lock is what brings them in; a Conflict is a conductor, which brought its own
 
 
 @contextmanager
-def own_world(paths: StatePaths, **options: Any) -> Iterator[World]:
-    """`cascade.alone.own_world`, telling on stderr what of the settings could not be taken."""
-    from navigator.cascade import alone
+def locked_dependencies(paths: StatePaths, **options: Any) -> Iterator[Dependencies]:
+    """`cascade.alone.locked_dependencies`, telling on stderr what of the settings could not be taken."""
+    from navigator.cascade.socket import alone
 
-    with alone.own_world(paths, on_problem=_say, **options) as world:
-        yield world
+    with alone.locked_dependencies(paths, on_problem=_say, **options) as deps:
+        yield deps
 
 
 def _say(problem: str) -> None:

@@ -8,16 +8,16 @@ from typing import Any
 
 import click
 
-from navigator.cascade import figures
+from navigator.cascade.views import figures
 from navigator.cli import output
 from navigator.cli.housekeeping import moment_of
 from navigator.cli.session import reading
 from navigator.evidence.edits import edit_stats
 from navigator.evidence.intervals import Share, Summary
 from navigator.evidence.outcomes import Outcomes, outcomes
-from navigator.evidence.own import OwnReadings, own_readings
 from navigator.evidence.rates import GROUPINGS, RateRow, revise_rate
 from navigator.evidence.readings import Readings, readings
+from navigator.evidence.self_review import OwnReadings, own_readings
 from navigator.evidence.swaps import Direction, swap_stats
 from navigator.evidence.throughput import throughput
 

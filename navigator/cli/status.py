@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from navigator.cascade.client import request
-from navigator.cascade.wire import NoConductor
+from navigator.cascade.socket.client import request
+from navigator.cascade.socket.wire import NoConductor
 from navigator.cli import output
 from navigator.cli.session import reading, state_paths
 from navigator.config.settings import load_settings

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.client import ConductorClient, request
-from navigator.cascade.wire import NoConductor
+from navigator.cascade.socket.client import ConductorClient, request
+from navigator.cascade.socket.wire import NoConductor
 from navigator.cli import output
-from navigator.cli.session import own_world, reading, state_paths
+from navigator.cli.session import locked_dependencies, reading, state_paths
 from navigator.config.settings import time_scale as scale_of
 from navigator.domain.models import Swap, utc_now
 from navigator.domain.states import Role
 
 if TYPE_CHECKING:
-    from navigator.cascade.world import World
+    from navigator.cascade.dependencies import Dependencies
     from navigator.config.paths import StatePaths
 
 
@@ -49,8 +49,8 @@ def swap() -> None:
 def status(as_json: bool) -> None:
     """What is resident, what each server says of itself now, what the GPU's memory holds."""
     from navigator.config.settings import load_settings
-    from navigator.serving.looking import look_at_servers
     from navigator.serving.setup.gpu import cards
+    from navigator.serving.status import look_at_servers
     from navigator.serving.swap import make_strategy
 
     paths, settings = state_paths(), load_settings()
@@ -142,8 +142,8 @@ def to(role: str, time_scale: float | None, as_json: bool) -> None:
     try:
         made = asyncio.run(_through_conductor(paths, Role(role)))
     except NoConductor:
-        with own_world(paths, time_scale=scale_of(time_scale)) as world:
-            made = asyncio.run(_alone(world, Role(role)))
+        with locked_dependencies(paths, time_scale=scale_of(time_scale)) as deps:
+            made = asyncio.run(_alone(deps, Role(role)))
     if as_json:
         output.print_json(made.model_dump(mode="json", by_alias=True))
     else:
@@ -195,9 +195,9 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
         return next(swap for swap in store.swaps(20) if swap.to_role is role)
 
 
-async def _alone(world: World, role: Role) -> Swap:
+async def _alone(deps: Dependencies, role: Role) -> Swap:
     """Swap in this process, under the lock that it holds, and write it down."""
-    strategy = world.strategy
+    strategy = deps.strategy
     origin, started = await strategy.resident(), utc_now()
     both = strategy.both_resident
     known: dict[str, Any] = {
@@ -211,7 +211,7 @@ async def _alone(world: World, role: Role) -> Swap:
         result = await strategy.swap(role, lambda event: _tell(event.phase, event.state, event.seconds))
     except asyncio.CancelledError:
         cut = Swap(**known, outcome="failed", failure="cancelled", reason="Told to stop in mid-swap.")
-        _keep(world, cut, "")
+        _keep(deps, cut, "")
         raise
     finally:
         if strategy.rehearsal:
@@ -226,7 +226,7 @@ async def _alone(world: World, role: Role) -> Swap:
     )
     if origin is not role and not both:
         there = await strategy.resident()
-        _keep(world, made, there.value if there is not None else "")
+        _keep(deps, made, there.value if there is not None else "")
     return made
 
 
@@ -235,20 +235,20 @@ async def _alone(world: World, role: Role) -> Swap:
 def rest(as_json: bool) -> None:
     """Strategy sleep: put the server that is awake to sleep, so that the other one can be started."""
     from navigator.domain.errors import Conflict, UsageError
-    from navigator.serving.swap.sleep import SleepStrategy
+    from navigator.serving.swap.strategies.sleep import SleepStrategy
 
     paths = state_paths()
     with suppress(NoConductor):
         request(paths.socket, "status", {}, timeout=5)
         raise Conflict("A conductor works here.", hint="`navigator stop` ends it; then try again.")
-    with own_world(paths) as world:
-        strategy = world.strategy
+    with locked_dependencies(paths) as deps:
+        strategy = deps.strategy
         if not isinstance(strategy, SleepStrategy):
             raise UsageError(
                 f'Strategy "{strategy.name}" has no servers that sleep.', hint="This is for strategy sleep."
             )
         result = asyncio.run(strategy.rest(lambda event: _tell(event.phase, event.state, event.seconds)))
-        with world.store.transaction() as tx:
+        with deps.store.transaction() as tx:
             tx.set_meta("resident", "")
             tx.event("resident", data={"role": ""})
     if as_json:
@@ -259,8 +259,8 @@ def rest(as_json: bool) -> None:
         sys.exit(1)
 
 
-def _keep(world: World, made: Swap, resident: str) -> None:
-    with world.store.transaction() as tx:
+def _keep(deps: Dependencies, made: Swap, resident: str) -> None:
+    with deps.store.transaction() as tx:
         tx.add_swap(made)
         tx.set_meta("resident", resident)
         tx.event("resident", data={"role": resident})

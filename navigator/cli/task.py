@@ -145,7 +145,7 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
 @click.option("--json", "as_json", is_flag=True)
 def show(identifier: str, as_json: bool) -> None:
     """One task: what was asked, where it stands, why, and what happened."""
-    from navigator.cascade.event_words import event_words
+    from navigator.cascade.views.events import event_words
 
     with reading() as store:
         held = store.task(identifier)

@@ -39,7 +39,7 @@ class BatchRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class SchedulerSnapshot:
     """Everything `next_actions` may know.
 
     Attributes:

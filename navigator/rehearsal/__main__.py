@@ -14,9 +14,9 @@ import sys
 from collections.abc import Sequence
 
 from navigator.domain.states import Role
-from navigator.rehearsal.api import Api, Brain
-from navigator.rehearsal.http import HttpServer
-from navigator.rehearsal.timing import pace_of
+from navigator.rehearsal.server.api import Api, Brain
+from navigator.rehearsal.server.http import HttpServer
+from navigator.rehearsal.server.timing import pace_of
 
 PR_SET_PDEATHSIG = 1
 DEFAULT_FAULT_RATE = 0.35

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from navigator.domain.states import Role
-from navigator.rehearsal.engine import Answer
-from navigator.rehearsal.generator import Generator
 from navigator.rehearsal.reading import read_review
-from navigator.rehearsal.reviewer import Reviewer
+from navigator.rehearsal.reviewer.reviewer import Reviewer
+from navigator.rehearsal.server.engine import Completion
+from navigator.rehearsal.writer.generator import Generator
 
 STRONG_FAULTS = 0.5
 """Of the generator's fault rate: what the reviewer's model has when it writes. Assumed."""
@@ -37,7 +37,7 @@ class Brain:
 
     def answer(
         self, messages: Sequence[Mapping[str, str]], schema: dict[str, Any] | None = None, repeat: int = 0
-    ) -> Answer:
+    ) -> Completion:
         """A review where there is a diff to read; else what is to be written."""
         if read_review(messages).diff or (self._strong and not _writes(messages, schema)):
             return self._reader.answer(messages, schema, repeat)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from navigator.rehearsal.chance import fraction, pick, shuffled
-from navigator.rehearsal.edits import Edit, apply_edits, edits_between, lines_of
-from navigator.rehearsal.work import FileWork, Work, parses, redo
+from navigator.rehearsal.writer.edits import Edit, apply_edits, edits_between, lines_of
+from navigator.rehearsal.writer.work import FileWork, Work, parses, redo
 
 NEAR = 4
 """Lines around a changed line within which a model's slip still falls."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from navigator.domain.errors import UsageError
-from navigator.domain.snapshot import Snapshot
+from navigator.domain.snapshot import SchedulerSnapshot
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.view import given_up, oldest_wait, reviewer_work, writes_left
 
@@ -179,7 +179,7 @@ def break_even_tokens(round_trip: float, single_speed: float, generator_speed: f
     return round_trip / (1 / single_speed - 1 / generator_speed)
 
 
-def review_eta(snapshot: Snapshot, now: float, *, write_seconds: float) -> float | None:
+def review_eta(snapshot: SchedulerSnapshot, now: float, *, write_seconds: float) -> float | None:
     """Seconds until the next review begins by itself, nothing new arriving and nobody hurrying it.
 
     The swap itself is not counted: this is when it starts.

@@ -51,7 +51,7 @@ from navigator.domain.snapshot import (
     ReadOwn,
     Renew,
     ReviewTask,
-    Snapshot,
+    SchedulerSnapshot,
     SwapTo,
     TaskView,
 )
@@ -69,7 +69,7 @@ from navigator.scheduling.view import (
 )
 
 
-def next_actions(snapshot: Snapshot, now: float) -> tuple[Action, ...]:
+def next_actions(snapshot: SchedulerSnapshot, now: float) -> tuple[Action, ...]:
     """What to start now; never empty.
 
     Args:
@@ -83,7 +83,7 @@ def next_actions(snapshot: Snapshot, now: float) -> tuple[Action, ...]:
     return tuple(actions) or (rest(snapshot, now),)
 
 
-def _without_models(snapshot: Snapshot) -> Iterator[Action]:
+def _without_models(snapshot: SchedulerSnapshot) -> Iterator[Action]:
     for task in _free(snapshot, TaskState.APPROVED):
         if task.landing_due:
             yield Land(task.id)
@@ -97,7 +97,7 @@ def _without_models(snapshot: Snapshot) -> Iterator[Action]:
         yield Check(task.id)
 
 
-def _with_models(snapshot: Snapshot, decision: SwapDecision | None, now: float) -> Iterator[Action]:
+def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now: float) -> Iterator[Action]:
     taken = _taken_files(snapshot, now)
     read: set[str] = set()
     for role in Role:
@@ -127,7 +127,7 @@ _Taken = defaultdict[int, set[str]]
 
 
 def _writes(
-    snapshot: Snapshot, role: Role, slots: int, taken: _Taken, *, repairs_only: bool
+    snapshot: SchedulerSnapshot, role: Role, slots: int, taken: _Taken, *, repairs_only: bool
 ) -> list[TaskView]:
     """The tasks that `role` starts to write now, at most `slots` of them, whose files join `taken`."""
     chosen: list[TaskView] = []
@@ -155,7 +155,7 @@ def _writing_order(task: TaskView) -> tuple[bool, int, bool, int]:
     )
 
 
-def _taken_files(snapshot: Snapshot, now: float) -> _Taken:
+def _taken_files(snapshot: SchedulerSnapshot, now: float) -> _Taken:
     """The files of tasks whose writing is under way: no task that names one of them is begun beside it."""
     taken: _Taken = defaultdict(set)
     for task in snapshot.tasks:
@@ -167,13 +167,13 @@ def _taken_files(snapshot: Snapshot, now: float) -> _Taken:
     return taken
 
 
-def _reviews(snapshot: Snapshot) -> list[TaskView]:
+def _reviews(snapshot: SchedulerSnapshot) -> list[TaskView]:
     return sorted(
         _free(snapshot, *REVIEWABLE_STATES), key=lambda task: (-task.priority, task.project_id, task.order)
     )
 
 
-def _free(snapshot: Snapshot, *states: TaskState) -> list[TaskView]:
+def _free(snapshot: SchedulerSnapshot, *states: TaskState) -> list[TaskView]:
     """Tasks in one of the states that no stage holds, in the order they came."""
     found = [task for task in snapshot.tasks if task.state in states and task.id not in snapshot.busy]
     return sorted(found, key=lambda task: task.order)

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from navigator.domain.snapshot import Snapshot, TaskView
+from navigator.domain.snapshot import SchedulerSnapshot, TaskView
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.view import (
     answers,
@@ -55,7 +55,7 @@ class SwapDecision:
     ready: bool
 
 
-def decide_swap(snapshot: Snapshot, now: float) -> SwapDecision | None:
+def decide_swap(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
     """The swap that is due at `now` (a monotonic second), or None when residency stays as it is."""
     if snapshot.both_resident or snapshot.swapping_to is not None or snapshot.swaps_left == 0:
         return None
@@ -68,37 +68,37 @@ def decide_swap(snapshot: Snapshot, now: float) -> SwapDecision | None:
     return _first_load(snapshot, now)
 
 
-def may_swap(snapshot: Snapshot) -> bool:
+def may_swap(snapshot: SchedulerSnapshot) -> bool:
     """Whether this session can still change residency at all."""
     return not snapshot.both_resident and snapshot.swaps_left != 0
 
 
-def wanted_writes(snapshot: Snapshot) -> list[TaskView]:
+def wanted_writes(snapshot: SchedulerSnapshot) -> list[TaskView]:
     """The writes that are worth loading the generator for: under `until="reviewed"` only first proposals."""
     left = writes_left(snapshot, Role.GENERATOR)
     return first_writes(left) if snapshot.until == "reviewed" else left
 
 
-def _ready(snapshot: Snapshot, to: Role, now: float) -> SwapDecision:
+def _ready(snapshot: SchedulerSnapshot, to: Role, now: float) -> SwapDecision:
     resident = snapshot.resident
     idle = resident is None or in_hand(snapshot, resident) == 0
     waited_for = _repairs_left(snapshot) or _own_left(snapshot, now)
     return SwapDecision(to, ready=idle and not checks_holding(snapshot, now) and not waited_for)
 
 
-def is_repair(snapshot: Snapshot, task: TaskView) -> bool:
+def is_repair(snapshot: SchedulerSnapshot, task: TaskView) -> bool:
     """A task in `generating` that no stage holds: its checks failed, and its writer is to mend it."""
     return task.state is TaskState.GENERATING and task.id not in snapshot.busy
 
 
-def _repairs_left(snapshot: Snapshot) -> bool:
+def _repairs_left(snapshot: SchedulerSnapshot) -> bool:
     """Whether the role that holds the GPU has an answer to mend before it goes."""
     if snapshot.resident is None:
         return False
     return any(is_repair(snapshot, task) for task in writes_left(snapshot, snapshot.resident))
 
 
-def _own_left(snapshot: Snapshot, now: float) -> bool:
+def _own_left(snapshot: SchedulerSnapshot, now: float) -> bool:
     """Whether the role that holds the GPU, and answers, has changes of its own to read before it goes."""
     resident = snapshot.resident
     if resident is None or snapshot.hurry or not answers(snapshot, resident, now):
@@ -106,7 +106,7 @@ def _own_left(snapshot: Snapshot, now: float) -> bool:
     return bool(own_readings(snapshot, resident))
 
 
-def _reviewer_due(snapshot: Snapshot, now: float) -> bool:
+def _reviewer_due(snapshot: SchedulerSnapshot, now: float) -> bool:
     waiting = reviewer_work(snapshot)
     if not waiting or not may_be_tried(snapshot, Role.REVIEWER, now):
         return False
@@ -123,13 +123,13 @@ def _reviewer_due(snapshot: Snapshot, now: float) -> bool:
     return oldest is not None and now >= oldest + snapshot.batch.max_wait
 
 
-def _generator_due(snapshot: Snapshot, now: float) -> bool:
+def _generator_due(snapshot: SchedulerSnapshot, now: float) -> bool:
     if reviewer_work(snapshot):
         return False
     return bool(wanted_writes(snapshot)) and may_be_tried(snapshot, Role.GENERATOR, now)
 
 
-def _first_load(snapshot: Snapshot, now: float) -> SwapDecision | None:
+def _first_load(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
     to_write = wanted_writes(snapshot)
     if snapshot.lost is not None and (
         to_write if snapshot.lost is Role.GENERATOR else reviewer_work(snapshot)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from navigator.domain.snapshot import Sleep, Snapshot, Stop
+from navigator.domain.snapshot import SchedulerSnapshot, Sleep, Stop
 from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
 from navigator.scheduling.residency import may_swap
 from navigator.scheduling.view import (
@@ -23,7 +23,7 @@ LONGEST_SLEEP_SECONDS = 60.0
 _NAMES = {Role.GENERATOR: "generator", Role.REVIEWER: "reviewer", Role.FINAL: "final reviewer"}
 
 
-def rest(snapshot: Snapshot, now: float) -> Sleep | Stop:
+def rest(snapshot: SchedulerSnapshot, now: float) -> Sleep | Stop:
     """`Sleep` to the next moment at which the clock alone changes the answer, or `Stop` when there is none.
 
     A conductor that stays (`until` empty) sleeps for ever in steps, unless it has used up its swaps and
@@ -36,17 +36,17 @@ def rest(snapshot: Snapshot, now: float) -> Sleep | Stop:
     return Sleep(latest if wake is None else min(wake, latest))
 
 
-def _nothing_in_hand(snapshot: Snapshot) -> bool:
+def _nothing_in_hand(snapshot: SchedulerSnapshot) -> bool:
     return not snapshot.busy and not any(snapshot.in_flight.values()) and snapshot.swapping_to is None
 
 
-def _session_ends(snapshot: Snapshot) -> bool:
+def _session_ends(snapshot: SchedulerSnapshot) -> bool:
     if snapshot.until:
         return True
     return snapshot.swaps_left == 0 and bool(_left(snapshot))
 
 
-def _moments(snapshot: Snapshot) -> Iterator[float]:
+def _moments(snapshot: SchedulerSnapshot) -> Iterator[float]:
     """The monotonic seconds at which some rule may change its mind, past ones included."""
     for role, second in snapshot.unreachable.items():
         if second != math.inf and _needs(snapshot, role):
@@ -63,7 +63,7 @@ def _moments(snapshot: Snapshot) -> Iterator[float]:
     yield snapshot.last_arrival + snapshot.batch.quiet
 
 
-def _needs(snapshot: Snapshot, role: Role) -> bool:
+def _needs(snapshot: SchedulerSnapshot, role: Role) -> bool:
     """Whether something would be started if the role could be tried."""
     if role is Role.FINAL:
         to_read = any(task.state is TaskState.FINAL_REVIEW for task in snapshot.tasks)
@@ -79,12 +79,12 @@ def _needs(snapshot: Snapshot, role: Role) -> bool:
     return bool(left)
 
 
-def _left(snapshot: Snapshot) -> int:
+def _left(snapshot: SchedulerSnapshot) -> int:
     """How many tasks the loop has not done with."""
     return sum(task.state in LOOP_TASK_STATES for task in snapshot.tasks)
 
 
-def _reason(snapshot: Snapshot) -> str:
+def _reason(snapshot: SchedulerSnapshot) -> str:
     """Why the session ends, in one sentence for people."""
     left = _left(snapshot)
     if not left:
@@ -105,7 +105,7 @@ def _reason(snapshot: Snapshot) -> str:
     return f"Nothing can progress; {_tasks(left)} in the queue."
 
 
-def _stuck_on(snapshot: Snapshot, role: Role) -> int:
+def _stuck_on(snapshot: SchedulerSnapshot, role: Role) -> int:
     states = {Role.REVIEWER: TaskState.AWAITING_REVIEW, Role.FINAL: TaskState.FINAL_REVIEW}
     to_write = (TaskState.QUEUED, TaskState.REVISING, TaskState.GENERATING)
     return sum(

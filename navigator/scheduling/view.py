@@ -1,6 +1,6 @@
 """What a snapshot means: who answers, what is left to write, what waits for the reviewer, what is in hand.
 
-Pure functions over `Snapshot`, shared by the choice of actions and by the forecast of the next review.
+Pure functions over `SchedulerSnapshot`, shared by the choice of actions and by the forecast of the next review.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from navigator.domain.snapshot import Snapshot, TaskView
+from navigator.domain.snapshot import SchedulerSnapshot, TaskView
 from navigator.domain.states import Role, TaskState
 
 CHECKS_AT_ONCE = 4
@@ -24,19 +24,19 @@ WRITABLE_STATES = frozenset({TaskState.QUEUED, TaskState.REVISING, TaskState.GEN
 REVIEWABLE_STATES = frozenset({TaskState.AWAITING_REVIEW, TaskState.REVIEWING})
 
 
-def may_be_tried(snapshot: Snapshot, role: Role, now: float) -> bool:
+def may_be_tried(snapshot: SchedulerSnapshot, role: Role, now: float) -> bool:
     """Whether the role may be called, or swapped to, at `now`."""
     return now >= snapshot.unreachable.get(role, -math.inf)
 
 
-def given_up(snapshot: Snapshot, role: Role) -> bool:
+def given_up(snapshot: SchedulerSnapshot, role: Role) -> bool:
     """Whether nothing more is expected of the role in this session."""
     if role is Role.FINAL and not snapshot.final_enabled:
         return True
     return snapshot.unreachable.get(role) == math.inf
 
 
-def answers(snapshot: Snapshot, role: Role, now: float) -> bool:
+def answers(snapshot: SchedulerSnapshot, role: Role, now: float) -> bool:
     """Whether a request to the role would be answered now."""
     if given_up(snapshot, role) or not may_be_tried(snapshot, role, now):
         return False
@@ -45,7 +45,7 @@ def answers(snapshot: Snapshot, role: Role, now: float) -> bool:
     return snapshot.swapping_to is None and snapshot.resident is role
 
 
-def in_hand(snapshot: Snapshot, role: Role) -> int:
+def in_hand(snapshot: SchedulerSnapshot, role: Role) -> int:
     """Requests of the role under way, or about to be: a busy task may still be gathering its context."""
     busy = (task for task in snapshot.tasks if task.id in snapshot.busy)
     return max(snapshot.in_flight.get(role, 0), sum(_occupies(task, role) for task in busy))
@@ -59,12 +59,12 @@ def _occupies(task: TaskView, role: Role) -> bool:
     return role is Role.FINAL and task.state is TaskState.FINAL_REVIEW
 
 
-def room(snapshot: Snapshot, role: Role) -> int:
+def room(snapshot: SchedulerSnapshot, role: Role) -> int:
     """How many more requests the role takes; a role without a stated capacity takes one at a time."""
     return max(0, snapshot.capacity.get(role, 1) - in_hand(snapshot, role))
 
 
-def writes_left(snapshot: Snapshot, role: Role) -> list[TaskView]:
+def writes_left(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
     """Tasks that the role has yet to write or is writing; none once the role is given up."""
     if given_up(snapshot, role):
         return []
@@ -80,7 +80,7 @@ def first_writes(tasks: Iterable[TaskView]) -> list[TaskView]:
     ]
 
 
-def own_readings(snapshot: Snapshot, role: Role) -> list[TaskView]:
+def own_readings(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
     """Proposals that the role wrote and is to read before it goes; a reading in somebody's hands is none."""
     return [
         task
@@ -92,7 +92,7 @@ def own_readings(snapshot: Snapshot, role: Role) -> list[TaskView]:
     ]
 
 
-def reviewer_work(snapshot: Snapshot) -> list[TaskView]:
+def reviewer_work(snapshot: SchedulerSnapshot) -> list[TaskView]:
     """What waits for the reviewer's residency: proposals to read, and tasks that it writes itself."""
     if given_up(snapshot, Role.REVIEWER):
         return []
@@ -100,7 +100,7 @@ def reviewer_work(snapshot: Snapshot) -> list[TaskView]:
     return to_read + writes_left(snapshot, Role.REVIEWER)
 
 
-def checks_holding(snapshot: Snapshot, now: float) -> list[TaskView]:
+def checks_holding(snapshot: SchedulerSnapshot, now: float) -> list[TaskView]:
     """Tasks in `checking` that a swap still waits for: a failure goes back to the model that wrote."""
     return [
         task

@@ -1,4 +1,4 @@
 """Model servers: the streaming client, health, load, tokens; `swap/` holds one file a strategy.
 
-Importing this package imports no HTTP library; `navigator.serving.client.ModelClient` does when it is made.
+Importing this package imports no HTTP library; `navigator.serving.client.client.ModelClient` does when it is made.
 """

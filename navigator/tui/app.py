@@ -22,21 +22,29 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.text import safe_text
-from navigator.tui import modes, terminal
-from navigator.tui.bindings import bindings_of
-from navigator.tui.conductor_link import ConductorLink
-from navigator.tui.data import DataFeed
-from navigator.tui.filter import InertFilter
-from navigator.tui.gate import KeyGate
-from navigator.tui.glance import Glance
-from navigator.tui.keymap import Keymap
-from navigator.tui.messages import ComposeFor, DecideAll, GlanceChanged, LiveChanged, OpenProposal, OpenTask
-from navigator.tui.own_keys import act_on_own_key
-from navigator.tui.palette import ActionProvider
-from navigator.tui.prefs import Prefs
-from navigator.tui.screens.base import NavScreen
-from navigator.tui.starting import StartsConductor
+from navigator.tui import modes
+from navigator.tui.data.conductor_link import ConductorLink
+from navigator.tui.data.deck_snapshot import DeckSnapshot
+from navigator.tui.data.feed import DataFeed
+from navigator.tui.data.prefs import Prefs
+from navigator.tui.data.starting import StartsConductor
+from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.keys.gate import KeyGate
+from navigator.tui.keys.keymap import Keymap
+from navigator.tui.keys.own_keys import act_on_own_key
+from navigator.tui.keys.palette import ActionProvider
+from navigator.tui.messages import (
+    ComposeFor,
+    DecideAll,
+    DeckSnapshotChanged,
+    LiveChanged,
+    OpenProposal,
+    OpenTask,
+)
+from navigator.tui.terminal import escape as terminal
+from navigator.tui.terminal.filter import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES
+from navigator.tui.widgets.screen import NavScreen
 from navigator.tui.widgets.strip_text import strip_facts
 
 _TOAST = 2.5
@@ -86,7 +94,7 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
         self.paths = paths
         self.keymap = keymap or Keymap()
         self.prefs = Prefs(paths.root)
-        self.glance = Glance()
+        self.glance = DeckSnapshot()
         self.feed = DataFeed(paths, self._new_glance, self._store_failed)
         self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale, seed=seed)
         self.time_scale, self.seed = time_scale, seed
@@ -147,11 +155,11 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
 
     # The picture
 
-    def _new_glance(self, glance: Glance) -> None:
+    def _new_glance(self, glance: DeckSnapshot) -> None:
         before, self.glance = self.glance, glance
         if before.loaded and not self.app_focus and len(glance.inbox) > len(before.inbox):
             self._call_back(len(glance.inbox))
-        self.screen.post_message(GlanceChanged(glance))
+        self.screen.post_message(DeckSnapshotChanged(glance))
 
     def _store_failed(self, problem: str) -> None:
         self.toast(problem, "error")
@@ -273,7 +281,7 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
 
     def action_help(self) -> None:
         """What the keys do here."""
-        from navigator.tui.screens.help import HelpScreen
+        from navigator.tui.dialogs.help import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
             scope = self.screen.SCOPE if isinstance(self.screen, NavScreen) else "deck"
@@ -292,7 +300,7 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
 
     def action_leave(self) -> None:
         """Leave; where a conductor works, ask what becomes of it."""
-        from navigator.tui.screens.quit import QuitDialog
+        from navigator.tui.dialogs.quit import QuitDialog
 
         if not self.link.here:
             self.exit()

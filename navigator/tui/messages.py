@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from textual.message import Message
 
 from navigator.domain.states import DecisionKind
-from navigator.tui.glance import Glance, Live
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 
 
-class GlanceChanged(Message):
+class DeckSnapshotChanged(Message):
     """The store says something new. Sent to the screen in front; others get it when they come to the front."""
 
-    def __init__(self, glance: Glance) -> None:
+    def __init__(self, glance: DeckSnapshot) -> None:
         super().__init__()
         self.glance = glance
 
@@ -21,7 +21,7 @@ class GlanceChanged(Message):
 class LiveChanged(Message):
     """Progress that is not kept: tokens so far, a swap's phase, whether a conductor answers."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: LiveStatus) -> None:
         super().__init__()
         self.live = live
 

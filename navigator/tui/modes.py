@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from navigator.tui.app import NavigatorApp
     from navigator.tui.messages import DecideAll, OpenTask
-    from navigator.tui.screens.base import NavScreen
+    from navigator.tui.widgets.screen import NavScreen
 
 MODES: dict[str, str] = {
-    "deck": "navigator.tui.screens.deck:DeckScreen",
-    "review": "navigator.tui.screens.review:ReviewScreen",
-    "compose": "navigator.tui.screens.compose:ComposeScreen",
-    "stats": "navigator.tui.screens.stats:StatsScreen",
-    "fleet": "navigator.tui.screens.fleet:FleetScreen",
+    "deck": "navigator.tui.deck.screen:DeckScreen",
+    "review": "navigator.tui.review.screen:ReviewScreen",
+    "compose": "navigator.tui.compose.screen:ComposeScreen",
+    "stats": "navigator.tui.statistics.screen:StatsScreen",
+    "fleet": "navigator.tui.fleet.screen:FleetScreen",
 }
 """Mode -> module and class; the module is imported when the mode is first shown."""
 
@@ -39,9 +39,9 @@ def available(mode: str) -> bool:
 
 
 TASK_PAGES: dict[str, str] = {
-    "": "navigator.tui.screens.task:TaskScreen",
-    "report": "navigator.tui.screens.report:ReportScreen",
-    "suggestions": "navigator.tui.screens.suggestions:SuggestionsScreen",
+    "": "navigator.tui.answers.task:TaskScreen",
+    "report": "navigator.tui.answers.report:ReportScreen",
+    "suggestions": "navigator.tui.answers.suggestions:SuggestionsScreen",
 }
 """How a task without a proposal is shown -> module and class."""
 
@@ -54,6 +54,6 @@ def open_task(app: NavigatorApp, request: OpenTask) -> None:
 
 def ask_batch(app: NavigatorApp, request: DecideAll) -> None:
     """Show the dialog that asks for one decision on several proposals."""
-    from navigator.tui.screens.batch import BatchDialog
+    from navigator.tui.review.batch import BatchDialog
 
     app.push_screen(BatchDialog(request))

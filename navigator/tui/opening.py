@@ -8,8 +8,8 @@ import sys
 from navigator.config.paths import StatePaths, config_path, state_dir
 from navigator.config.settings import load_settings
 from navigator.tui.app import NavigatorApp
-from navigator.tui.keymap import load_keymap
-from navigator.tui.prefs import Prefs
+from navigator.tui.data.prefs import Prefs
+from navigator.tui.keys.keymap import load_keymap
 
 _SCALE, _SEED = "rehearsal.time_scale", "rehearsal.seed"
 """Choices under which a demo's state folder keeps how it is rehearsed, for when the screens are opened again."""

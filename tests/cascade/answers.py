@@ -11,8 +11,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.cascade.blocks import with_labels
-from navigator.cascade.grounding import Shown
+from navigator.cascade.prompts.blocks import with_labels
+from navigator.cascade.reviewing.grounding import Shown
 from navigator.domain.diff import FileDiff
 from navigator.domain.states import Verdict
 from tests.rehearsal.conversation import difference

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.commands.registry import perform
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.recovery import recover
-from navigator.cascade.world import World
-from navigator.cli.session import own_world
+from navigator.cascade.verbs.registry import perform
+from navigator.cli.session import locked_dependencies
 from navigator.domain.models import AppliedEdit, Project, Proposal, Review
 from navigator.domain.states import ProposalState, Role, Rung, TaskState, Verdict
 from navigator.workspace.edits import FileChange
@@ -45,7 +45,7 @@ class LandingBench:
             self.waiting = [ready_proposal(world, project, number) for number in range(proposals)]
 
     def world(self) -> Any:
-        return own_world(self.desk.paths)
+        return locked_dependencies(self.desk.paths)
 
     def act(self, op: str, **args: Any) -> dict[str, Any]:
         """One command in this process, as `navigator` does it where no conductor runs."""
@@ -96,7 +96,7 @@ class LandingBench:
         return commits_of_proposals(self.repository).count(identifier)
 
 
-def ready_proposal(world: World, project: Project, number: int) -> str:
+def ready_proposal(world: Dependencies, project: Project, number: int) -> str:
     """A proposal that was written, read with APPROVE, and waits for the developer. Returns its id."""
     path = f"d{number}/f.txt"
     new, rung, changes = path, Rung.EXACT, {path: FileChange(AFTER)}

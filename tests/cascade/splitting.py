@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.commands.registry import perform
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.recovery import recover
-from navigator.cascade.stages.derive import check
+from navigator.cascade.stages.check_dispatch import check
 from navigator.cascade.stages.land import land
-from navigator.cascade.world import World
-from navigator.cli.session import own_world
+from navigator.cascade.verbs.registry import perform
+from navigator.cli.session import locked_dependencies
 from navigator.domain.models import AppliedEdit, Finding, Project, Proposal, Review, Task
 from navigator.domain.states import Criterion, FindingKind, Role, Rung, Severity, TaskState, Verdict
 from navigator.workspace.edits import FileChange
@@ -50,7 +50,7 @@ class SplitBench:
         self.act("project.add", path=str(self.repository), name="code", landing=landing, check=check)
 
     def world(self, *, alone: bool = True) -> Any:
-        return own_world(self.desk.paths, conducting=not alone)
+        return locked_dependencies(self.desk.paths, conducting=not alone)
 
     def act(self, op: str, *, alone: bool = True, **args: Any) -> dict[str, Any]:
         """One command in this process; not `alone`: as the conductor does it, which takes up the rest later."""
@@ -113,7 +113,7 @@ class SplitBench:
 
 
 def propose(
-    world: World,
+    world: Dependencies,
     project: Project,
     task: Task,
     changes: Mapping[str, bytes | None],

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade import live
+from navigator.cascade import conductor_state as live
 from navigator.config.paths import StatePaths
-from navigator.serving.retry import RetryPolicy
+from navigator.serving.client.retry import RetryPolicy
 from navigator.store.database import open_reader
-from navigator.store.reader import Reader
+from navigator.store.reads.reader import Reader
 
 REHEARSAL = """
 [generator]

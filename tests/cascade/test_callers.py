@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.cascade.stages.callers import MOST_NAMES, redefined
+from navigator.cascade.reviewing.callers import MOST_NAMES, redefined
 from navigator.domain.diff import FileDiff
 from tests.rehearsal.conversation import difference
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.commands.registry import perform
 from navigator.cascade.conductor import Conductor, RunOptions
-from navigator.cascade.views import why_left_out
-from navigator.cli.session import own_world
+from navigator.cascade.verbs.registry import perform
+from navigator.cascade.views.inbox import why_left_out
+from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.domain.models import CheckResult, Proposal, Task
 from navigator.domain.states import CheckOutcome, LandingState, TaskState
 from navigator.store.database import open_reader
-from navigator.store.reader import Reader
+from navigator.store.reads.reader import Reader
 from navigator.workspace.sandbox import probe as probing
 from navigator.workspace.sandbox.probe import Sandbox
 from tests.cascade.scripted_models import Messages, Models, speaking
@@ -70,7 +70,7 @@ class Room:
         return path
 
     def act(self, op: str, **args: Any) -> dict[str, Any]:
-        with own_world(self.paths) as world:
+        with locked_dependencies(self.paths) as world:
             return asyncio.run(perform(world, op, args))
 
     def queue(self, text: str = "Make double() multiply", **fields: Any) -> str:
@@ -78,7 +78,7 @@ class Room:
         return str(added["tasks"][0]["id"])
 
     def work(self, until: str = "idle") -> None:
-        with own_world(self.paths) as world:
+        with locked_dependencies(self.paths) as world:
             asyncio.run(Conductor(world, RunOptions(until=until)).run())
 
     def approve(self, proposal: Proposal, *confirm: str) -> dict[str, Any]:

@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 
 from navigator.cascade import conductor as conducting
-from navigator.cascade import live
-from navigator.cascade.client import request
-from navigator.cascade.commands.registry import perform
+from navigator.cascade import conductor_state as live
 from navigator.cascade.conductor import Conductor, RunOptions
-from navigator.cli.session import own_world
+from navigator.cascade.socket.client import request
+from navigator.cascade.verbs.registry import perform
+from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.domain.models import Decision, Landing, Proposal, Task
 from navigator.domain.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
 from navigator.store.database import open_reader
-from navigator.store.reader import Reader
-from navigator.workspace.runner import Git
+from navigator.store.reads.reader import Reader
+from navigator.workspace.git.runner import Git
 from tests.cascade.scripted_models import (
     Messages,
     Models,
@@ -59,7 +59,7 @@ class Room:
 
     def act(self, op: str, **args: Any) -> dict[str, Any]:
         """One command, as `navigator` does it where no conductor runs."""
-        with own_world(self.paths) as world:
+        with locked_dependencies(self.paths) as world:
             return asyncio.run(perform(world, op, args))
 
     def queue(self, text: str = "Make double() multiply\n\nBy two.", **fields: Any) -> str:
@@ -68,7 +68,7 @@ class Room:
 
     def work(self, until: str = "idle") -> dict[str, Any]:
         """One session to its end, and what `navigator run --json` says of it."""
-        with own_world(self.paths) as world:
+        with locked_dependencies(self.paths) as world:
 
             async def session() -> dict[str, Any]:
                 return (await Conductor(world, RunOptions(until=until)).run()).document()
@@ -193,7 +193,7 @@ def test_a_review_that_cannot_be_read_twice_is_no_approval(
     assert len(models.read_by) == 2
     # It goes to the developer all the same, and no batch key covers it.
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    from navigator.cascade.views import batch_choice, waiting_proposals
+    from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 
     choice = batch_choice(waiting_proposals(room.read()))
     assert choice.taken == ()
@@ -390,7 +390,7 @@ def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from navigator.cascade.stages import land
-    from navigator.workspace.plan import LandingPlan
+    from navigator.workspace.git.landing.plan import LandingPlan
 
     room.queue()
     room.work()
@@ -417,7 +417,7 @@ def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
 def slow_landing(monkeypatch: pytest.MonkeyPatch, conductor: Conductor) -> threading.Event:
     """Make a landing last until the session is told to stop; the event says that it has begun."""
     from navigator.cascade.stages import land
-    from navigator.workspace.plan import LandingPlan
+    from navigator.workspace.git.landing.plan import LandingPlan
 
     real, begun = land.execute_landing, threading.Event()
 
@@ -437,7 +437,7 @@ def test_what_was_asked_before_the_end_is_answered(room: Room, monkeypatch: pyte
     (proposal,) = room.proposals()
 
     async def session() -> dict[str, Any]:
-        with own_world(room.paths) as world:
+        with locked_dependencies(room.paths) as world:
             conductor = Conductor(world, RunOptions())
             begun = slow_landing(monkeypatch, conductor)
             running = asyncio.create_task(conductor.run())
@@ -460,14 +460,14 @@ def test_a_landing_of_its_own_that_the_end_cuts_off_is_carried_to_its_end(
     room.queue()
     room.work()
     (proposal,) = room.proposals()
-    with own_world(room.paths) as world, world.store.transaction() as tx:
+    with locked_dependencies(room.paths) as world, world.store.transaction() as tx:
         # As a crash leaves it, right after the developer's word was recorded.
         tx.add_decision(proposal.id, Decision(kind=DecisionKind.APPROVE, tree=proposal.tree))
         tx.set_task_state(proposal.task_id, TaskState.APPROVED)
         tx.set_landing(proposal.id, Landing(state=LandingState.PENDING))
 
     async def session() -> None:
-        with own_world(room.paths) as world:
+        with locked_dependencies(room.paths) as world:
             conductor = Conductor(world, RunOptions())
             begun = slow_landing(monkeypatch, conductor)
             running = asyncio.create_task(conductor.run())
@@ -506,7 +506,7 @@ def test_a_task_that_is_cancelled_and_retried_while_the_model_writes_starts_clea
     task = room.queue()
 
     async def session() -> dict[str, Any]:
-        with own_world(room.paths) as world:
+        with locked_dependencies(room.paths) as world:
             conductor = Conductor(world, RunOptions(until="idle"))
             running = asyncio.create_task(conductor.run())
             await asyncio.to_thread(asked.wait)

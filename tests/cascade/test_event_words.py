@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.event_words import event_words
+from navigator.cascade.views.events import event_words
 from navigator.domain.models import Event
 
 

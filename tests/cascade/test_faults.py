@@ -17,18 +17,18 @@ from typing import Any
 import pytest
 
 from navigator.cascade import conductor as conducting
-from navigator.cascade import live
-from navigator.cascade.client import request
+from navigator.cascade import conductor_state as live
 from navigator.cascade.conductor import Conductor, RunOptions
-from navigator.cli.session import own_world
+from navigator.cascade.socket.client import request
+from navigator.cli.session import locked_dependencies
 from navigator.domain import models as domain_models
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.states import TaskState, Verdict
-from navigator.serving import client as serving_client
-from navigator.serving.chat import Timeouts
+from navigator.serving.client import client as serving_client
+from navigator.serving.client.chat import Timeouts
 from navigator.store import database, space
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
-from navigator.store.proposal_writes import ProposalWrites
+from navigator.store.writes.proposals import ProposalWrites
 from tests.cascade.scripted_models import Models, approval, speaking
 from tests.cascade.support import Desk, commits_of_proposals, git, hurry, make_repository
 from tests.cascade.test_conductor import CODE, Room, edit
@@ -135,7 +135,7 @@ def session(room: Room, generator: Script, reviewer: Script) -> dict[str, Any]:
                 f'[generator]\nmodel = "{MODEL}"\nbase_url = "{one.url}"\n'
                 f'[reviewer]\nmodel = "{MODEL}"\nbase_url = "{other.url}"\n[swap]\nstrategy = "resident"\n'
             )
-            with own_world(room.paths) as world:
+            with locked_dependencies(room.paths) as world:
                 return (await Conductor(world, RunOptions(until="idle")).run()).document()
 
     return asyncio.run(run())
@@ -206,7 +206,7 @@ def test_a_full_disk_holds_up_new_work_and_nothing_is_lost(
 
     async def session() -> dict[str, Any]:
         nonlocal free
-        with own_world(room.paths) as world:
+        with locked_dependencies(room.paths) as world:
             running = asyncio.create_task(Conductor(world, RunOptions(until="idle")).run())
             status: dict[str, Any] = {}
             while not status.get("disk_full"):
@@ -356,7 +356,7 @@ def own(desk: Desk) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NAVIGATOR_CONFIG", str(desk.config))
         patch.setenv("NAVIGATOR_STATE", str(desk.root))
-        with own_world(desk.paths) as world:
+        with locked_dependencies(desk.paths) as world:
             yield world
 
 
@@ -406,7 +406,7 @@ def test_a_clock_that_jumps_disorders_nothing(
     assert room.task(second).state is TaskState.AWAITING_APPROVAL
     assert status._age(events[-1].at) >= 0
     assert status._age(events[0].at) >= 0
-    with own_world(room.paths) as world:
+    with locked_dependencies(room.paths) as world:
         memory = live.Live()
         pictures = []
         for off in (jump, -jump, 3 * jump):
@@ -532,7 +532,7 @@ def test_a_conflict_at_landing_touches_no_file(room: Room) -> None:
 
 def test_a_second_conductor_is_refused_and_told_by_whom(room: Room) -> None:
     task = room.queue()
-    with own_world(room.paths), pytest.raises(Conflict, match=f"process {os.getpid()}") as refused:
+    with locked_dependencies(room.paths), pytest.raises(Conflict, match=f"process {os.getpid()}") as refused:
         room.work()
     assert "navigator status" in refused.value.hint
     assert room.task(task).state is TaskState.QUEUED

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.figures import decided_rows, task_rows
+from navigator.cascade.views.figures import decided_rows, task_rows
 from navigator.domain.states import Role, TaskState
 from navigator.evidence.outcomes import OutcomeTables, outcomes
 from tests.cascade.splitting import SplitBench

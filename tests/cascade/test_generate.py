@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from navigator.cli.session import own_world
+from navigator.cli.session import locked_dependencies
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Suggestion
 from navigator.domain.states import (
@@ -160,7 +160,7 @@ def test_what_a_server_puts_beside_the_answer_is_read(room: Room) -> None:
 def test_a_stored_answer_is_read_and_not_asked_for_again(room: Room) -> None:
     """As a process leaves it that died between the answer and its reading."""
     identifier = room.queue("What is worth a task?", kind="scan")
-    with own_world(room.paths) as world, world.store.transaction() as tx:
+    with locked_dependencies(room.paths) as world, world.store.transaction() as tx:
         tx.set_task_state(identifier, TaskState.GENERATING)
         call = tx.begin_call(Role.GENERATOR, identifier, purpose="scan", model=WRITER)
         tx.end_call(call, answer=listing(suggestion()))
@@ -287,7 +287,7 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
     assert first.review.self_review
     assert second.review.self_review
     assert not room.models.written
-    from navigator.cascade.figures import decided_rows, first_verdicts
+    from navigator.cascade.views.figures import decided_rows, first_verdicts
     from navigator.evidence.outcomes import outcomes
     from navigator.evidence.rates import revise_rate
 
@@ -402,7 +402,7 @@ def test_a_writer_reads_its_own_change_and_nothing_follows_from_it(room: Room) -
     assert proposal.own_review.model == WRITER
     assert not proposal.review.self_review
     assert room.task(identifier).state is TaskState.AWAITING_APPROVAL
-    from navigator.cascade.figures import first_verdicts
+    from navigator.cascade.views.figures import first_verdicts
 
     assert [row.verdict for row in first_verdicts(room.read())] == [Verdict.APPROVE]
 

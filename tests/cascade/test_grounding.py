@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.cascade.grounding import Shown, derive_verdict, ground
-from navigator.cascade.quotes import SHORTEST_PART, fold_unicode
-from navigator.cascade.review_answer import LONGEST, UnreadableReview, read_review
+from navigator.cascade.reviewing.answer import LONGEST, UnreadableReview, read_review
+from navigator.cascade.reviewing.grounding import Shown, derive_verdict, ground
+from navigator.cascade.reviewing.quotes import SHORTEST_PART, fold_unicode
 from navigator.domain.models import Finding
 from navigator.domain.states import Verdict
 from tests.cascade.answers import CASES, QUANTIZE, SHOWN, UNREVIEWED, Case, answer, finding

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.client import request
-from navigator.cascade.views import batch_choice, waiting_proposals
-from navigator.cascade.wire import NoConductor
+from navigator.cascade.socket.client import request
+from navigator.cascade.socket.wire import NoConductor
+from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 from navigator.domain.states import LandingState, TaskState
-from navigator.rehearsal.samples import sample_projects, sample_tasks
+from navigator.rehearsal.samples.repositories import sample_projects, sample_tasks
 from navigator.serving.swap import processes
-from navigator.serving.swap.rehearsal import COMMAND
+from navigator.serving.swap.strategies.rehearsal import COMMAND
 from navigator.store.lock import StateLock
 from tests.cascade.support import (
     PATIENCE,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.cascade.blocks import KeyRing, data_block
-from navigator.cascade.prompts import PromptLibrary
+from navigator.cascade.prompts.blocks import KeyRing, data_block
+from navigator.cascade.prompts.library import PromptLibrary
 from navigator.config.resources import resource_dir
 from navigator.domain.errors import ConfigError, NotFound
 

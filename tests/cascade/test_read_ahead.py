@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.batches import Batches
-from navigator.cascade.live import Live
+from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.read_ahead import Warmth
 from navigator.cascade.residency import Residency
-from navigator.cascade.storage import Storage
-from navigator.cascade.summary import Session
-from navigator.cli.session import own_world
+from navigator.cascade.storage_faults import Storage
+from navigator.cascade.views.batches import Batches
+from navigator.cascade.views.summary import Session
+from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
 from navigator.domain.states import Role
-from navigator.serving.swap import page_cache
+from navigator.serving.read_ahead import page_cache
+from navigator.serving.read_ahead.page_cache import MIB
 from navigator.serving.swap.base import Report, SwapResult
-from navigator.serving.swap.page_cache import MIB
 
 SIZE = 16 * MIB
 
@@ -122,11 +122,11 @@ def test_a_swap_is_kept_with_how_warm_it_began(weights: list[Path], tmp_path: Pa
     weights[0].read_bytes()
     state = tmp_path / "state"
     state.mkdir(mode=0o700)
-    with own_world(StatePaths(state).ensure()) as world:
+    with locked_dependencies(StatePaths(state).ensure()) as world:
         world.__dict__["strategy"] = Switch()
 
         async def swap() -> None:
-            live = Live()
+            live = ConductorState()
             hand = Residency(
                 world,
                 live,

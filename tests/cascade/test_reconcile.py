@@ -15,10 +15,10 @@ import pytest
 
 from navigator.cascade import conductor as conducting
 from navigator.cascade import reconcile
-from navigator.cascade.client import request
 from navigator.cascade.conductor import Conductor, RunOptions
-from navigator.cascade.wire import NoConductor
-from navigator.cli.session import own_world
+from navigator.cascade.socket.client import request
+from navigator.cascade.socket.wire import NoConductor
+from navigator.cli.session import locked_dependencies
 from navigator.domain.models import Swap
 from navigator.domain.states import TaskState
 from navigator.serving.swap import processes
@@ -83,7 +83,7 @@ def staying(room: Room, meanwhile: Any) -> None:
         return request(room.paths.socket, op, args, timeout=30)
 
     async def session() -> None:
-        with own_world(room.paths) as world:
+        with locked_dependencies(room.paths) as world:
             running = asyncio.create_task(Conductor(world, RunOptions()).run())
             while not room.paths.socket.exists():
                 await asyncio.sleep(0.005)

@@ -8,17 +8,17 @@ from typing import Any, cast
 
 import pytest
 
-from navigator.cascade.commands import registry
-from navigator.cascade.world import World
+from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.verbs import registry
 from navigator.domain.errors import UsageError
 
-NOWHERE = cast(World, None)
+NOWHERE = cast(Dependencies, None)
 
 
 @pytest.mark.parametrize("op", registry.known())
 def test_each_name_leads_to_an_operation(op: str) -> None:
     module, name = registry._OPERATIONS[op]
-    function: Any = getattr(importlib.import_module(f"navigator.cascade.commands.{module}"), name)
+    function: Any = getattr(importlib.import_module(f"navigator.cascade.verbs.{module}"), name)
     assert inspect.iscoroutinefunction(function)
     assert next(iter(inspect.signature(function).parameters)) == "world"
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from navigator.cascade.blocks import KeyRing, with_labels
-from navigator.cascade.prompts import PromptLibrary
-from navigator.cascade.review_answer import RawReview, read_review
-from navigator.cascade.stages.review_join import Answered, join
-from navigator.cascade.stages.review_prompt import OVERHEAD, Desk, Plan, Planner, Reading
+from navigator.cascade.prompts.blocks import KeyRing, with_labels
+from navigator.cascade.prompts.library import PromptLibrary
+from navigator.cascade.reviewing.answer import RawReview, read_review
+from navigator.cascade.reviewing.join import Answered, join
+from navigator.cascade.reviewing.prompt import OVERHEAD, Plan, Planner, Reading, ReviewPromptDependencies
 from navigator.config.resources import resource_dir
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
 from navigator.domain.models import CheckResult, Finding, Task
@@ -51,7 +51,7 @@ def around(files: Sequence[FileDiff], length: int) -> dict[str, list[str]]:
 def plan(
     files: list[FileDiff], room: int, *, length: int = 300, earlier: Sequence[Finding] = (), **fields: Any
 ) -> Plan:
-    desk = Desk(PROMPTS, KeyRing(b"k" * 16), words, True, room)
+    desk = ReviewPromptDependencies(PROMPTS, KeyRing(b"k" * 16), words, True, room)
     checks = [CheckResult(name="tests", outcome=CheckOutcome.PASSED, detail="12 passed")]
     task = TASK.model_copy(update=fields)
     return Planner(desk, task, files, around(files, length), checks, earlier, second=bool(earlier)).plan()

@@ -301,8 +301,8 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
     room: Room, models: Models
 ) -> None:
     """One model plays both roles: that is told by its name, not only by the role that wrote."""
-    from navigator.cascade.figures import first_verdicts
-    from navigator.cascade.views import batch_choice, waiting_proposals
+    from navigator.cascade.views.figures import first_verdicts
+    from navigator.cascade.views.inbox import batch_choice, waiting_proposals
     from navigator.evidence.rates import revise_rate
 
     text = models.settings.replace(f'"{READER}"', '"scripted/writer"')
@@ -326,13 +326,13 @@ def test_the_generators_own_reading_is_kept_beside_and_moves_nothing(room: Room,
     import asyncio
 
     from navigator.cascade.stages.review import review as take_turn
-    from navigator.cli.session import own_world
+    from navigator.cli.session import locked_dependencies
 
     task = room.queue()
     room.work()
     before = room.task(task)
     models.write = lambda messages: approval(findings=[objection("return x * 2")])
-    with own_world(room.paths) as world:
+    with locked_dependencies(room.paths) as world:
 
         async def own() -> None:
             try:
@@ -354,7 +354,7 @@ def test_the_generators_own_reading_is_kept_beside_and_moves_nothing(room: Room,
 def test_one_changed_word_in_a_prompt_of_ones_own_is_another_version_in_every_figure(
     room: Room, models: Models
 ) -> None:
-    from navigator.cascade.figures import first_verdicts
+    from navigator.cascade.views.figures import first_verdicts
     from navigator.config.resources import resource_dir
     from navigator.evidence.rates import revise_rate
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.cascade.grounding import Shown, derive_verdict, ground, read_review
-from navigator.cascade.second_reading import reversals, second_findings
+from navigator.cascade.reviewing.grounding import Shown, derive_verdict, ground, read_review
+from navigator.cascade.reviewing.rereview import reversals, second_findings
 from navigator.domain.models import Finding
 from navigator.domain.states import Criterion, FindingKind, Severity, Verdict
 from tests.cascade.answers import answer, finding
@@ -129,8 +129,8 @@ def test_numbers_that_were_never_given_are_nobodys() -> None:
     assert (verdict, made.remark) == (Verdict.APPROVE, True)
 
 
-def test_a_second_reading_that_does_not_say_what_is_met_is_unreadable() -> None:
-    from navigator.cascade.grounding import UnreadableReview
+def test_a_rereview_that_does_not_say_what_is_met_is_unreadable() -> None:
+    from navigator.cascade.reviewing.grounding import UnreadableReview
 
     with pytest.raises(UnreadableReview, match="addressed"):
         read_review(answer(verdict="APPROVE"), again=True)

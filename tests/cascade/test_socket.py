@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade import wire
-from navigator.cascade.client import ConductorClient, request
-from navigator.cascade.server import SocketServer
-from navigator.cascade.wire import NoConductor, RemoteError
+from navigator.cascade.socket import wire
+from navigator.cascade.socket.client import ConductorClient, request
+from navigator.cascade.socket.server import SocketServer
+from navigator.cascade.socket.wire import NoConductor, RemoteError
 from navigator.domain.errors import Conflict
 from navigator.domain.models import Event
 

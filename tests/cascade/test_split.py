@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.figures import decided_rows, edit_rounds, first_verdicts
-from navigator.cascade.parts import ground_of
-from navigator.cascade.views import batch_choice, waiting_proposals
+from navigator.cascade.views.figures import decided_rows, edit_rounds, first_verdicts
+from navigator.cascade.views.inbox import batch_choice, waiting_proposals
+from navigator.cascade.views.parts import ground_of
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.states import CheckOutcome, LandingState, ProposalState, TaskState, Verdict
-from navigator.workspace.hunks import ChoiceRefused
+from navigator.workspace.git.hunks import ChoiceRefused
 from tests.cascade.splitting import BATCH, CHANGED, CODE, FIVE, NUMBERS, THIRTY, SplitBench
 from tests.cascade.support import git
 from tests.workspace.sandbox.support import needs_sandbox

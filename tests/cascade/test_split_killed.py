@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.parts import ground_of
+from navigator.cascade.views.parts import ground_of
 from navigator.domain.states import DecisionKind, ProposalState, TaskState
 from tests.cascade.splitting import THIRTY, SplitBench
 from tests.cascade.support import PATIENCE, git
@@ -17,8 +17,8 @@ from tests.cascade.test_kill_matrix import KILLED_AT, TRACED
 
 pytestmark = pytest.mark.slow
 
-HUNKS = "navigator.cascade.commands.hunks"
-DERIVE = "navigator.cascade.stages.derive"
+HUNKS = "navigator.cascade.verbs.hunks"
+DERIVE = "navigator.cascade.stages.check_dispatch"
 STEPS = (
     ("before", f"{HUNKS}:build_part"),
     ("after", f"{HUNKS}:build_part"),

@@ -26,15 +26,15 @@ from hypothesis.stateful import (
     rule,
 )
 
-from navigator.cascade.commands.registry import perform
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.recovery import recover
 from navigator.cascade.stages import land as landing
 from navigator.cascade.stages.land import land
 from navigator.cascade.stages.review import review
 from navigator.cascade.stages.write import write
-from navigator.cascade.views import waiting_proposals
-from navigator.cascade.world import World
-from navigator.cli.session import own_world
+from navigator.cascade.verbs.registry import perform
+from navigator.cascade.views.inbox import waiting_proposals
+from navigator.cli.session import locked_dependencies
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Usage
 from navigator.domain.states import (
@@ -45,8 +45,8 @@ from navigator.domain.states import (
     LandingState,
     TaskState,
 )
-from navigator.serving.client import ChatAnswer, ChatRequest
-from navigator.store.proposal_writes import ProposalWrites
+from navigator.serving.client.client import ChatAnswer, ChatRequest
+from navigator.store.writes.proposals import ProposalWrites
 from tests.cascade.scripted_models import WRITER, approval, objection
 from tests.cascade.support import Desk, commits_of_proposals, git, make_repository
 
@@ -100,12 +100,12 @@ class SessionMachine(RuleBasedStateMachine):
         self.steps = 0
         self.seq = 0
         self.repository = make_repository(self.folder / "code", dict.fromkeys(FILES, b"x = 0\ny = 0\n"))
-        self.held: AbstractContextManager[World] | None = None
+        self.held: AbstractContextManager[Dependencies] | None = None
         self.world = self.open()
         self.do(perform(self.world, "project.add", {"path": str(self.repository), "name": "code"}))
 
-    def open(self) -> World:
-        self.held = own_world(self.desk.paths)
+    def open(self) -> Dependencies:
+        self.held = locked_dependencies(self.desk.paths)
         world = self.held.__enter__()
         self.patch.setattr(world, "client", lambda role: Scripted(self))
         return world

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from navigator.cascade import conductor as conducting
-from navigator.cascade import live
-from navigator.cascade.client import request
+from navigator.cascade import conductor_state as live
 from navigator.cascade.conductor import Conductor, RunOptions
-from navigator.cli.session import own_world
+from navigator.cascade.socket.client import request
+from navigator.cli.session import locked_dependencies
 from navigator.config.settings import ServerSettings, Settings
 from navigator.domain.states import Role, TaskState
 from navigator.serving.swap.sleepers import Ledger, Note, SglangSleeper
@@ -123,7 +123,7 @@ def test_a_session_is_written_swapped_once_and_reviewed(room: Room, name: str) -
     async def session() -> dict[str, Any]:
         async with running(*scene.machines):
             await prepared(scene, room)
-            with own_world(room.paths) as world:
+            with locked_dependencies(room.paths) as world:
                 return (await Conductor(world, RunOptions(until="idle")).run()).document()
 
     document = asyncio.run(session())
@@ -148,7 +148,7 @@ def test_a_stream_in_flight_when_a_swap_is_asked_for_comes_to_its_end(room: Room
             if isinstance(scene.writer, Manager):
                 await scene.writer.before(WRITER)
             scene.writer.hold.clear()
-            with own_world(room.paths) as world:
+            with locked_dependencies(room.paths) as world:
                 conductor = asyncio.create_task(Conductor(world, RunOptions()).run())
                 while not scene.writer.running:
                     await asyncio.sleep(0.005)
@@ -188,7 +188,7 @@ def test_a_sleeping_server_that_was_restarted_by_hand_in_mid_session(room: Room,
             await reader.restart()
             if isinstance(reader, Vllm):
                 reader.asleep = False
-            with own_world(room.paths) as world:
+            with locked_dependencies(room.paths) as world:
                 await Conductor(world, RunOptions(until="idle")).run()
 
     asyncio.run(session())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.cascade.suggesting import (
+from navigator.cascade.stages.scan_answer import (
     KINDS,
     MOST,
     RULE,
@@ -22,7 +22,7 @@ from navigator.cascade.suggesting import (
     sift,
 )
 from navigator.domain.states import Complexity, TaskKind
-from navigator.rehearsal.instances import allowed, instance_of
+from navigator.rehearsal.server.instances import allowed, instance_of
 
 SHOWN = {"a.py": "import os\n\n\ndef load(path):\n    return open(path).read()\n", "b.py": "x = 1\n"}
 

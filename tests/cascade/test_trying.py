@@ -147,7 +147,7 @@ def test_a_prompt_of_ones_own_is_tried_before_it_is_in_use(room: Room, models: M
     assert tried(task)["prompt_version"] == used.prompt_version
 
 
-def test_a_revision_and_its_second_reading_can_be_tried(room: Room, models: Models) -> None:
+def test_a_revision_and_its_rereview_can_be_tried(room: Room, models: Models) -> None:
     lines = iter(["return x * 3", "return x * 2"])
     models.write = lambda messages: edit(next(lines))
     models.read = lambda messages: (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.views import batch_choice, with_overlaps
+from navigator.cascade.views.inbox import batch_choice, with_overlaps
 from navigator.domain.models import AppliedEdit, CheckResult, PolicyItem, Proposal, Review
 from navigator.domain.states import CheckOutcome, PolicyAction, ProposalState, Rung, Verdict
 

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.commands.registry import perform
 from navigator.cascade.conductor import Conductor, RunOptions
-from navigator.cli.session import own_world
+from navigator.cascade.verbs.registry import perform
+from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.domain.errors import ConfigError
 from navigator.domain.models import Project
 from navigator.domain.states import TaskState
 from navigator.store.database import open_reader
-from navigator.store.reader import Reader
-from navigator.tui.composing.ground import look_at
-from navigator.workspace.snapshot import NoWorktree
+from navigator.store.reads.reader import Reader
+from navigator.tui.compose.base_files import look_at
+from navigator.workspace.git.snapshot import NoWorktree
 from tests.cascade.scripted_models import Models, speaking
 from tests.cascade.support import git, make_repository
 
@@ -51,12 +51,12 @@ def paths(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> St
 
 
 def act(paths: StatePaths, op: str, **args: Any) -> dict[str, Any]:
-    with own_world(paths) as world:
+    with locked_dependencies(paths) as world:
         return asyncio.run(perform(world, op, args))
 
 
 def work(paths: StatePaths) -> None:
-    with own_world(paths) as world:
+    with locked_dependencies(paths) as world:
 
         async def session() -> None:
             await Conductor(world, RunOptions(until="idle")).run()

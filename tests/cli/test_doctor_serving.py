@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cli.doctor_item import Item
-from navigator.cli.doctor_serving import serving_items
+from navigator.cli.doctor.item import Item
+from navigator.cli.doctor.serving import serving_items
 from navigator.config.settings import Settings, load_settings
 from navigator.serving.setup.advisories import ADVISORIES, advisories_for
 from navigator.serving.setup.gpu import Card, parse_cards
+from navigator.serving.setup.host_probe import disk_speed, open_to_others
 from navigator.serving.setup.memory import Shape, budget, shape_from_config
-from navigator.serving.setup.sight import disk_speed, open_to_others
 from tests.swap_install.support import fake_sglang
 
 QWEN35_122B = {

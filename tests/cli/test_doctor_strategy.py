@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from navigator.cli.doctor_serving import serving_items
-from navigator.cli.doctor_strategy import strategy_items
+from navigator.cli.doctor.serving import serving_items
+from navigator.cli.doctor.strategy import strategy_items
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
 from tests.cli.conftest import Command

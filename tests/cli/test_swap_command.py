@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from navigator.cascade.client import request
-from navigator.cascade.wire import NoConductor
+from navigator.cascade.socket.client import request
+from navigator.cascade.socket.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.states import Role
 from navigator.store.database import open_writer
-from navigator.store.writer import Store
+from navigator.store.writes.writer import Store
 from tests.cli.conftest import Command
 
 G, R = Role.GENERATOR, Role.REVIEWER

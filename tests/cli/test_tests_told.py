@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.repairs import mended_words, repair_prompts
-from navigator.tui.review.dossier import load_dossier
+from navigator.cascade.views.repairs import mended_words, repair_prompts
+from navigator.tui.review.context import load_review_context
 from navigator.tui.review.words import warning_lines
 from tests.cascade.scripted_models import Models, speaking
 from tests.cascade.support import git
@@ -64,8 +64,8 @@ def test_mended_tests_are_said_and_stand_in_the_commit(room: Room) -> None:
     words = "tests failed first, mended in 1 repair"
     command = command_of(room)
     assert words in command.run("diff", proposal.id).stdout
-    dossier = load_dossier(room.reading(), proposal.id)
-    (line,) = warning_lines(dossier, dossier.current, (), 120)
+    context = load_review_context(room.reading(), proposal.id)
+    (line,) = warning_lines(context, context.current, (), 120)
     assert words in "".join(text for text, _ in line)
     landed = room.approve(proposal)
     trailers = git(path, "log", "-1", "--format=%(trailers:key=Generated-By,valueonly)", landed["commit"])

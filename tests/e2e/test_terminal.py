@@ -19,8 +19,8 @@ from navigator.config.paths import StatePaths
 from navigator.domain.models import Finding
 from navigator.domain.states import Criterion, FindingKind, Severity, TaskKind, Verdict
 from navigator.store.database import open_writer
-from navigator.store.writer import Store
-from navigator.workspace.private import PrivateRepo
+from navigator.store.writes.writer import Store
+from navigator.workspace.git.private import PrivateRepo
 from tests.e2e.conftest import end_conductor, navigator
 from tests.e2e.ptys import Pty
 from tests.e2e.tmux import Terminal
@@ -80,7 +80,7 @@ def hostile_state(place: dict[str, str], folder: Path) -> None:
 
 
 def plant(paths: StatePaths, name: str) -> None:
-    from navigator.store.reader import Reader
+    from navigator.store.reads.reader import Reader
     from navigator.workspace.edits import FileChange
 
     connection = open_writer(paths.database)

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from navigator.config.settings import ServerSettings
-from navigator.serving.client import ModelClient
+from navigator.serving.client.client import ModelClient
 from tests.engines.llama import ALIAS, LlamaServer, llama_server, missing
 
 

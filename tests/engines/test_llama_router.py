@@ -16,11 +16,11 @@ import pytest
 
 from navigator.config.settings import Settings
 from navigator.domain.states import Role
-from navigator.serving.chat import ChatRequest
-from navigator.serving.client import ModelClient
-from navigator.serving.errors import CutByLength
+from navigator.serving.client.chat import ChatRequest
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import CutByLength
 from navigator.serving.swap.base import PhaseEvent
-from navigator.serving.swap.managed import ManagedStrategy
+from navigator.serving.swap.strategies.managed import ManagedStrategy
 from tests.engines.llama import TOKENIZER, LlamaServer, home, llama_router, missing
 from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, TASKS, environment_of, queue
 from tests.workspace.git.world import fingerprint, git, make_repo

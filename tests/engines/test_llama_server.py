@@ -16,12 +16,12 @@ from typing import Any
 import httpx
 import pytest
 
-from navigator.cascade.grounding import read_review
-from navigator.cascade.review_schema import review_schema
-from navigator.serving.chat import ChatRequest
-from navigator.serving.client import ModelClient
-from navigator.serving.errors import CutByLength, Refused, WrongModel
-from navigator.serving.tokens import load_counter
+from navigator.cascade.reviewing.answer_schema import review_schema
+from navigator.cascade.reviewing.grounding import read_review
+from navigator.serving.client.chat import ChatRequest
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import CutByLength, Refused, WrongModel
+from navigator.serving.client.tokens import load_counter
 from tests.engines.conftest import healthy, settings_for
 from tests.engines.llama import ALIAS, CONTEXT, SLOTS, TOKENIZER, LlamaServer, home, llama_server, missing
 

@@ -24,12 +24,12 @@ import pytest
 from navigator.config.settings import ServerSettings
 from navigator.domain.states import Role
 from navigator.domain.timing import StepTimes, TimingModel
-from navigator.rehearsal.api import Api
-from navigator.rehearsal.engine import Answer
-from navigator.rehearsal.http import HttpServer
-from navigator.rehearsal.timing import Pace
-from navigator.serving.chat import ChatRequest
-from navigator.serving.client import ModelClient
+from navigator.rehearsal.server.api import Api
+from navigator.rehearsal.server.engine import Completion
+from navigator.rehearsal.server.http import HttpServer
+from navigator.rehearsal.server.timing import Pace
+from navigator.serving.client.chat import ChatRequest
+from navigator.serving.client.client import ModelClient
 from tests.engines.sglang import CONTEXT, SglangServer, home, missing, sglang_server
 
 pytestmark = [
@@ -184,8 +184,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SglangServer]:
         yield server
 
 
-def long_or_fitting(messages: object, schema: dict[str, Any] | None, repeat: int) -> Answer:
-    return Answer('{"a": "x"}' if schema else "word " * 4000)
+def long_or_fitting(messages: object, schema: dict[str, Any] | None, repeat: int) -> Completion:
+    return Completion('{"a": "x"}' if schema else "word " * 4000)
 
 
 @contextlib.asynccontextmanager

@@ -14,9 +14,9 @@ import pytest
 from navigator.config.settings import ServerSettings
 from navigator.config.swap_settings import SleepSettings
 from navigator.domain.states import Role
-from navigator.serving.chat import ChatRequest
-from navigator.serving.client import ModelClient
-from navigator.serving.errors import CutByLength
+from navigator.serving.client.chat import ChatRequest
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import CutByLength
 from navigator.serving.swap.sleepers import Ledger, Note, SglangSleeper
 from tests.engines import sglang
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.domain.states import Verdict
-from navigator.evidence.own import OwnRow, own_readings
+from navigator.evidence.self_review import OwnRow, own_readings
 
 A, R, U = Verdict.APPROVE, Verdict.REVISE, Verdict.UNREVIEWED
 

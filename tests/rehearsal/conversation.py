@@ -7,11 +7,11 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from navigator.cascade.blocks import data_block, diff_text
-from navigator.cascade.prompts import PromptLibrary
-from navigator.cascade.review_schema import MAX_FINDINGS, review_schema
+from navigator.cascade.prompts.blocks import data_block, diff_text
+from navigator.cascade.prompts.library import PromptLibrary
+from navigator.cascade.reviewing.answer_schema import MAX_FINDINGS, review_schema
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
-from navigator.rehearsal.samples import SampleProject, SampleTask
+from navigator.rehearsal.samples.repositories import SampleProject, SampleTask
 from navigator.workspace.edits import Applied, apply_answer, marker_length, parse_answer
 
 KEY = "0123456789ab"

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from navigator.cascade.suggesting import Known, read_scan, scan_schema, sift
+from navigator.cascade.stages.scan_answer import Known, read_scan, scan_schema, sift
 from navigator.domain.states import Role
 from navigator.rehearsal.brain import Brain
-from navigator.rehearsal.rules import choose_rules
+from navigator.rehearsal.writer.rules import choose_rules
 from tests.rehearsal.conversation import reviewing, writing
 
 FILES = {

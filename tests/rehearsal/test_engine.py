@@ -13,10 +13,10 @@ import pytest
 
 from navigator.domain.states import Role
 from navigator.domain.timing import StepTimes, TimingModel
-from navigator.rehearsal.api import Api
-from navigator.rehearsal.engine import Answer, Engine, Job
-from navigator.rehearsal.http import HttpServer
-from navigator.rehearsal.timing import Pace
+from navigator.rehearsal.server.api import Api
+from navigator.rehearsal.server.engine import Completion, Engine, Job
+from navigator.rehearsal.server.http import HttpServer
+from navigator.rehearsal.server.timing import Pace
 
 
 def pace(decode: float, prefill: float = 1e9, scale: float = 1.0) -> Pace:
@@ -29,8 +29,8 @@ AT_ONCE = pace(decode=1.0, prefill=1.0, scale=0.0)
 BODY = {"model": "default", "messages": [{"role": "user", "content": "write"}]}
 
 
-def long_answer(*_: object) -> Answer:
-    return Answer("word " * 1000)
+def long_answer(*_: object) -> Completion:
+    return Completion("word " * 1000)
 
 
 @asynccontextmanager
@@ -207,7 +207,7 @@ async def test_one_prompt_is_read_at_a_time_and_nothing_is_written_meanwhile() -
     ends: list[float] = []
 
     async def ask(text: str) -> None:
-        job = Job(text[0], text, 100, 10, lambda: Answer("word"))
+        job = Job(text[0], text, 100, 10, lambda: Completion("word"))
         async for _ in engine.run(job):
             pass
         ends.append(loop.time())
@@ -222,9 +222,9 @@ async def test_one_prompt_is_read_at_a_time_and_nothing_is_written_meanwhile() -
 async def test_the_brain_is_told_how_often_a_prompt_came_before() -> None:
     seen: list[int] = []
 
-    def brain(messages: object, schema: object, repeat: int) -> Answer:
+    def brain(messages: object, schema: object, repeat: int) -> Completion:
         seen.append(repeat)
-        return Answer("x")
+        return Completion("x")
 
     async with serving(AT_ONCE, brain=brain) as (client, _):
         for text in ("a", "a", "b", "a"):
@@ -236,9 +236,9 @@ async def test_the_brain_is_told_how_often_a_prompt_came_before() -> None:
 async def test_text_parts_are_joined() -> None:
     prompts: list[Any] = []
 
-    def brain(messages: Any, schema: object, repeat: int) -> Answer:
+    def brain(messages: Any, schema: object, repeat: int) -> Completion:
         prompts.extend(messages)
-        return Answer("x")
+        return Completion("x")
 
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     async with serving(AT_ONCE, brain=brain) as (client, _):
@@ -248,7 +248,7 @@ async def test_text_parts_are_joined() -> None:
 
 
 async def test_too_large_a_body_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("navigator.rehearsal.http.MAX_BODY", 1000)
+    monkeypatch.setattr("navigator.rehearsal.server.http.MAX_BODY", 1000)
     async with serving(AT_ONCE) as (client, _):
         answer = await client.post("/v1/chat/completions", content=b"x" * 2000)
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.grounding import BLOCKING, Shown, derive_verdict, ground, read_review
+from navigator.cascade.reviewing.grounding import BLOCKING, Shown, derive_verdict, ground, read_review
 from navigator.domain.states import Verdict
-from navigator.rehearsal.generator import Generator, planted
-from navigator.rehearsal.reviewer import Reviewer
-from navigator.rehearsal.samples import SampleProject, sample_tasks
+from navigator.rehearsal.reviewer.reviewer import Reviewer
+from navigator.rehearsal.samples.repositories import SampleProject, sample_tasks
+from navigator.rehearsal.writer.generator import Generator, planted
 from tests.rehearsal.conversation import after, applied, decoded, reviewing, task_messages
 
 BEFORE = {
@@ -187,7 +187,7 @@ def test_some_answers_are_unreadable_and_a_retry_may_help() -> None:
     assert 0 < again < cut
 
 
-def test_a_second_reading_says_what_is_met() -> None:
+def test_a_rereview_says_what_is_met() -> None:
     earlier = [
         {"number": 1, "kind": "wrong", "quote": "    if rows is not None:", "severity": "blocker"},
         {"number": 2, "kind": "missing", "quote": "    if path == None:", "severity": "major"},
@@ -206,7 +206,7 @@ def test_a_second_reading_says_what_is_met() -> None:
     assert all(f["severity"] in {"blocker", "major"} for value in unmet for f in value["findings"])
 
 
-def test_a_second_reading_asks_for_nothing_small() -> None:
+def test_a_rereview_asks_for_nothing_small() -> None:
     earlier = json.dumps([{"number": 1, "kind": "wrong", "quote": "gone", "severity": "major"}])
     literal = edited(*RIGHT, (b"limit=10", b"limit=11"))
 
@@ -237,7 +237,7 @@ def test_without_a_diff_there_is_nothing_to_review() -> None:
 
 
 def test_the_reviewer_cannot_know_what_was_planted() -> None:
-    code = "import sys, navigator.rehearsal.reviewer; print(*(m for m in sys.modules if m.startswith('navigator.')))"
+    code = "import sys, navigator.rehearsal.reviewer.reviewer; print(*(m for m in sys.modules if m.startswith('navigator.')))"
 
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -245,8 +245,8 @@ def test_the_reviewer_cannot_know_what_was_planted() -> None:
 
     assert not {
         "navigator.rehearsal.faults",
-        "navigator.rehearsal.generator",
-        "navigator.rehearsal.work",
+        "navigator.rehearsal.writer.generator",
+        "navigator.rehearsal.writer.work",
     } & set(loaded)
 
 

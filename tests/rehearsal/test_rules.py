@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from navigator.rehearsal.rules import MAX_PLACES, RULES, choose_rules
-from navigator.rehearsal.rules.interface_test import interface_test
+from navigator.rehearsal.writer.rules import MAX_PLACES, RULES, choose_rules
+from navigator.rehearsal.writer.rules.interface_test import interface_test
 
 BY_NAME = {rule.name: rule for rule in RULES}
 NONE: frozenset[int] = frozenset()

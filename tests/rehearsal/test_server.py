@@ -17,10 +17,10 @@ import pytest
 
 from navigator.domain.states import Role
 from navigator.rehearsal.__main__ import parse_options
-from navigator.rehearsal.api import Api
-from navigator.rehearsal.engine import Answer
-from navigator.rehearsal.http import Request
-from navigator.rehearsal.timing import pace_of
+from navigator.rehearsal.server.api import Api
+from navigator.rehearsal.server.engine import Completion
+from navigator.rehearsal.server.http import Request
+from navigator.rehearsal.server.timing import pace_of
 
 GENERATOR = "rehearsal/Qwen3.5-35B-A3B"
 HELLO = [{"role": "user", "content": "hello"}]
@@ -345,7 +345,7 @@ async def test_the_timing_model_is_told_with_its_band(shared: Server) -> None:
 
 async def test_a_health_check_takes_a_simulated_second() -> None:
     """A scale of 0.5 makes it half a second; loading is skipped, for it would take sixteen."""
-    api = Api(Role.GENERATOR, pace_of(Role.GENERATOR, 0.5), lambda *_: Answer("x"))
+    api = Api(Role.GENERATOR, pace_of(Role.GENERATOR, 0.5), lambda *_: Completion("x"))
     api.ready = True
     loop = asyncio.get_running_loop()
     begun = loop.time()
@@ -415,7 +415,7 @@ async def test_sigterm_lets_the_stream_end_and_exits_0() -> None:
 
 
 async def test_a_draining_server_is_unhealthy_and_still_takes_requests() -> None:
-    api = Api(Role.GENERATOR, pace_of(Role.GENERATOR, 0.0), lambda *_: Answer("x"))
+    api = Api(Role.GENERATOR, pace_of(Role.GENERATOR, 0.0), lambda *_: Completion("x"))
     await api.load()
     api.draining = True
     body = json.dumps({"messages": HELLO}).encode()

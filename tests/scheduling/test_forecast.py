@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.domain.errors import UsageError
-from navigator.domain.snapshot import BatchRules, Snapshot, SwapTo
+from navigator.domain.snapshot import BatchRules, SchedulerSnapshot, SwapTo
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.forecast import (
     PUBLISHED,
@@ -119,7 +119,7 @@ STAYS = {"until": "", "batch": BatchRules(target=3, max_wait=1800.0, quiet=180.0
         ("both answer: after the check", snap(task(1, TaskState.CHECKING), both_resident=True), 0),
     ],
 )
-def test_when_the_next_review_will_come(why: str, snapshot: Snapshot, seconds: float | None) -> None:
+def test_when_the_next_review_will_come(why: str, snapshot: SchedulerSnapshot, seconds: float | None) -> None:
     assert review_eta(snapshot, NOW, write_seconds=10) == seconds, why
 
 

@@ -15,8 +15,8 @@ from navigator.domain.snapshot import (
     Land,
     Renew,
     ReviewTask,
+    SchedulerSnapshot,
     Sleep,
-    Snapshot,
     Stop,
     SwapTo,
     TaskView,
@@ -45,7 +45,7 @@ def task(number: int, state: TaskState = S.QUEUED, **more: Any) -> TaskView:
     return TaskView(**{**values, **more})
 
 
-def snap(*tasks: TaskView, **more: Any) -> Snapshot:
+def snap(*tasks: TaskView, **more: Any) -> SchedulerSnapshot:
     values: dict[str, Any] = {
         "tasks": tasks,
         "resident": G,
@@ -53,7 +53,7 @@ def snap(*tasks: TaskView, **more: Any) -> Snapshot:
         "until": "idle",
         "last_arrival": NOW - 1,
     }
-    return Snapshot(**{**values, **more})
+    return SchedulerSnapshot(**{**values, **more})
 
 
 WAITING = task(1, S.AWAITING_REVIEW)
@@ -132,7 +132,7 @@ WAITING = task(1, S.AWAITING_REVIEW)
         ),
     ],
 )
-def test_one_thing_leads_to_another(why: str, snapshot: Snapshot, expected: tuple[Any, ...]) -> None:
+def test_one_thing_leads_to_another(why: str, snapshot: SchedulerSnapshot, expected: tuple[Any, ...]) -> None:
     assert next_actions(snapshot, NOW) == expected, why
 
 
@@ -218,7 +218,7 @@ def waiting(count: int, since: float = NOW - 1) -> list[TaskView]:
         ("the generator may come back", snap(*waiting(1), task(1), unreachable={G: NOW + 1}), False),
     ],
 )
-def test_when_the_reviewer_is_due(why: str, snapshot: Snapshot, swap: bool) -> None:
+def test_when_the_reviewer_is_due(why: str, snapshot: SchedulerSnapshot, swap: bool) -> None:
     assert (SwapTo(R) in next_actions(snapshot, NOW)) is swap, why
 
 
@@ -308,7 +308,9 @@ def test_a_role_out_of_reach_is_waited_for_and_one_given_up_is_not() -> None:
         ),
     ],
 )
-def test_a_role_that_nothing_could_use_is_not_waited_for(why: str, snapshot: Snapshot, reason: str) -> None:
+def test_a_role_that_nothing_could_use_is_not_waited_for(
+    why: str, snapshot: SchedulerSnapshot, reason: str
+) -> None:
     assert next_actions(snapshot, NOW) == (Stop(reason),), why
 
 

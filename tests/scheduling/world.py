@@ -15,8 +15,8 @@ from navigator.domain.snapshot import (
     ReadOwn,
     Renew,
     ReviewTask,
+    SchedulerSnapshot,
     Sleep,
-    Snapshot,
     Stop,
     SwapTo,
     TaskView,
@@ -105,9 +105,9 @@ class World:
     largest_round: int = 0
     stopped: str = ""
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> SchedulerSnapshot:
         flying = {role: sum(job.role is role for job in self.jobs) for role in Role}
-        return Snapshot(
+        return SchedulerSnapshot(
             tasks=tuple(live.view() for live in self.tasks.values() if live.state not in TERMINAL),
             busy=frozenset(job.task for job in self.jobs if job.task),
             resident=None if self.swapping else self.resident,
@@ -273,7 +273,7 @@ class World:
         here = self.both or (self.swapping is None and self.resident is role)
         return here and self.unreachable.get(role, 0.0) <= self.now
 
-    def judge(self, snapshot: Snapshot, actions: tuple[Action, ...]) -> None:
+    def judge(self, snapshot: SchedulerSnapshot, actions: tuple[Action, ...]) -> None:
         """What must hold of every answer of the scheduler, whatever the world is like."""
         assert actions, "there is always an answer"
         if any(isinstance(action, Sleep | Stop) for action in actions):
@@ -301,7 +301,9 @@ class World:
         checking = sum(isinstance(job.action, Check) for job in self.jobs)
         assert checking + sum(isinstance(action, Check) for action in actions) <= CHECKS_AT_ONCE
 
-    def judge_swap(self, snapshot: Snapshot, actions: tuple[Action, ...], starting: dict[Role, int]) -> None:
+    def judge_swap(
+        self, snapshot: SchedulerSnapshot, actions: tuple[Action, ...], starting: dict[Role, int]
+    ) -> None:
         swaps = [action for action in actions if isinstance(action, SwapTo)]
         if not swaps:
             return
@@ -312,7 +314,7 @@ class World:
             assert snapshot.in_flight[self.resident] == 0, "the role that leaves has nothing in flight"
             assert starting[self.resident] == 0, "nor is anything started with it"
 
-    def judge_files(self, snapshot: Snapshot, actions: tuple[Action, ...]) -> None:
+    def judge_files(self, snapshot: SchedulerSnapshot, actions: tuple[Action, ...]) -> None:
         begun: list[Live] = []
         for action in actions:
             if not isinstance(action, Generate):

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from navigator.config.settings import ServerSettings
-from navigator.serving.chat import ChatRequest, Timeouts
-from navigator.serving.client import ModelClient
-from navigator.serving.retry import RetryPolicy
+from navigator.serving.client.chat import ChatRequest, Timeouts
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.retry import RetryPolicy
 
 QUICK = RetryPolicy(retries=2, base=0.001, cap=0.002, rng=random.Random(1))
 

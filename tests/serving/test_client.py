@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from navigator.domain.errors import ConfigError, MissingPart
-from navigator.serving.chat import Timeouts
-from navigator.serving.errors import (
+from navigator.serving.client.chat import Timeouts
+from navigator.serving.client.errors import (
     Aborted,
     BadAnswer,
     CutByLength,
@@ -24,7 +24,7 @@ from navigator.serving.errors import (
     Unreachable,
     WrongModel,
 )
-from navigator.serving.retry import RetryPolicy
+from navigator.serving.client.retry import RetryPolicy
 from tests.serving.conftest import question
 from tests.serving.scripted import (
     DONE,

@@ -16,7 +16,7 @@ from navigator.config.settings import Settings
 from navigator.domain.errors import ConfigError
 from navigator.domain.states import Role
 from navigator.serving.swap.base import PhaseEvent
-from navigator.serving.swap.command import CommandStrategy
+from navigator.serving.swap.strategies.command import CommandStrategy
 from tests.serving.scripted import Request, Server, Wire, answer, models, routes, serving
 
 NAMES = {"generator": "org/writer", "reviewer": "org/reader"}
@@ -138,7 +138,7 @@ async def test_a_failure_is_classed_and_the_role_before_is_called_back(
 async def test_ended_well_and_the_model_does_not_answer_is_no_success(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from navigator.serving.swap import command
+    from navigator.serving.swap.strategies import command
 
     monkeypatch.setattr(command, "_VERIFY_SECONDS", 0.2)
     async with gpu(folder) as server:

@@ -15,14 +15,14 @@ def test_importing_every_module_imports_no_http_library() -> None:
         ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
         for path in sorted(ROOM.rglob("*.py"))
     ]
-    assert "navigator.serving.client" in names
+    assert "navigator.serving.client.client" in names
     code = f"""
 import importlib, sys
 for name in {names!r}:
     importlib.import_module(name)
 print(sorted({{"httpx", "httpcore", "anyio", "tiktoken", "regex", "textual"}} & set(sys.modules)))
 from navigator.config.settings import ServerSettings
-from navigator.serving.client import ModelClient
+from navigator.serving.client.client import ModelClient
 ModelClient(ServerSettings(model="m"))
 print("httpx" in sys.modules)
 """

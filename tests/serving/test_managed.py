@@ -10,11 +10,11 @@ import pytest
 from navigator.config.settings import Settings
 from navigator.domain.errors import MissingPart
 from navigator.domain.states import Role
-from navigator.serving.chat import ChatRequest
-from navigator.serving.client import ModelClient
-from navigator.serving.swap.adapter import AdapterStrategy
+from navigator.serving.client.chat import ChatRequest
+from navigator.serving.client.client import ModelClient
 from navigator.serving.swap.base import PhaseEvent
-from navigator.serving.swap.managed import ManagedStrategy, is_from, loaded_models
+from navigator.serving.swap.strategies.adapter import AdapterStrategy
+from navigator.serving.swap.strategies.managed import ManagedStrategy, is_from, loaded_models
 from tests.serving.machines import Gpu, LlamaRouter, LlamaSwap, Manager, Ollama, running
 from tests.serving.scripted import Request, Wire, models, refuse, routes, serving
 

@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
-from navigator.serving.chat import Load
-from navigator.serving.errors import BadAnswer, Overloaded, Refused, ServingError, Unreachable, WrongModel
+from navigator.serving.client.chat import Load
+from navigator.serving.client.errors import (
+    BadAnswer,
+    Overloaded,
+    Refused,
+    ServingError,
+    Unreachable,
+    WrongModel,
+)
 from tests.serving.conftest import question
 from tests.serving.scripted import Request, Wire, answer, models, refuse, routes, serving
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.serving.assemble import Assembly, mended, server_words
-from navigator.serving.body import Dialect
-from navigator.serving.errors import ServingError
-from navigator.serving.names import same_model
-from navigator.serving.retry import RetryPolicy, parse_retry_after
-from navigator.serving.transport import endpoints
+from navigator.serving.client.assemble import Assembly, mended, server_words
+from navigator.serving.client.body import Dialect
+from navigator.serving.client.errors import ServingError
+from navigator.serving.client.names import same_model
+from navigator.serving.client.retry import RetryPolicy, parse_retry_after
+from navigator.serving.client.transport import endpoints
 
 WANTED = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
 

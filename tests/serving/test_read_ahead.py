@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from navigator.domain.states import Role
+from navigator.serving.read_ahead import page_cache
+from navigator.serving.read_ahead.page_cache import MIB
+from navigator.serving.read_ahead.reader import Limits, ReadAhead
 from navigator.serving.setup.weights import model_folder, total_bytes, weight_files
-from navigator.serving.swap import page_cache
-from navigator.serving.swap.page_cache import MIB
-from navigator.serving.swap.read_ahead import Limits, ReadAhead
 
 SIZE = 24 * MIB
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from navigator.config.settings import ServerSettings, Settings
 from navigator.domain.errors import ConfigError
 from navigator.domain.states import Role
-from navigator.serving.chat import ChatRequest
-from navigator.serving.client import ModelClient
-from navigator.serving.errors import Aborted
+from navigator.serving.client.chat import ChatRequest
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import Aborted
 from navigator.serving.swap.base import PhaseEvent, SwapResult
-from navigator.serving.swap.sleep import SleepStrategy
 from navigator.serving.swap.sleepers import Ledger, Note, SglangSleeper
+from navigator.serving.swap.strategies.sleep import SleepStrategy
 from tests.serving.machines import Gpu, Machine, Sglang, Vllm, running
 
 WRITER, READER = "org/writer-35B", "org/reader-122B"

@@ -20,12 +20,12 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.domain.errors import MissingPart
 from navigator.domain.states import Role
-from navigator.rehearsal.timing import MODEL_NAMES
-from navigator.serving.errors import Unreachable
+from navigator.rehearsal.server.timing import MODEL_NAMES
+from navigator.serving.client.errors import Unreachable
 from navigator.serving.swap import AVAILABLE, make_strategy, processes
 from navigator.serving.swap.base import PhaseEvent, server_for
-from navigator.serving.swap.rehearsal import COMMAND, MODELS, RehearsalStrategy
-from navigator.serving.swap.resident import ResidentStrategy
+from navigator.serving.swap.strategies.rehearsal import COMMAND, MODELS, RehearsalStrategy
+from navigator.serving.swap.strategies.resident import ResidentStrategy
 from tests.serving.scripted import answer, models, refuse, routes, serving
 
 STAND_IN = (sys.executable, str(Path(__file__).parent / "stand_in.py"))
@@ -210,7 +210,7 @@ CONDUCTOR = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from navigator.domain.states import Role
-from navigator.serving.swap.rehearsal import RehearsalStrategy
+from navigator.serving.swap.strategies.rehearsal import RehearsalStrategy
 
 async def main():
     strategy = RehearsalStrategy(Path(sys.argv[1]), time_scale=0.0, command=tuple(sys.argv[2:]))

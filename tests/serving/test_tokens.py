@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.domain.errors import ConfigError
-from navigator.serving.tokens import BpeCounter, EstimatedCounter, UnsupportedTokenizer, load_counter
+from navigator.serving.client.tokens import BpeCounter, EstimatedCounter, UnsupportedTokenizer, load_counter
 
 DATA = Path(__file__).parent / "data"
 SPEC = json.loads((DATA / "tokenizer" / "tokenizer.json").read_text("utf-8"))
@@ -114,7 +114,7 @@ class Refused(socket.socket):
     def __init__(self, *a, **k): raise AssertionError("a socket")
 socket.socket = Refused
 socket.create_connection = socket.getaddrinfo = None
-from navigator.serving.tokens import load_counter
+from navigator.serving.client.tokens import load_counter
 assert load_counter({str(DATA / "tokenizer")!r}).count("def f(): pass") > 1
 import sys
 assert "requests" not in sys.modules

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from navigator.serving.tokens import BpeCounter
+from navigator.serving.client.tokens import BpeCounter
 
 tokenizers = pytest.importorskip(
     "tokenizers", reason="the library that models' own tokenizers run on is not here"

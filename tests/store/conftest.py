@@ -10,7 +10,7 @@ import pytest
 from navigator.config.paths import StatePaths
 from navigator.domain.models import Proposal, Task
 from navigator.store.database import open_writer
-from navigator.store.writer import Store
+from navigator.store.writes.writer import Store
 
 
 @pytest.fixture

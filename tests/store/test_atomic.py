@@ -14,8 +14,8 @@ from navigator.domain.models import Event, Task
 from navigator.domain.states import TaskState
 from navigator.store.database import open_reader, open_writer
 from navigator.store.errors import DiskFull, StoreError
-from navigator.store.reader import Reader
-from navigator.store.writer import Store
+from navigator.store.reads.reader import Reader
+from navigator.store.writes.writer import Store
 
 
 class Fault(Exception):

@@ -12,8 +12,8 @@ from navigator.config.paths import StatePaths
 from navigator.domain.states import Role, TaskState
 from navigator.store.database import open_reader, open_writer, quick_check
 from navigator.store.lock import StateLock
-from navigator.store.reader import Reader
-from navigator.store.writer import Store
+from navigator.store.reads.reader import Reader
+from navigator.store.writes.writer import Store
 
 ROUNDS = 6
 ROOT = Path(__file__).resolve().parents[2]

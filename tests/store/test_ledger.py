@@ -15,7 +15,7 @@ from navigator.domain.models import Swap, SwapPhase, Task, Usage
 from navigator.domain.states import EditCode, Role, TaskState
 from navigator.store.database import open_writer
 from navigator.store.schema import TABLES
-from navigator.store.writer import Store
+from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker
 
 USAGE = Usage(prompt_tokens=900, completion_tokens=80, cached_tokens=700, seconds=1.5)

@@ -26,9 +26,9 @@ from navigator.store.errors import (
     StoreError,
 )
 from navigator.store.lock import held
-from navigator.store.reader import Reader
+from navigator.store.reads.reader import Reader
 from navigator.store.schema import MIGRATIONS
-from navigator.store.writer import Store
+from navigator.store.writes.writer import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -255,7 +255,7 @@ def test_the_writer_is_set_up_for_power_cuts_and_the_reader_for_peace(paths: Sta
 
 def test_only_the_standard_library_pydantic_and_the_domain_are_imported() -> None:
     program = (
-        "import sys, navigator.store.writer, navigator.store.database, navigator.store.lock\n"
+        "import sys, navigator.store.writes.writer, navigator.store.database, navigator.store.lock\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)))\n"
         "print(*sorted(name for name in sys.modules if name.count('.') == 1 and name.startswith('navigator.')))"
     )

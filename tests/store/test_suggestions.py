@@ -6,8 +6,8 @@ import pytest
 
 from navigator.domain.models import Suggestion
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
-from navigator.store.cards import CardReads
-from navigator.store.writer import Store
+from navigator.store.reads.cards import CardReads
+from navigator.store.writes.writer import Store
 
 
 def suggestion(rank: int, text: str = "Close the file", scan: str = "T1", **fields: object) -> Suggestion:

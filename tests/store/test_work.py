@@ -39,7 +39,7 @@ from navigator.domain.states import (
     TaskState,
     Verdict,
 )
-from navigator.store.writer import Store
+from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker
 
 APPROVE = Review(

@@ -10,7 +10,7 @@ from navigator.config.paths import StatePaths
 from navigator.domain.states import Role, TaskState
 from navigator.store.database import open_writer
 from navigator.store.lock import StateLock
-from navigator.store.writer import Store
+from navigator.store.writes.writer import Store
 
 
 def main(root: str) -> None:

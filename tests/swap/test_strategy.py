@@ -14,12 +14,12 @@ from navigator.config.settings import Settings
 from navigator.domain.errors import MissingPart
 from navigator.domain.states import Role
 from navigator.domain.text import is_unsafe
-from navigator.serving.chat import ChatRequest
-from navigator.serving.client import ModelClient
-from navigator.serving.errors import ServingError
+from navigator.serving.client.chat import ChatRequest
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import ServingError
 from navigator.serving.swap import make_strategy
 from navigator.serving.swap.base import PhaseEvent
-from navigator.serving.swap.systemd import SystemdStrategy
+from navigator.serving.swap.strategies.systemd import SystemdStrategy
 from tests.swap.desk import MODELS, UNITS, Desk, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]

@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from navigator.tui import modes
-from navigator.tui.action_table import ROWS, TITLES
-from navigator.tui.actions import ACTIONS, SCOPES, clashes, in_group, in_scope
+from navigator.tui.answers.task import TaskScreen
 from navigator.tui.app import NavigatorApp
+from navigator.tui.deck.screen import DeckScreen
+from navigator.tui.dialogs.help import HelpScreen
+from navigator.tui.dialogs.quit import QuitDialog
 from navigator.tui.diff.view import DiffView
-from navigator.tui.keys import key_name, shown_key
-from navigator.tui.keys_page import keys_page
-from navigator.tui.screens.add_projects import AddProjectsScreen
-from navigator.tui.screens.base import Dialog
-from navigator.tui.screens.deck import DeckScreen
-from navigator.tui.screens.first_run import FirstRunScreen
-from navigator.tui.screens.help import HelpScreen
-from navigator.tui.screens.quit import QuitDialog
-from navigator.tui.screens.task import TaskScreen
+from navigator.tui.keys.names import key_name, shown_key
+from navigator.tui.keys.page import keys_page
+from navigator.tui.keys.registry import ACTIONS, SCOPES, clashes, in_group, in_scope
+from navigator.tui.keys.table import ROWS, TITLES
+from navigator.tui.welcome.add_projects import AddProjectsScreen
+from navigator.tui.welcome.first_run import FirstRunScreen
 from navigator.tui.widgets.rows import RowList
+from navigator.tui.widgets.screen import Dialog
 
 CARRIERS: dict[str, type] = {
     "app": NavigatorApp,
@@ -97,4 +97,4 @@ def test_the_footer_has_help_and_the_palette_everywhere() -> None:
 
 def test_the_page_of_keys_is_current() -> None:
     page = Path(__file__).parents[2] / "docs" / "keys.md"
-    assert page.read_text(encoding="utf-8") == keys_page(), "python -m navigator.tui.keys_page > docs/keys.md"
+    assert page.read_text(encoding="utf-8") == keys_page(), "python -m navigator.tui.keys.page > docs/keys.md"

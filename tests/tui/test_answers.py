@@ -16,16 +16,16 @@ from navigator.config.settings import Settings
 from navigator.domain.models import Suggestion, Usage
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.database import open_reader, open_writer
-from navigator.store.reader import Reader
-from navigator.store.writer import Store
+from navigator.store.reads.reader import Reader
+from navigator.store.writes.writer import Store
+from navigator.tui.answers.report import ReportScreen
+from navigator.tui.answers.screen import AnswerScreen
+from navigator.tui.answers.suggestions import SuggestionsScreen
+from navigator.tui.answers.task import TaskScreen
 from navigator.tui.app import NavigatorApp
-from navigator.tui.screens.answer import AnswerScreen
-from navigator.tui.screens.confirm import ConfirmDialog
-from navigator.tui.screens.deck import DeckScreen
-from navigator.tui.screens.note import NoteDialog
-from navigator.tui.screens.report import ReportScreen
-from navigator.tui.screens.suggestions import SuggestionsScreen
-from navigator.tui.screens.task import TaskScreen
+from navigator.tui.deck.screen import DeckScreen
+from navigator.tui.dialogs.confirm import ConfirmDialog
+from navigator.tui.dialogs.note import NoteDialog
 from navigator.tui.widgets.page import Page
 from tests.tui import world
 from tests.tui.conftest import AppMaker

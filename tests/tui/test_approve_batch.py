@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.alone import act_alone
+from navigator.cascade.socket.alone import act_alone
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.domain.states import DecisionKind, ProposalState, TaskState
 from navigator.store.database import open_writer
 from navigator.tui.app import NavigatorApp
 from navigator.tui.messages import DecideAll
-from navigator.tui.screens.base import Dialog
-from navigator.tui.screens.batch import BatchDialog
-from navigator.tui.screens.review import ReviewScreen
+from navigator.tui.review.batch import BatchDialog
+from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.rows import RowList
+from navigator.tui.widgets.screen import Dialog
 from tests.cascade.support import REHEARSAL, Desk, git
 from tests.tui import world
 from tests.tui.driving import loaded, until
@@ -244,7 +244,9 @@ async def test_the_conductor_is_asked_where_one_works(
     try:
         async with opened(reviewing, "P3") as at:
             await at.until(lambda: at.app.link.here, "the conductor")
-            monkeypatch.setattr("navigator.cascade.alone.act_alone", None)  # whatever is done here would fail
+            monkeypatch.setattr(
+                "navigator.cascade.socket.alone.act_alone", None
+            )  # whatever is done here would fail
             await at.press("m")
             await at.until(lambda: at.proposal("P3").seen, "the mark")
             await at.press("v")

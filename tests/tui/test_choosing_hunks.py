@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.alone import own_world
-from navigator.cascade.stages.derive import check
+from navigator.cascade.socket.alone import locked_dependencies
+from navigator.cascade.stages.check_dispatch import check
 from navigator.config.paths import StatePaths
 from navigator.domain.models import Proposal
 from navigator.domain.states import ProposalState, TaskState
-from navigator.store.cards import CardReads
 from navigator.store.database import open_reader
-from navigator.tui.screens.base import Dialog
-from navigator.tui.screens.confirm import ConfirmDialog
-from navigator.tui.screens.deck_rows import flags_of, waiting_word
-from navigator.tui.screens.review import ReviewScreen
-from navigator.tui.screens.review_split import SplitDialog
+from navigator.store.reads.cards import CardReads
+from navigator.tui.deck.rows import flags_of, waiting_word
+from navigator.tui.dialogs.confirm import ConfirmDialog
+from navigator.tui.review.screen import ReviewScreen
+from navigator.tui.review.split import SplitDialog
+from navigator.tui.widgets.screen import Dialog
 from tests.tui.reviewing import Reviewing
 from tests.tui.test_review import Driver, opened, plain
 
@@ -207,7 +207,7 @@ async def test_another_tree_than_the_one_on_the_screen_is_refused(reviewing: Rev
         assert shown is not None
         stale = shown.model_copy(update={"tree": "f" * 40})
         at.screen._picked["P2", stale.tree] = frozenset({"H1"})
-        at.screen.run_worker(at.screen.split_chosen(at.screen.dossier, stale, {"H1"}))  # type: ignore[arg-type]
+        at.screen.run_worker(at.screen.split_chosen(at.screen.context, stale, {"H1"}))  # type: ignore[arg-type]
         await at.dialog(SplitDialog)
         await at.press("ctrl+s")
         await at.until(lambda: at.told("not the tree you looked at"), "the refusal")
@@ -218,7 +218,7 @@ async def test_a_part_whose_checks_still_run_opens_when_they_are_done(
     reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As under a conductor: the answer comes at once, the checks later."""
-    monkeypatch.setattr("navigator.cascade.commands.hunks._check_now", lambda *_: asyncio.sleep(0))
+    monkeypatch.setattr("navigator.cascade.verbs.hunks._check_now", lambda *_: asyncio.sleep(0))
     async with opened(reviewing) as at:
         await at.press("right_square_bracket", "space")
         await asked(at)
@@ -229,7 +229,7 @@ async def test_a_part_whose_checks_still_run_opens_when_they_are_done(
         assert at.screen.shown_id == "P2"
 
         def done() -> None:
-            with own_world(reviewing.paths) as world:
+            with locked_dependencies(reviewing.paths) as world:
                 asyncio.run(check(world, part.task_id))
 
         await asyncio.to_thread(done)

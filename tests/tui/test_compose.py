@@ -14,12 +14,12 @@ from navigator.config.paths import StatePaths, config_path
 from navigator.config.settings import Settings
 from navigator.domain.states import Complexity, TaskKind
 from navigator.store.database import open_reader, open_writer
-from navigator.store.reader import Reader
-from navigator.store.writer import Store
+from navigator.store.reads.reader import Reader
+from navigator.store.writes.writer import Store
 from navigator.tui.app import NavigatorApp
+from navigator.tui.compose.screen import ComposeScreen
+from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.messages import ComposeFor
-from navigator.tui.screens.compose import ComposeScreen
-from navigator.tui.screens.pick import PickDialog
 from tests.cascade.support import make_repository
 from tests.tui.driving import loaded, until
 from tests.tui.reviewing import editor_script

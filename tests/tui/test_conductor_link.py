@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.client import request
-from navigator.cascade.server import SocketServer
-from navigator.cascade.wire import NoConductor
+from navigator.cascade.socket.client import request
+from navigator.cascade.socket.server import SocketServer
+from navigator.cascade.socket.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Event
 from navigator.tui.app import NavigatorApp
-from navigator.tui.conductor_link import ConductorLink, in_brief
+from navigator.tui.data.conductor_link import ConductorLink, in_brief
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui import world
 from tests.tui.driving import loaded, until

@@ -13,15 +13,15 @@ from textual.widgets import Input
 
 from navigator.domain.states import DecisionKind, TaskState
 from navigator.store.database import open_reader
-from navigator.store.reader import Reader
+from navigator.store.reads.reader import Reader
+from navigator.tui.answers.report import ReportScreen
 from navigator.tui.app import NavigatorApp
+from navigator.tui.deck.screen import DeckScreen
+from navigator.tui.dialogs.confirm import ConfirmDialog
+from navigator.tui.dialogs.help import HelpScreen
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal
-from navigator.tui.screens.add_projects import AddProjectsScreen
-from navigator.tui.screens.confirm import ConfirmDialog
-from navigator.tui.screens.deck import DeckScreen
-from navigator.tui.screens.help import HelpScreen
-from navigator.tui.screens.report import ReportScreen
 from navigator.tui.theme import THEMES
+from navigator.tui.welcome.add_projects import AddProjectsScreen
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
@@ -297,7 +297,7 @@ async def test_the_palette_does_what_the_key_does(deck: Any) -> None:
 async def test_what_another_hand_does_appears(deck: Any, state: Any) -> None:
     import asyncio
 
-    from navigator.cascade.alone import act_alone
+    from navigator.cascade.socket.alone import act_alone
 
     async with deck() as (pilot, _app, screen, _):
         task = {"project": "inkwell", "text": "Said by another hand"}

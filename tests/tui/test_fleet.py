@@ -18,13 +18,13 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import GeneratorSettings, ReviewerSettings, Settings
 from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.states import Role
-from navigator.serving.looking import ServerLook, look_at_servers
+from navigator.serving.status import ServerLook, look_at_servers
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
+from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.fleet import panes
 from navigator.tui.fleet.log_tail import TAIL_BYTES, LogTail
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, now_lines, server_lines
-from navigator.tui.glance import Glance, Live, SwapProgress
-from navigator.tui.screens.confirm import ConfirmDialog
-from navigator.tui.screens.fleet import FleetScreen
+from navigator.tui.fleet.screen import FleetScreen
 from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.strip_text import StripFacts
 from tests.tui.conftest import AppMaker
@@ -96,17 +96,17 @@ def test_a_rehearsal_that_does_not_run_is_not_loaded(empty_state: StatePaths) ->
 # Lines
 
 
-def view(live: Live | None = None, looks: tuple[ServerLook, ...] | None = None) -> FleetView:
+def view(live: LiveStatus | None = None, looks: tuple[ServerLook, ...] | None = None) -> FleetView:
     from navigator.domain.snapshot import BatchRules
 
     facts = StripFacts({"generator": "a/x-35B", "reviewer": "b/x-122B"}, BatchRules(30, 60, 60, 2), 8)
-    return FleetView(Glance(), live or Live(), facts, looks)
+    return FleetView(DeckSnapshot(), live or LiveStatus(), facts, looks)
 
 
 def test_a_swap_is_shown_phase_by_phase() -> None:
     now = time.monotonic()
     swap = SwapProgress("generator", "reviewer", now - 9, "load", now - 3, (("drain", 0.4), ("stop", 2.1)))
-    said = text_of(now_lines(view(Live(conductor="here", swap=swap)), 110))
+    said = text_of(now_lines(view(LiveStatus(conductor="here", swap=swap)), 110))
     rows = {line.split()[1]: line.split()[2] for line in said.splitlines() if line[:1] in ("✓", "▸")}
     assert (
         "35B → 122B" in said
@@ -128,8 +128,8 @@ def test_beside_each_phase_stands_what_it_usually_takes() -> None:
     outside = known.model_copy(update={"made_by": "outside", "seconds": 0.0, "phases": ()})
     now = time.monotonic()
     swap = SwapProgress("generator", "reviewer", now - 9, "stop", now - 3)
-    seen = view(Live(conductor="here", swap=swap))
-    picture = FleetView(Glance(swaps=(outside, known)), seen.live, seen.facts, None)
+    seen = view(LiveStatus(conductor="here", swap=swap))
+    picture = FleetView(DeckSnapshot(swaps=(outside, known)), seen.live, seen.facts, None)
     said = text_of(now_lines(picture, 110))
     assert "median 4.0 s" in said and "median 25.5 s" in said and "of ~30 s, measured" in said
     history = text_of(history_lines((outside, known), 120))
@@ -150,7 +150,7 @@ def test_what_went_wrong_with_servers_is_said_and_what_to_do() -> None:
             "ended": "",
         },
     }
-    said = text_of(now_lines(view(Live(conductor="here", status=status)), 110))
+    said = text_of(now_lines(view(LiveStatus(conductor="here", status=status)), 110))
     assert "the reviewer is given up: its server died 3 times" in said and "\x1b" not in said
     assert "a swap to the reviewer by hand tries again" in said
     assert "the generator's server died once" in said
@@ -345,7 +345,7 @@ def test_pictures_in_mid_swap(
 
     async def before(pilot: Pilot[Any]) -> None:
         screen = await opened(pilot)
-        screen.show_live(Live(conductor="here", swap=swap))
+        screen.show_live(LiveStatus(conductor="here", swap=swap))
         await pilot.pause()
 
     assert snap_compare(app, terminal_size=size, run_before=before)

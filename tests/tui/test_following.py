@@ -11,13 +11,13 @@ from navigator.config.paths import StatePaths
 from navigator.domain.models import Landing, Task
 from navigator.domain.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
 from navigator.store.database import open_reader, open_writer
-from navigator.store.writer import Store
-from navigator.tui.data import Follower
-from navigator.tui.glance import Figured, Glance, Live, overlaps_of, short_model
+from navigator.store.writes.writer import Store
+from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, LiveStatus, overlaps_of, short_model
+from navigator.tui.data.feed import Follower
 from tests.tui import world
 
 
-def looked(follower: Follower) -> Glance:
+def looked(follower: Follower) -> DeckSnapshot:
     """The picture after everything, figures included, was looked at."""
     last = None
     while (glance := follower.look()) is not None:
@@ -180,5 +180,5 @@ def test_models_have_short_names(name: str, short: str) -> None:
 
 
 def test_an_empty_live_is_quiet() -> None:
-    assert Live().streams == 0
-    assert Live().chars_per_second == 0
+    assert LiveStatus().streams == 0
+    assert LiveStatus().chars_per_second == 0

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from navigator.config.paths import StatePaths
-from navigator.tui.actions import ACTIONS, in_scope
 from navigator.tui.app import NavigatorApp
-from navigator.tui.conductor_link import ConductorLink
-from navigator.tui.glance import Live
-from navigator.tui.screens.fleet import FleetScreen
-from navigator.tui.screens.help import HelpScreen
-from navigator.tui.screens.stats import StatsScreen
+from navigator.tui.data.conductor_link import ConductorLink
+from navigator.tui.data.deck_snapshot import LiveStatus
+from navigator.tui.dialogs.help import HelpScreen
+from navigator.tui.fleet.screen import FleetScreen
+from navigator.tui.keys.registry import ACTIONS, in_scope
+from navigator.tui.statistics.screen import StatsScreen
 from navigator.tui.widgets.keybar import KeyBar
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui.conftest import AppMaker
@@ -64,7 +64,7 @@ async def test_the_fleet_offers_what_a_conductor_can_do_where_one_is(
         alone = line_of(app)
         assert "ctrl+n start work" in alone and "l log" in alone and "esc back" in alone
         assert "swap by hand" not in alone and "stop work" not in alone and "F fleet" not in alone
-        here = Live(conductor="here", status={"resident": "generator"})
+        here = LiveStatus(conductor="here", status={"resident": "generator"})
         monkeypatch.setattr(ConductorLink, "live", property(lambda link: here))
         monkeypatch.setattr(ConductorLink, "here", property(lambda link: True))
         app._live_changed()

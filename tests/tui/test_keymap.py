@@ -8,13 +8,13 @@ from typing import cast
 import pytest
 from textual.widgets import Input
 
-from navigator.tui.keymap import Keymap, load_keymap
+from navigator.tui.compose.screen import ComposeScreen
+from navigator.tui.dialogs.confirm import ConfirmDialog
+from navigator.tui.dialogs.help import HelpScreen
+from navigator.tui.keys.keymap import Keymap, load_keymap
 from navigator.tui.messages import ComposeFor
-from navigator.tui.screens.add_projects import AddProjectsScreen
-from navigator.tui.screens.compose import ComposeScreen
-from navigator.tui.screens.confirm import ConfirmDialog
-from navigator.tui.screens.help import HelpScreen
 from navigator.tui.theme import THEMES
+from navigator.tui.welcome.add_projects import AddProjectsScreen
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from navigator.cascade.figures import measured_figures
+from navigator.cascade.views.figures import measured_figures
 from navigator.config.paths import StatePaths
 from navigator.config.routing import RoutingSettings
 from navigator.domain.models import Swap, SwapPhase
@@ -14,10 +14,10 @@ from navigator.domain.snapshot import BatchRules
 from navigator.domain.states import Role, TaskKind
 from navigator.scheduling.forecast import PUBLISHED
 from navigator.store.database import open_reader
-from navigator.store.reader import Reader
-from navigator.tui.data import Follower
-from navigator.tui.glance import Glance, Live, SwapProgress
-from navigator.tui.meter import meter_of, swap_bar
+from navigator.store.reads.reader import Reader
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
+from navigator.tui.data.feed import Follower
+from navigator.tui.data.meter import meter_of, swap_bar
 from navigator.tui.widgets.strip_text import StripFacts, strip_lines
 from tests.tui.test_following import looked
 
@@ -63,7 +63,7 @@ def test_swaps_of_another_direction_or_that_failed_say_nothing() -> None:
 
 def test_the_meter_names_the_price_of_now_and_of_waiting(state: StatePaths) -> None:
     glance = looked(Follower(open_reader(state.database)))
-    live = Live(conductor="here", status={"resident": "generator"})
+    live = LiveStatus(conductor="here", status={"resident": "generator"})
     meter = meter_of(glance, live, BatchRules(), streams=8)
     assert (meter.waiting, meter.target) == (5, 30)
     assert meter.figures.source == "measured"
@@ -73,12 +73,12 @@ def test_the_meter_names_the_price_of_now_and_of_waiting(state: StatePaths) -> N
 
 def test_without_a_conductor_no_review_is_in_sight(state: StatePaths) -> None:
     glance = looked(Follower(open_reader(state.database)))
-    assert meter_of(glance, Live(), BatchRules(), streams=8).eta is None
+    assert meter_of(glance, LiveStatus(), BatchRules(), streams=8).eta is None
 
 
 def test_what_the_reviewer_writes_is_not_waited_for_before_its_review(state: StatePaths) -> None:
     glance = looked(Follower(open_reader(state.database)))
-    live = Live(conductor="here", status={"resident": "generator", "until": "idle"})
+    live = LiveStatus(conductor="here", status={"resident": "generator", "until": "idle"})
     routed = RoutingSettings.model_validate(dict.fromkeys((kind.value for kind in TaskKind), "reviewer"))
     usual = meter_of(glance, live, BatchRules(), streams=1).eta
     sooner = meter_of(glance, live, BatchRules(), streams=1, routing=routed).eta
@@ -90,7 +90,7 @@ def test_what_the_reviewer_writes_is_not_waited_for_before_its_review(state: Sta
 def test_figures_are_published_until_something_is_measured(
     empty_state: StatePaths, state: StatePaths
 ) -> None:
-    from navigator.tui.data import open_reading
+    from navigator.tui.data.feed import open_reading
 
     assert measured_figures(Reader(open_reading(empty_state)), with_rehearsal=True) == (PUBLISHED, ())
     measured, _ = measured_figures(Reader(open_reader(state.database)), with_rehearsal=True)
@@ -98,7 +98,7 @@ def test_figures_are_published_until_something_is_measured(
     assert measured.generator_speed == pytest.approx(1850 / 10.2, rel=0.01)
 
 
-def text_of(glance: Glance, live: Live, width: int) -> tuple[str, str]:
+def text_of(glance: DeckSnapshot, live: LiveStatus, width: int) -> tuple[str, str]:
     meter = meter_of(glance, live, FACTS.rules, streams=8)
     first, second = strip_lines(glance, live, FACTS, meter, width)
     return "".join(text for text, _ in first), "".join(text for text, _ in second)
@@ -106,29 +106,29 @@ def text_of(glance: Glance, live: Live, width: int) -> tuple[str, str]:
 
 def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
     glance = looked(Follower(open_reader(state.database)))
-    here = Live(conductor="here", status={"resident": "generator"})
+    here = LiveStatus(conductor="here", status={"resident": "generator"})
     assert "GENERATOR 35B" in text_of(glance, here, 120)[0]
     assert text_of(glance, here, 78)[0].startswith("● 35B")
-    assert "4 tasks queued, nobody works: ctrl+n start" in text_of(glance, Live(), 120)[0]
-    assert text_of(glance, Live(), 78)[0].startswith("○ 4 tasks queued, nobody works: ctrl+n start")
+    assert "4 tasks queued, nobody works: ctrl+n start" in text_of(glance, LiveStatus(), 120)[0]
+    assert text_of(glance, LiveStatus(), 78)[0].startswith("○ 4 tasks queued, nobody works: ctrl+n start")
     idle = replace(glance, work=())
-    assert "no conductor" in text_of(idle, Live(), 120)[0]
-    assert "41 min ago" in text_of(idle, Live(), 120)[0]
-    assert "starting" in text_of(glance, Live(conductor="starting"), 120)[0]
-    assert text_of(glance, Live(problem="No swap strategy."), 120)[1] == "No swap strategy."
+    assert "no conductor" in text_of(idle, LiveStatus(), 120)[0]
+    assert "41 min ago" in text_of(idle, LiveStatus(), 120)[0]
+    assert "starting" in text_of(glance, LiveStatus(conductor="starting"), 120)[0]
+    assert text_of(glance, LiveStatus(problem="No swap strategy."), 120)[1] == "No swap strategy."
     swapping = replace(here, swap=SwapProgress("generator", "reviewer", 0.0, "load", 0.0))
     assert "SWAPPING 35B → 122B" in text_of(glance, swapping, 120)[0]
     assert "review now: 15." in text_of(glance, here, 120)[1]
-    both = Live(conductor="here", status={"both_resident": True})
+    both = LiveStatus(conductor="here", status={"both_resident": True})
     assert "BOTH RESIDENT" in text_of(glance, both, 120)[0]
-    assert "GPU empty" in text_of(glance, Live(conductor="here", status={"resident": None}), 120)[0]
+    assert "GPU empty" in text_of(glance, LiveStatus(conductor="here", status={"resident": None}), 120)[0]
 
 
 def test_unsandboxed_tests_are_said_everywhere(state: StatePaths) -> None:
     glance = looked(Follower(open_reader(state.database)))
     facts = replace(FACTS, unsandboxed=True)
-    meter = meter_of(glance, Live(), facts.rules, streams=8)
+    meter = meter_of(glance, LiveStatus(), facts.rules, streams=8)
     for width in (78, 198):
         assert "unsandboxed" in "".join(
-            text for text, _ in strip_lines(glance, Live(), facts, meter, width)[0]
+            text for text, _ in strip_lines(glance, LiveStatus(), facts, meter, width)[0]
         )

@@ -16,16 +16,16 @@ from navigator.config.settings import Settings
 from navigator.domain.models import Proposal
 from navigator.domain.states import DecisionKind, LandingState, ProposalState, TaskState
 from navigator.store.database import open_reader, open_writer
-from navigator.store.reader import Reader
+from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
-from navigator.tui.keymap import Keymap
+from navigator.tui.dialogs.confirm import ConfirmDialog
+from navigator.tui.dialogs.note import NoteDialog
+from navigator.tui.keys.keymap import Keymap
 from navigator.tui.messages import OpenProposal
-from navigator.tui.screens.base import Dialog
-from navigator.tui.screens.confirm import ConfirmDialog
-from navigator.tui.screens.details import DetailsDialog
-from navigator.tui.screens.note import NoteDialog
-from navigator.tui.screens.review import ReviewScreen
+from navigator.tui.review.details import DetailsDialog
+from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.panels import SearchBar, WritingPanel
+from navigator.tui.widgets.screen import Dialog
 from navigator.tui.widgets.writing import WritingArea
 from tests.cascade.support import git
 from tests.tui.driving import loaded, until
@@ -439,7 +439,7 @@ async def test_send_back_takes_the_comments_along_and_needs_words(reviewing: Rev
         await at.press("c")
         await at.type("use Decimal")
         await at.press("ctrl+s")
-        await at.until(lambda: at.screen.dossier is not None and bool(at.screen.dossier.unsent))
+        await at.until(lambda: at.screen.context is not None and bool(at.screen.context.unsent))
         await at.press("b")
         dialog = await at.dialog(NoteDialog)
         assert any("billing/totals.py:29  use Decimal" in line for line in dialog._lines)
@@ -476,7 +476,7 @@ async def test_a_key_meant_for_the_diff_does_not_answer_a_dialog(
 
 
 async def test_what_another_navigator_decided_is_shown(reviewing: Reviewing) -> None:
-    from navigator.cascade.alone import act_alone
+    from navigator.cascade.socket.alone import act_alone
 
     async with opened(reviewing, "P5") as at:
         args = {"kind": "reject", "proposals": [{"id": "P5"}], "note": "by the other one"}

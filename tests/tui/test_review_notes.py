@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from navigator.domain.models import Finding, Project, Proposal, Review, Task
 from navigator.domain.states import Criterion, FindingKind, Severity, TaskState, Verdict
-from navigator.tui.review.dossier import REMARK, Dossier, finding_notes
+from navigator.tui.review.context import REMARK, ReviewContext, finding_notes
 from navigator.tui.review.words import warning_lines
 
 
-def shown(review: Review) -> tuple[Dossier, Proposal]:
+def shown(review: Review) -> tuple[ReviewContext, Proposal]:
     proposal = Proposal(
         id="P2",
         task_id="T1",
@@ -29,12 +29,12 @@ def shown(review: Review) -> tuple[Dossier, Proposal]:
         created="",
         updated="",
     )
-    return Dossier(task, Project(id=1, name="p", path="/p"), (proposal,)), proposal
+    return ReviewContext(task, Project(id=1, name="p", path="/p"), (proposal,)), proposal
 
 
 def lines(review: Review, width: int = 120) -> list[str]:
-    dossier, proposal = shown(review)
-    return ["".join(text for text, _ in line) for line in warning_lines(dossier, proposal, (), width)]
+    context, proposal = shown(review)
+    return ["".join(text for text, _ in line) for line in warning_lines(context, proposal, (), width)]
 
 
 def test_a_reversal_is_said_in_its_own_line() -> None:
@@ -65,6 +65,6 @@ def test_a_remark_says_that_it_decides_nothing() -> None:
         anchored=True,
         remark=True,
     )
-    dossier, proposal = shown(Review(verdict=Verdict.APPROVE, findings=(made,)))
-    (note,) = finding_notes(dossier, proposal)
+    context, proposal = shown(Review(verdict=Verdict.APPROVE, findings=(made,)))
+    (note,) = finding_notes(context, proposal)
     assert note.remarks == (REMARK,)

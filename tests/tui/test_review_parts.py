@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from navigator.domain.errors import Conflict, MissingPart, NavigatorError
 from navigator.domain.states import Complexity, TaskKind
-from navigator.tui import drafts
-from navigator.tui.composing.fuzzy import best, score
-from navigator.tui.composing.sheet import Sheet
-from navigator.tui.drafts import DraftKeeper
-from navigator.tui.external import borrowed, editor_command, editor_words, run_editor
+from navigator.tui.compose.fuzzy import best, score
+from navigator.tui.compose.sheet import Sheet
+from navigator.tui.data import drafts
+from navigator.tui.data.drafts import DraftKeeper
 from navigator.tui.review.carry import found_again
 from navigator.tui.review.words import landing_words
+from navigator.tui.terminal.editor import borrowed, editor_command, editor_words, run_editor
 
 LINES = ["def a():", "    return 1", "", "def b():", "    return 1", "\treturn 1"]
 

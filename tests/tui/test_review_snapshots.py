@@ -12,12 +12,12 @@ from textual.pilot import Pilot
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
+from navigator.tui.compose.screen import ComposeScreen
+from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.messages import ComposeFor, OpenProposal
-from navigator.tui.screens.base import Dialog
-from navigator.tui.screens.batch import BatchDialog
-from navigator.tui.screens.compose import ComposeScreen
-from navigator.tui.screens.pick import PickDialog
-from navigator.tui.screens.review import ReviewScreen
+from navigator.tui.review.batch import BatchDialog
+from navigator.tui.review.screen import ReviewScreen
+from navigator.tui.widgets.screen import Dialog
 from tests.tui.driving import loaded, until
 from tests.tui.reviewing import Reviewing
 

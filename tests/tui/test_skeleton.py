@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navigator.tui.screens.deck import DeckScreen
+from navigator.tui.deck.screen import DeckScreen
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded
 

@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
-from navigator.tui.glance import Live, SwapProgress, TaskProgress
-from navigator.tui.screens.quit import QuitDialog
+from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
+from navigator.tui.dialogs.quit import QuitDialog
 from navigator.tui.widgets import strip_text
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
@@ -45,7 +45,7 @@ def working(app: NavigatorApp, swap: SwapProgress | None = None) -> None:
     """As if a conductor had just told this."""
     tasks = {"T177": TaskProgress("generator", "generate", 3_853, 600.0, 0.0)} if swap is None else {}
     status = {"resident": "generator", "strategy": "systemd", "busy": {"T177": "generator"}}
-    live = Live(conductor="here", status=status, tasks=tasks, swap=swap)
+    live = LiveStatus(conductor="here", status=status, tasks=tasks, swap=swap)
     type(app.link).live = property(lambda self: live)  # type: ignore[assignment,method-assign]
     app._live_changed()
 
@@ -53,11 +53,11 @@ def working(app: NavigatorApp, swap: SwapProgress | None = None) -> None:
 @pytest.fixture(autouse=True)
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing blinks, and the link's picture is put back after each test."""
-    from navigator.tui.conductor_link import ConductorLink
+    from navigator.tui.data.conductor_link import ConductorLink
 
     monkeypatch.setattr(ConductorLink, "live", ConductorLink.live)
-    for module in ("first_run", "help"):
-        monkeypatch.setattr(f"navigator.tui.screens.{module}.config_path", lambda: CONFIG)
+    for module in ("welcome.first_run", "dialogs.help"):
+        monkeypatch.setattr(f"navigator.tui.{module}.config_path", lambda: CONFIG)
     monkeypatch.setattr("textual.widgets.Input.cursor_blink", False, raising=False)
     clock = time.monotonic()
     monkeypatch.setattr("navigator.tui.widgets.strip_text.time", SimpleNamespace(monotonic=lambda: clock))
@@ -144,7 +144,7 @@ def test_first_run(
     size: tuple[int, int],
     theme: str,
 ) -> None:
-    from navigator.tui.servers import FoundServer
+    from navigator.tui.data.servers import FoundServer
 
     async def found() -> tuple[FoundServer, ...]:
         return (
@@ -152,7 +152,7 @@ def test_first_run(
             FoundServer("Ollama", "http://127.0.0.1:11434", ()),
         )
 
-    monkeypatch.setattr("navigator.tui.screens.first_run.find_servers", found)
+    monkeypatch.setattr("navigator.tui.welcome.first_run.find_servers", found)
 
     async def before(pilot: Pilot[Any]) -> None:
         app = await loaded(pilot)

@@ -16,10 +16,10 @@ from navigator.domain.states import Complexity, TaskKind, Verdict
 from navigator.evidence.intervals import wilson
 from navigator.evidence.rates import revise_rate
 from navigator.evidence.rows import FirstVerdict
-from navigator.tui.screens.stats import PAGES, PageTabs, StatsScreen
 from navigator.tui.statistics import plot
 from navigator.tui.statistics.gather import Statistics, by_week, gather
 from navigator.tui.statistics.rate_page import how_sure, rate_page
+from navigator.tui.statistics.screen import PAGES, PageTabs, StatsScreen
 from navigator.tui.widgets.cells import length
 from navigator.tui.widgets.page import Line, Page
 from tests.tui.conftest import AppMaker
@@ -173,8 +173,8 @@ def test_untrusted_names_are_made_visible() -> None:
 
 @pytest.mark.parametrize("width", [40, 76, 109, 110, 196])
 def test_no_line_is_wider_than_the_page(width: int, state: StatePaths) -> None:
-    from navigator.store.reader import Reader
-    from navigator.tui.data import open_reading
+    from navigator.store.reads.reader import Reader
+    from navigator.tui.data.feed import open_reading
 
     connection = open_reading(state)
     shown = gather(Reader(connection), by="kind", days=0, now=datetime(2026, 11, 20, tzinfo=UTC))

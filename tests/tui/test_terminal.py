@@ -17,7 +17,7 @@ import pytest
 from navigator.config.paths import StatePaths
 from navigator.domain.states import TaskState
 from navigator.store.database import open_writer
-from navigator.store.writer import Store
+from navigator.store.writes.writer import Store
 from tests.tui import world
 
 _RUN = "from navigator.tui.opening import run_app; run_app()"

@@ -40,7 +40,7 @@ from navigator.domain.states import (
     Verdict,
 )
 from navigator.store.database import open_writer
-from navigator.store.writer import Store, Transaction
+from navigator.store.writes.writer import Store, Transaction
 
 NOW = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 """When the pictures are drawn."""
@@ -76,10 +76,10 @@ GENERATOR = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
 REVIEWER = "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4"
 
 _CLOCKS = (
-    "navigator.store.core.utc_now",
-    "navigator.store.project_writes.utc_now",
-    "navigator.store.proposal_writes.utc_now",
-    "navigator.store.ledger_writes.utc_now",
+    "navigator.store.writes.core.utc_now",
+    "navigator.store.writes.projects.utc_now",
+    "navigator.store.writes.proposals.utc_now",
+    "navigator.store.writes.ledger.utc_now",
 )
 
 

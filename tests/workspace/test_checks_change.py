@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.workspace.checks_behaviour import changes_nothing
-from navigator.workspace.checks_removed import FileText, changed_settings, removed_tests
-from navigator.workspace.checks_secrets import added_secret
+from navigator.workspace.checks.added_secrets import added_secret
+from navigator.workspace.checks.behaviour import changes_nothing
+from navigator.workspace.checks.removed_tests import FileText, changed_settings, removed_tests
 
 PYTHON = (
     "import unittest\n\nfrom app import f\n\n\nclass Case(unittest.TestCase):\n"

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from navigator.workspace.checks_grammar import GrammarGate
-from navigator.workspace.repomap import pool as pools
-from navigator.workspace.repomap.brackets import first_odd
-from navigator.workspace.repomap.languages import LANGUAGES, language_of
-from navigator.workspace.repomap.pool import Worker
+from navigator.workspace.checks.grammar import GrammarGate
+from navigator.workspace.context.repomap import pool as pools
+from navigator.workspace.context.repomap.brackets import first_odd
+from navigator.workspace.context.repomap.languages import LANGUAGES, language_of
+from navigator.workspace.context.repomap.pool import Worker
 
 SOURCES = {
     "a.js": "const a = { b: [1, 2] };\nfunction f(x) {\n  return x.map((y) => `{${y}(`) || /[({]/.test('(');\n}\n",
@@ -161,7 +161,7 @@ def test_a_large_file_is_not_judged(gate: GrammarGate) -> None:
 
 
 SPOILT = """
-from navigator.workspace.repomap import worker
+from navigator.workspace.context.repomap import worker
 real = worker.faults
 def spoilt(language, data):
     while b"HANG" in data:

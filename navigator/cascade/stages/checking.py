@@ -13,14 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from navigator.cascade.world import World
+from navigator.cascade.dependencies import Dependencies
 from navigator.domain.models import Baseline, CheckResult, Project, Task
 from navigator.domain.states import CheckOutcome
-from navigator.workspace.private import PrivateRepo
+from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.sandbox.compare import NAME, compared
 from navigator.workspace.sandbox.limits import Limits
 from navigator.workspace.sandbox.probe import Sandbox, probe
-from navigator.workspace.sandbox.room import Room
+from navigator.workspace.sandbox.spec import SandboxSpec
 from navigator.workspace.sandbox.suite import SuiteRun, environment_digest, prepare, run_suite
 
 _T = TypeVar("_T")
@@ -34,7 +34,7 @@ SCRATCH = "checks"
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class CheckSetup:
     """What one run of a project's tests stands on."""
 
     project: Project
@@ -46,7 +46,7 @@ class Ground:
 
 
 async def run_checks(
-    world: World,
+    deps: Dependencies,
     project: Project,
     base_commit: str,
     tree: str,
@@ -66,57 +66,61 @@ async def run_checks(
     """
     if not project.check.strip():
         return (UNTESTED,)
-    ground = await stand(world, project)
-    base_tree = await asyncio.to_thread(ground.private.tree_of, base_commit)
-    before = await baseline_of(world, ground, base_tree)
+    setup = await check_setup(deps, project)
+    base_tree = await asyncio.to_thread(setup.private.tree_of, base_commit)
+    before = await baseline_of(deps, setup, base_tree)
     if tree == base_tree:
         run = SuiteRun(before.outcome, before.failures, before.detail, before.seconds)
         return (compared(before, run),)
-    world.on_live({"task": task.id if task else "", "checking": project.name})
-    room = await asyncio.to_thread(prepare, project, ground.private, tree)
-    after = await _run(world, ground, tree, room)
+    deps.on_live({"task": task.id if task else "", "checking": project.name})
+    spec = await asyncio.to_thread(prepare, project, setup.private, tree)
+    after = await _run(deps, setup, tree, spec)
     if keep:
-        await _remember(world, ground, room, tree, after)
+        await _remember(deps, setup, spec, tree, after)
     return (compared(before, after),)
 
 
-async def stand(world: World, project: Project) -> Ground:
+async def check_setup(deps: Dependencies, project: Project) -> CheckSetup:
     """Look at the sandbox and the settings."""
-    checks = world.settings.checks
-    private = await asyncio.to_thread(world.private, project)
-    return Ground(
+    checks = deps.settings.checks
+    private = await asyncio.to_thread(deps.private, project)
+    return CheckSetup(
         project=project,
         private=private,
         limits=Limits(seconds=checks.timeout_seconds, memory_mb=checks.memory_mb),
         sandbox=Sandbox(reason="switched off") if checks.unsandboxed else await asyncio.to_thread(probe),
         without=checks.unsandboxed,
-        scratch=world.paths.root / SCRATCH,
+        scratch=deps.paths.root / SCRATCH,
     )
 
 
-async def baseline_of(world: World, ground: Ground, base_tree: str, *, anew: bool = False) -> Baseline:
+async def baseline_of(
+    deps: Dependencies, setup: CheckSetup, base_tree: str, *, anew: bool = False
+) -> Baseline:
     """What the project's tests say of an unchanged tree: known, or found out now, once for all who ask.
 
     Args:
         anew: run them whatever is known.
     """
-    project = ground.project
-    async with world.baseline_lock(project.id):
-        room = await asyncio.to_thread(prepare, project, ground.private, base_tree)
-        environment = await asyncio.to_thread(environment_digest, ground.sandbox, room, ground.limits)
-        known = world.reader.baseline(project.id, base_tree, project.check, environment)
+    project = setup.project
+    async with deps.baseline_lock(project.id):
+        spec = await asyncio.to_thread(prepare, project, setup.private, base_tree)
+        environment = await asyncio.to_thread(environment_digest, setup.sandbox, spec, setup.limits)
+        known = deps.reader.baseline(project.id, base_tree, project.check, environment)
         if known is not None and not anew:
             return known
-        return await _remember(world, ground, room, base_tree, await _run(world, ground, base_tree, room))
+        return await _remember(deps, setup, spec, base_tree, await _run(deps, setup, base_tree, spec))
 
 
-async def _remember(world: World, ground: Ground, room: Room, tree: str, run: SuiteRun) -> Baseline:
+async def _remember(
+    deps: Dependencies, setup: CheckSetup, spec: SandboxSpec, tree: str, run: SuiteRun
+) -> Baseline:
     """Keep what the tests said of a tree that is, or will be, a base."""
-    environment = await asyncio.to_thread(environment_digest, ground.sandbox, room, ground.limits)
+    environment = await asyncio.to_thread(environment_digest, setup.sandbox, spec, setup.limits)
     found = Baseline(
-        project_id=ground.project.id,
+        project_id=setup.project.id,
         tree=tree,
-        command=ground.project.check,
+        command=setup.project.check,
         environment=environment,
         outcome=run.outcome,
         failures=run.failures,
@@ -126,23 +130,23 @@ async def _remember(world: World, ground: Ground, room: Room, tree: str, run: Su
     if not run.ran:
         # Nothing was started: what stood in the way may be gone the next time.
         return found
-    with world.store.transaction() as tx:
+    with deps.store.transaction() as tx:
         return tx.set_baseline(found)
 
 
-async def _run(world: World, ground: Ground, tree: str, room: Room) -> SuiteRun:
+async def _run(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSpec) -> SuiteRun:
     """One run, when there is room for one more beside those under way."""
-    async with world.checks_at_once:
+    async with deps.checks_at_once:
         return await _cancellable(
             partial(
                 run_suite,
-                room,
-                ground.private,
+                spec,
+                setup.private,
                 tree,
-                ground.limits,
-                ground.sandbox,
-                ground.scratch,
-                without=ground.without,
+                setup.limits,
+                setup.sandbox,
+                setup.scratch,
+                without=setup.without,
             )
         )
 

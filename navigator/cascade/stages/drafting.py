@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from navigator.domain.diff import FileDiff
 from navigator.domain.models import AppliedEdit, CheckResult, PolicyItem
 from navigator.domain.states import CheckOutcome, EditCode, PolicyAction, TaskKind
-from navigator.workspace.checks_change import no_functional_change
+from navigator.workspace.checks.change import no_functional_change
+from navigator.workspace.checks.policy import check_policy
 from navigator.workspace.edits import EditProblem, apply_answer, parse_answer
-from navigator.workspace.policy import check_policy
-from navigator.workspace.private import PrivateRepo
-from navigator.workspace.source import TreeSource
+from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.source import TreeSource
 
 
 @dataclass(frozen=True)

@@ -6,31 +6,31 @@ heading is a report; everything else is held to be a change and judged as one.
 
 from __future__ import annotations
 
-from navigator.cascade.calls import Message
-from navigator.cascade.stages.material import Material
+from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.prompts.material import Material
+from navigator.cascade.stages.calls import Message
 from navigator.cascade.stages.turn import ask
-from navigator.cascade.world import World
 from navigator.domain.models import Task
 from navigator.domain.states import EITHER_KINDS, TaskState
 from navigator.workspace.edits import parse_answer
 
 
-async def report(world: World, material: Material) -> None:
+async def report(deps: Dependencies, material: Material) -> None:
     """Ask for a report, unless a stored answer is there, and put it before the developer."""
     task = material.task
-    system, user, version = world.prompts.render(
+    system, user, version = deps.prompts.render(
         "report", kind=task.kind.value, key=material.key, material=material.messages[1]["content"]
     )
-    stored = world.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
+    stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
     messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    text = stored.text if stored else await ask(world, task, material.writer, "report", version, messages)
+    text = stored.text if stored else await ask(deps, task, material.writer, "report", version, messages)
     if text is not None:
-        keep_report(world, task, text)
+        keep_report(deps, task, text)
 
 
-def keep_report(world: World, task: Task, text: str) -> None:
+def keep_report(deps: Dependencies, task: Task, text: str) -> None:
     """The task ends with these words before the developer."""
-    with world.store.transaction() as tx:
+    with deps.store.transaction() as tx:
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, report=text.strip(), reason="report")
 
 

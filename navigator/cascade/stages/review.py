@@ -8,32 +8,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from navigator.cascade.blocks import with_labels
-from navigator.cascade.calls import call_model, usage_of
-from navigator.cascade.grounding import UnreadableReview, read_review
-from navigator.cascade.review_schema import review_schema
-from navigator.cascade.second_reading import reversals
-from navigator.cascade.stages.callers import Pieces, callers
+from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.prompts.blocks import with_labels
+from navigator.cascade.prompts.material import worth_sending
+from navigator.cascade.reviewing.answer_schema import review_schema
+from navigator.cascade.reviewing.callers import Pieces, callers
+from navigator.cascade.reviewing.grounding import UnreadableReview, read_review
+from navigator.cascade.reviewing.join import Answered, join
+from navigator.cascade.reviewing.prompt import Plan, Planner, Reading, ReviewPromptDependencies
+from navigator.cascade.reviewing.rereview import reversals
+from navigator.cascade.stages.calls import call_model, usage_of
 from navigator.cascade.stages.limits import FAILED_CALLS_A_ROUND, TASKS_OWN_FAULT
-from navigator.cascade.stages.material import worth_sending
-from navigator.cascade.stages.review_join import Answered, join
-from navigator.cascade.stages.review_prompt import Desk, Plan, Planner, Reading
-from navigator.cascade.views import open_proposal
-from navigator.cascade.world import World, is_rehearsal
+from navigator.cascade.views.inbox import open_proposal
 from navigator.config.settings import ServerSettings
 from navigator.domain.diff import FileDiff
 from navigator.domain.models import Finding, Project, Proposal, Review, Task, utc_now
 from navigator.domain.states import Role, TaskState, Verdict
 from navigator.domain.text import safe_line
-from navigator.serving.client import ChatAnswer
-from navigator.serving.errors import BadAnswer, CutByLength, Refused, ServingError
-from navigator.serving.names import same_model
-from navigator.workspace.diffs import decode_lines
-from navigator.workspace.secrets import find_secret, secret_in
-from navigator.workspace.source import TreeSource
+from navigator.serving.client.client import ChatAnswer
+from navigator.serving.client.errors import BadAnswer, CutByLength, Refused, ServingError
+from navigator.serving.client.names import same_model
+from navigator.workspace.context.secrets import find_secret, secret_in
+from navigator.workspace.git.diffs import decode_lines
+from navigator.workspace.git.source import TreeSource
 
 if TYPE_CHECKING:
-    from navigator.workspace.private import PrivateRepo
+    from navigator.workspace.git.private import PrivateRepo
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class Subject:
     guarded: str = ""
 
 
-async def review(world: World, task_id: str, role: Role = Role.REVIEWER) -> None:
+async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -> None:
     """Take a task from awaiting_review (or final_review) to its next state.
 
     The generator's reading of its own change is stored beside the proposal and moves nothing.
@@ -78,46 +78,46 @@ async def review(world: World, task_id: str, role: Role = Role.REVIEWER) -> None
     Raises:
         ServingError: the reviewer did not answer; the task is back in awaiting_review.
     """
-    task = world.reader.task(task_id)
-    proposal = open_proposal(world.reader, task_id)
+    task = deps.reader.task(task_id)
+    proposal = open_proposal(deps.reader, task_id)
     if role is Role.REVIEWER:
-        _set(world, task, TaskState.REVIEWING)
+        _set(deps, task, TaskState.REVIEWING)
     try:
-        review = await read_proposal(world, task, proposal, role)
+        review = await read_proposal(deps, task, proposal, role)
     except ServingError as error:
         if role is Role.REVIEWER:
-            _set(world, task, TaskState.AWAITING_REVIEW, str(error))
+            _set(deps, task, TaskState.AWAITING_REVIEW, str(error))
         raise
-    _record(world, task, proposal, review, role)
+    _record(deps, task, proposal, review, role)
 
 
-async def read_proposal(world: World, task: Task, proposal: Proposal, role: Role) -> Review:
+async def read_proposal(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> Review:
     """One reading of one proposal by `role`'s model; nothing but its calls is stored.
 
     Raises:
         ServingError: the model did not answer.
     """
-    subject = await gather_subject(world, task, proposal, role)
-    server = world.settings.server(role)
+    subject = await gather_subject(deps, task, proposal, role)
+    server = deps.settings.server(role)
     if role is Role.FINAL and subject.guarded:
-        return _withheld(world, subject, server.model)
-    plan = await asyncio.to_thread(plan_review, subject, desk_for(world, role))
+        return _withheld(deps, subject, server.model)
+    plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, role))
     answered: list[Answered] = []
     answers: list[ChatAnswer] = []
     for place, reading in enumerate(plan.readings):
-        answered.append(await _ask(world, subject, reading, role, 2 * place, answers))
+        answered.append(await _ask(deps, subject, reading, role, 2 * place, answers))
     answered += [Answered(None, None, why) for why in plan.too_large]
     model = answers[-1].model if answers else server.model
     return conclude(subject, plan, answered, answers, model=model, role=role)
 
 
-def desk_for(world: World, role: Role) -> Desk:
+def prompt_dependencies(deps: Dependencies, role: Role) -> ReviewPromptDependencies:
     """What reviews by `role` are made of: its tokenizer, and the room that its server's context leaves."""
-    server = world.settings.server(role)
-    counter = world.counter_for(role)
-    return Desk(
-        world.prompts,
-        world.keys,
+    server = deps.settings.server(role)
+    counter = deps.counter_for(role)
+    return ReviewPromptDependencies(
+        deps.prompts,
+        deps.keys,
         counter.count,
         counter.exact,
         server.context_tokens - answer_room(server, role)[0],
@@ -133,20 +133,20 @@ def answer_room(server: ServerSettings, role: Role = Role.REVIEWER) -> tuple[int
     return first, min(2 * first, server.max_tokens)
 
 
-async def gather_subject(world: World, task: Task, proposal: Proposal, role: Role) -> Subject:
+async def gather_subject(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> Subject:
     """Read a proposal from the project's private repository."""
-    project = world.project(task.project_id)
+    project = deps.project(task.project_id)
     before = None
     if proposal.round > 0 and role is Role.REVIEWER:
-        before = world.reader.review_of_round(task.id, task.attempt, proposal.round - 1)
+        before = deps.reader.review_of_round(task.id, task.attempt, proposal.round - 1)
     earlier = worth_sending(before.findings) if before else []
     trees = {
         other.round: other.tree
-        for other in world.reader.proposals(task_id=task.id)
+        for other in deps.reader.proposals(task_id=task.id)
         if other.attempt == proposal.attempt
     }
-    async with world.project_lock(project.id):
-        private = await asyncio.to_thread(world.private, project)
+    async with deps.project_lock(project.id):
+        private = await asyncio.to_thread(deps.private, project)
         return await asyncio.to_thread(
             read_subject, private, project, task, proposal, earlier, trees.get(proposal.round - 1, "")
         )
@@ -192,23 +192,23 @@ def _guarded(before: TreeSource, after: TreeSource, files: Sequence[FileDiff]) -
     return ""
 
 
-def _withheld(world: World, subject: Subject, model: str) -> Review:
+def _withheld(deps: Dependencies, subject: Subject, model: str) -> Review:
     """The final model may be anywhere: a change that touches what is never shown is not sent to it."""
     return Review(
         role=Role.FINAL,
         verdict=Verdict.UNREVIEWED,
         summary=f"Not sent to the final model. {subject.guarded}.",
-        prompt_version=desk_for(world, Role.FINAL).prompts.get("review").version,
+        prompt_version=prompt_dependencies(deps, Role.FINAL).prompts.get("review").version,
         model=model,
         rehearsal=is_rehearsal(model) or subject.proposal.rehearsal,
         at=utc_now(),
     )
 
 
-def plan_review(subject: Subject, desk: Desk) -> Plan:
+def plan_review(subject: Subject, deps: ReviewPromptDependencies) -> Plan:
     """The prompts of a review. CPU only, and not little of it: call it in a thread."""
     return Planner(
-        desk,
+        deps,
         subject.task,
         subject.files,
         subject.around,
@@ -220,16 +220,16 @@ def plan_review(subject: Subject, desk: Desk) -> Plan:
 
 
 async def _ask(
-    world: World, subject: Subject, reading: Reading, role: Role, seq: int, answers: list[ChatAnswer]
+    deps: Dependencies, subject: Subject, reading: Reading, role: Role, seq: int, answers: list[ChatAnswer]
 ) -> Answered:
     """Ask, and once more if the answer cannot be read; then it counts as unread, never as APPROVE."""
     task, why = subject.task, ""
-    first, longer = answer_room(world.settings.server(role), role)
+    first, longer = answer_room(deps.settings.server(role), role)
     room = first
     for attempt in range(2):
         try:
             answer = await call_model(
-                world,
+                deps,
                 role,
                 task,
                 purpose=PURPOSES[role],
@@ -242,11 +242,11 @@ async def _ask(
             )
         except (CutByLength, BadAnswer) as error:
             why = error.message
-            fits = reading.tokens + longer <= world.settings.server(role).context_tokens
+            fits = reading.tokens + longer <= deps.settings.server(role).context_tokens
             room = longer if isinstance(error, CutByLength) and fits else first
             continue
         except ServingError as error:
-            if not _never_answered(world, task, error, role):
+            if not _never_answered(deps, task, error, role):
                 raise
             why = error.message
             break
@@ -256,18 +256,18 @@ async def _ask(
             return Answered(reading, read)
         except UnreadableReview as error:
             why = str(error)
-            with world.store.transaction() as tx:
+            with deps.store.transaction() as tx:
                 tx.event(
                     "review_unreadable", task_id=task.id, proposal_id=subject.proposal.id, data={"why": why}
                 )
     return Answered(reading, None, why)
 
 
-def _never_answered(world: World, task: Task, error: ServingError, role: Role) -> bool:
+def _never_answered(deps: Dependencies, task: Task, error: ServingError, role: Role) -> bool:
     """Whether this prompt, not the server, is at fault: asking again later would change nothing."""
     if isinstance(error, Refused) and error.status in TASKS_OWN_FAULT:
         return True
-    return world.reader.failed_calls(task.id, task.attempt, task.round, role) >= FAILED_CALLS_A_ROUND
+    return deps.reader.failed_calls(task.id, task.attempt, task.round, role) >= FAILED_CALLS_A_ROUND
 
 
 def conclude(
@@ -306,20 +306,20 @@ def is_own(proposal: Proposal, role: Role, model: str) -> bool:
     return proposal.written_by is role or (named and same_model(proposal.model, model))
 
 
-def _record(world: World, task: Task, proposal: Proposal, review: Review, role: Role) -> None:
+def _record(deps: Dependencies, task: Task, proposal: Proposal, review: Review, role: Role) -> None:
     revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
-    with world.store.transaction() as tx:
+    with deps.store.transaction() as tx:
         tx.add_review(proposal.id, review)
         if role is Role.GENERATOR:
             return
-        if revise and task.round < world.settings.batch.revisions:
+        if revise and task.round < deps.settings.batch.revisions:
             tx.set_task_state(task.id, TaskState.REVISING, round=task.round + 1)
-        elif role is Role.REVIEWER and world.settings.final.enabled:
+        elif role is Role.REVIEWER and deps.settings.final.enabled:
             tx.set_task_state(task.id, TaskState.FINAL_REVIEW)
         else:
             tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
 
 
-def _set(world: World, task: Task, state: TaskState, reason: str = "") -> None:
-    with world.store.transaction() as tx:
+def _set(deps: Dependencies, task: Task, state: TaskState, reason: str = "") -> None:
+    with deps.store.transaction() as tx:
         tx.set_task_state(task.id, state, reason=reason)

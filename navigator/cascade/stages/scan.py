@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from navigator.cascade.calls import Message
-from navigator.cascade.stages.material import Material
+from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.prompts.material import Material
+from navigator.cascade.stages.calls import Message
 from navigator.cascade.stages.report import keep_report
-from navigator.cascade.stages.turn import ask
-from navigator.cascade.suggesting import (
+from navigator.cascade.stages.scan_answer import (
     KINDS,
     MOST,
     Known,
@@ -18,11 +18,11 @@ from navigator.cascade.suggesting import (
     scan_schema,
     sift,
 )
-from navigator.cascade.world import World
+from navigator.cascade.stages.turn import ask
 from navigator.domain.models import Task
 from navigator.domain.states import LOOP_TASK_STATES, TaskState
+from navigator.workspace.context.scope import in_scope, is_secret
 from navigator.workspace.edits import unsafe_path
-from navigator.workspace.scope import in_scope, is_secret
 
 TRIES = 2
 """Answers that are asked for: one, and one more where it cannot be read."""
@@ -36,7 +36,7 @@ RAW_SHOWN = 8_000
 _OPEN = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVED}
 
 
-async def scan(world: World, material: Material) -> None:
+async def scan(deps: Dependencies, material: Material) -> None:
     """Ask for suggestions, unless a stored answer is there, and put what stands up before the developer.
 
     Raises:
@@ -44,26 +44,26 @@ async def scan(world: World, material: Material) -> None:
     """
     task, role = material.task, material.writer
     while True:
-        stored = world.reader.last_answer(task.id, task.attempt, task.round, role=role)
+        stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=role)
         if stored is None or stored.outcome == REFUSED:
-            if stored is not None and world.reader.answers_refused(*_place(task), role) >= TRIES:
-                _unreadable(world, task, stored.text)
+            if stored is not None and deps.reader.answers_refused(*_place(task), role) >= TRIES:
+                _unreadable(deps, task, stored.text)
                 return
-            if await _ask(world, material) is None:
+            if await _ask(deps, material) is None:
                 return
             continue
         try:
             raw = read_scan(stored.text)
         except UnreadableScan as error:
-            with world.store.transaction() as tx:
+            with deps.store.transaction() as tx:
                 tx.judge_call(stored.call_id, REFUSED)
                 tx.event("scan_unreadable", task_id=task.id, data={"why": str(error)})
             continue
         break
-    known = await asyncio.to_thread(_known, material, _said_before(world, task))
+    known = await asyncio.to_thread(_known, material, _said_before(deps, task))
     found = sift(raw, known)
     not_shown = [f"{entry.path or 'files'}: {entry.why}" for entry in material.context.left_out]
-    with world.store.transaction() as tx:
+    with deps.store.transaction() as tx:
         tx.add_suggestions(task.id, task.attempt, found.suggestions)
         count = len(found.suggestions)
         tx.set_task_state(
@@ -78,8 +78,8 @@ def _place(task: Task) -> tuple[str, int, int]:
     return task.id, task.attempt, task.round
 
 
-async def _ask(world: World, material: Material) -> str | None:
-    system, user, version = world.prompts.render(
+async def _ask(deps: Dependencies, material: Material) -> str | None:
+    system, user, version = deps.prompts.render(
         "scan",
         key=material.key,
         kinds=[kind.value for kind in KINDS],
@@ -88,15 +88,15 @@ async def _ask(world: World, material: Material) -> str | None:
     )
     messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     schema = scan_schema([file.path for file in material.context.files])
-    return await ask(world, material.task, material.writer, "scan", version, messages, schema=schema)
+    return await ask(deps, material.task, material.writer, "scan", version, messages, schema=schema)
 
 
-def _unreadable(world: World, task: Task, text: str) -> None:
+def _unreadable(deps: Dependencies, task: Task, text: str) -> None:
     """Twice no list: the developer gets the words as they came, and is told so."""
     more = f"\n… and {len(text) - RAW_SHOWN:,} characters more" if len(text) > RAW_SHOWN else ""
     shown = "\n".join(f"    {line}" for line in text[:RAW_SHOWN].splitlines())
     keep_report(
-        world,
+        deps,
         task,
         "# The suggestions could not be read\n\n"
         f"The model was asked {TRIES} times and did not answer in the form that it was given, so nothing here can be "
@@ -104,16 +104,16 @@ def _unreadable(world: World, task: Task, text: str) -> None:
     )
 
 
-def _said_before(world: World, task: Task) -> list[tuple[str, frozenset[str], str]]:
+def _said_before(deps: Dependencies, task: Task) -> list[tuple[str, frozenset[str], str]]:
     """What is open in the project, and what was proposed for it before: text, files, and what it is called."""
     titles = [
         (held.text, frozenset(held.files), held.id)
-        for held in world.reader.tasks(_OPEN, project=task.project_id)
+        for held in deps.reader.tasks(_OPEN, project=task.project_id)
         if held.id != task.id
     ]
     return titles + [
         (one.text, frozenset(one.files), f"a suggestion of {one.task_id} ({one.state})")
-        for one in world.reader.earlier_suggestions(task.project_id, task.id)
+        for one in deps.reader.earlier_suggestions(task.project_id, task.id)
     ]
 
 

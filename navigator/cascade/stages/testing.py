@@ -11,17 +11,17 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from navigator.cascade.blocks import data_block
-from navigator.cascade.calls import Message
+from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.prompts.blocks import data_block
+from navigator.cascade.stages.calls import Message
 from navigator.cascade.stages.checking import run_checks
-from navigator.cascade.world import World
 from navigator.domain.models import CheckResult, Proposal, Task
 from navigator.domain.states import CheckOutcome, ProposalState, TaskState
 from navigator.domain.text import safe_line
 from navigator.workspace.sandbox.compare import NAME
 
 if TYPE_CHECKING:
-    from navigator.cascade.stages.material import Material
+    from navigator.cascade.prompts.material import Material
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +32,11 @@ TESTS_FAILED = "tests_failed"
 """A call's outcome once its answer applied and broke tests that the base passes."""
 
 
-def of_round(world: World, task: Task) -> Proposal | None:
+def of_round(deps: Dependencies, task: Task) -> Proposal | None:
     """The open proposal of the task's present round; None where no answer of it applied yet."""
     found = [
         proposal
-        for proposal in world.reader.proposals({ProposalState.OPEN}, task_id=task.id)
+        for proposal in deps.reader.proposals({ProposalState.OPEN}, task_id=task.id)
         if (proposal.attempt, proposal.round) == (task.attempt, task.round)
     ]
     return found[-1] if found else None
@@ -47,25 +47,25 @@ def tests_of(proposal: Proposal) -> CheckResult | None:
     return next((check for check in proposal.checks if check.name == NAME), None)
 
 
-def untested(world: World, task: Task) -> Proposal | None:
+def untested(deps: Dependencies, task: Task) -> Proposal | None:
     """The proposal of a task in `checking` whose tests are due; None where its newest answer is no proposal yet."""
-    proposal = of_round(world, task)
+    proposal = of_round(deps, task)
     return proposal if proposal is not None and tests_of(proposal) is None else None
 
 
-async def try_proposal(world: World, task: Task, proposal: Proposal) -> None:
+async def try_proposal(deps: Dependencies, task: Task, proposal: Proposal) -> None:
     """Run the project's tests on a task's proposal; then to the reviewer, or back to the writer."""
-    project = world.project(task.project_id)
-    results = await run_checks(world, project, proposal.base_commit, proposal.tree, task=task)
+    project = deps.project(task.project_id)
+    results = await run_checks(deps, project, proposal.base_commit, proposal.tree, task=task)
     checks = (*(check for check in proposal.checks if check.name != NAME), *results)
     failed = any(check.outcome is CheckOutcome.FAILED for check in results)
-    answer = world.reader.last_answer(task.id, task.attempt, task.round, role=proposal.written_by)
-    made = world.reader.answers_judged(
+    answer = deps.reader.last_answer(task.id, task.attempt, task.round, role=proposal.written_by)
+    made = deps.reader.answers_judged(
         task.id, task.attempt, task.round, TESTS_FAILED, role=proposal.written_by
     )
-    repair = failed and answer is not None and made < TEST_REPAIRS and world.at_hand(proposal.written_by)
+    repair = failed and answer is not None and made < TEST_REPAIRS and deps.at_hand(proposal.written_by)
     log.info("%s: %s", task.id, "; ".join(f"{check.name} {check.outcome.value}" for check in results))
-    with world.store.transaction() as tx:
+    with deps.store.transaction() as tx:
         tx.set_checks(proposal.id, checks)
         if repair and answer is not None:
             tx.judge_call(answer.call_id, TESTS_FAILED)
@@ -74,14 +74,14 @@ async def try_proposal(world: World, task: Task, proposal: Proposal) -> None:
             tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
 
 
-def repair_messages(world: World, material: Material) -> tuple[str, list[Message]] | None:
+def repair_messages(deps: Dependencies, material: Material) -> tuple[str, list[Message]] | None:
     """What is said to the writer after its answer broke tests, and the prompt's version; None where nothing is known of it."""
-    proposal = of_round(world, material.task)
+    proposal = of_round(deps, material.task)
     result = tests_of(proposal) if proposal is not None else None
     if result is None:
         return None
-    key = world.keys.key_for([result.detail])
-    _, user, version = world.prompts.render(
+    key = deps.keys.key_for([result.detail])
+    _, user, version = deps.prompts.render(
         "repair-tests",
         command=safe_line(material.project.check),
         output=data_block("output", key, result.detail),
@@ -89,24 +89,24 @@ def repair_messages(world: World, material: Material) -> tuple[str, list[Message
     return version, [{"role": "user", "content": user}]
 
 
-async def keep(world: World, material: Material, tree: str) -> None:
+async def keep(deps: Dependencies, material: Material, tree: str) -> None:
     """Keep a tree from the private repository's own gc, before the row that names it exists."""
     task = material.task
     name = f"{task.id}-{task.attempt}-{task.round}"
-    async with world.project_lock(task.project_id):
+    async with deps.project_lock(task.project_id):
         await asyncio.to_thread(material.private.keep, name, tree, material.base_commit)
 
 
-def as_it_stands(world: World, task: Task, reason: str) -> bool:
+def as_it_stands(deps: Dependencies, task: Task, reason: str) -> bool:
     """Where a repair came to nothing: the proposal that it was to mend goes to the reviewer, with its failing tests.
 
     Returns:
         Whether there was one.
     """
-    task = world.reader.task(task.id)
-    if of_round(world, task) is None:
+    task = deps.reader.task(task.id)
+    if of_round(deps, task) is None:
         return False
-    with world.store.transaction() as tx:
+    with deps.store.transaction() as tx:
         if task.state is not TaskState.CHECKING:
             tx.set_task_state(task.id, TaskState.CHECKING)
         tx.set_task_state(task.id, TaskState.AWAITING_REVIEW, reason=reason)

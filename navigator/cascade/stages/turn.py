@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from navigator.cascade.calls import Message, call_model
+from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.stages.calls import Message, call_model
 from navigator.cascade.stages.limits import FAILED_CALLS_A_ROUND, TASKS_OWN_FAULT
 from navigator.cascade.stages.testing import as_it_stands
-from navigator.cascade.world import World
 from navigator.domain.models import Task
 from navigator.domain.states import Role, TaskState
-from navigator.serving.errors import CutByLength, Refused, ServingError
+from navigator.serving.client.errors import CutByLength, Refused, ServingError
 
 
 async def ask(
-    world: World,
+    deps: Dependencies,
     task: Task,
     writer: Role,
     purpose: str,
@@ -29,10 +29,10 @@ async def ask(
     Raises:
         ServingError: the server did not answer; the task is back where it was.
     """
-    server = world.settings.server(writer)
+    server = deps.settings.server(writer)
     try:
         answer = await call_model(
-            world,
+            deps,
             writer,
             task,
             purpose=purpose,
@@ -40,48 +40,48 @@ async def ask(
             messages=messages,
             max_tokens=server.max_tokens,
             schema=schema,
-            seq=world.reader.answers_refused(task.id, task.attempt, task.round, writer),
+            seq=deps.reader.answers_refused(task.id, task.attempt, task.round, writer),
         )
     except CutByLength:
-        give_up(world, task, f"The answer did not end within max_tokens = {server.max_tokens}.")
+        give_up(deps, task, f"The answer did not end within max_tokens = {server.max_tokens}.")
         return None
     except ServingError as error:
-        failed = world.reader.failed_calls(task.id, task.attempt, task.round, writer)
+        failed = deps.reader.failed_calls(task.id, task.attempt, task.round, writer)
         if (isinstance(error, Refused) and error.status in TASKS_OWN_FAULT) or failed >= FAILED_CALLS_A_ROUND:
-            give_up(world, task, str(error))
+            give_up(deps, task, str(error))
             return None
-        requeue(world, task, str(error))
+        requeue(deps, task, str(error))
         raise
     return answer.text
 
 
-def give_up(world: World, task: Task, reason: str) -> None:
+def give_up(deps: Dependencies, task: Task, reason: str) -> None:
     """In round 0 the task failed; a revision that cannot be made leaves the last proposal to the developer.
 
     A repair of failing tests that cannot be made leaves the round's proposal to the reviewer, as it stands.
     """
-    if as_it_stands(world, task, f"The failing tests were not mended. {reason}"):
+    if as_it_stands(deps, task, f"The failing tests were not mended. {reason}"):
         return
     if task.round == 0:
-        put(world, task, TaskState.FAILED, reason)
+        put(deps, task, TaskState.FAILED, reason)
         return
-    put(world, task, TaskState.AWAITING_APPROVAL, f"Revision {task.round} could not be made. {reason}")
+    put(deps, task, TaskState.AWAITING_APPROVAL, f"Revision {task.round} could not be made. {reason}")
 
 
-def requeue(world: World, task: Task, reason: str) -> None:
+def requeue(deps: Dependencies, task: Task, reason: str) -> None:
     """Back to where the round began."""
-    put(world, task, TaskState.QUEUED if task.round == 0 else TaskState.REVISING, reason)
+    put(deps, task, TaskState.QUEUED if task.round == 0 else TaskState.REVISING, reason)
 
 
-def put(world: World, task: Task, state: TaskState, reason: str) -> None:
+def put(deps: Dependencies, task: Task, state: TaskState, reason: str) -> None:
     """To a state, with the reason for the developer."""
-    with world.store.transaction() as tx:
+    with deps.store.transaction() as tx:
         tx.set_task_state(task.id, state, reason=reason)
 
 
-def move(world: World, task: Task, state: TaskState) -> None:
+def move(deps: Dependencies, task: Task, state: TaskState) -> None:
     """To a state, unless it is there already."""
-    if world.reader.task(task.id).state is state:
+    if deps.reader.task(task.id).state is state:
         return
-    with world.store.transaction() as tx:
+    with deps.store.transaction() as tx:
         tx.set_task_state(task.id, state)

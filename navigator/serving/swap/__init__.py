@@ -48,31 +48,31 @@ def make_strategy(
     """
     chosen = settings.swap.strategy
     if chosen == "resident":
-        from navigator.serving.swap.resident import ResidentStrategy
+        from navigator.serving.swap.strategies.resident import ResidentStrategy
 
         return ResidentStrategy(settings)
     if chosen == "systemd":
-        from navigator.serving.swap.systemd import SystemdStrategy
+        from navigator.serving.swap.strategies.systemd import SystemdStrategy
 
         return SystemdStrategy(settings, in_flight=in_flight)
     if chosen == "rehearsal":
-        from navigator.serving.swap.rehearsal import RehearsalStrategy
+        from navigator.serving.swap.strategies.rehearsal import RehearsalStrategy
 
         return RehearsalStrategy(paths.rehearsal, time_scale=time_scale, seed=seed, fault_rate=fault_rate)
     if chosen == "sleep":
-        from navigator.serving.swap.sleep import SleepStrategy
+        from navigator.serving.swap.strategies.sleep import SleepStrategy
 
         return SleepStrategy(settings, paths.root / "sleep.json", in_flight=in_flight)
     if chosen == "managed":
-        from navigator.serving.swap.managed import ManagedStrategy
+        from navigator.serving.swap.strategies.managed import ManagedStrategy
 
         return ManagedStrategy(settings, in_flight=in_flight)
     if chosen == "command":
-        from navigator.serving.swap.command import CommandStrategy
+        from navigator.serving.swap.strategies.command import CommandStrategy
 
         return CommandStrategy(settings, in_flight=in_flight)
     if chosen == "adapter":
-        from navigator.serving.swap.adapter import AdapterStrategy
+        from navigator.serving.swap.strategies.adapter import AdapterStrategy
 
         return AdapterStrategy(settings)
     where = settings.source or "the settings file (`navigator config path` names it)"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import SwapPhase
 from navigator.domain.states import Role
-from navigator.serving.errors import Unreachable
+from navigator.serving.client.errors import Unreachable
 
 if TYPE_CHECKING:
     from navigator.config.settings import ServerSettings, Settings

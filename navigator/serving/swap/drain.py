@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 
-from navigator.serving.client import ModelClient
+from navigator.serving.client.client import ModelClient
 
 _FIRST_POLL = 0.05
 _LONGEST_POLL = 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import re
 
-from navigator.serving.errors import (
+from navigator.serving.client.errors import (
     FirstTokenTimeout,
     Refused,
     Stalled,

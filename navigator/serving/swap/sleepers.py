@@ -23,12 +23,12 @@ from navigator.config.settings import ServerSettings
 from navigator.config.swap_settings import SleepSettings
 from navigator.domain.errors import MissingPart
 from navigator.domain.states import Role
-from navigator.serving.chat import Timeouts
-from navigator.serving.errors import Overloaded, Unreachable
+from navigator.serving.client.chat import Timeouts
+from navigator.serving.client.errors import Overloaded, Unreachable
+from navigator.serving.client.transport import Transport
 from navigator.serving.swap.base import SwapFailed
 from navigator.serving.swap.drain import until
 from navigator.serving.swap.failures import class_of_words
-from navigator.serving.transport import Transport
 
 State = Literal["awake", "paused", "asleep", "loading", "unsure", "gone"]
 """paused: it holds its weights and takes no work. loading: its process is up and does not answer yet."""
@@ -278,7 +278,7 @@ async def sleeper_for(
     """
     engine: str = settings.engine
     if engine == "auto":
-        from navigator.serving.client import ModelClient
+        from navigator.serving.client.client import ModelClient
 
         async with ModelClient(server, timeouts=Timeouts(connect=5.0)) as client:
             try:

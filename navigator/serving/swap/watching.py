@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from navigator.domain.errors import NavigatorError
-from navigator.serving.client import ModelClient
-from navigator.serving.errors import ServingError, Unreachable
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import ServingError, Unreachable
 
 
 def is_refused(error: ServingError) -> bool:

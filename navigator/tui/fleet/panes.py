@@ -10,11 +10,11 @@ from typing import Any
 from navigator.domain.models import Swap
 from navigator.evidence.swaps import swap_stats
 from navigator.scheduling.forecast import break_even_tokens, forecast
-from navigator.serving.looking import ServerLook
+from navigator.serving.status import ServerLook
+from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
-from navigator.tui.glance import Glance, Live, SwapProgress
-from navigator.tui.meter import meanwhile, swap_bar
-from navigator.tui.reading.markdown import wrapped
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
+from navigator.tui.data.meter import meanwhile, swap_bar
 from navigator.tui.statistics.other_pages import swap_table
 from navigator.tui.statistics.plot import named_parts
 from navigator.tui.statistics.rate_page import REHEARSAL
@@ -53,8 +53,8 @@ SINGLE_SPEED = 137.0
 class FleetView:
     """Everything the overview is drawn from. `looks` is None before the servers were asked."""
 
-    glance: Glance
-    live: Live
+    glance: DeckSnapshot
+    live: LiveStatus
     facts: StripFacts
     looks: tuple[ServerLook, ...] | None
 
@@ -143,7 +143,7 @@ def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _swap_lines(swap: SwapProgress, glance: Glance, facts: StripFacts, width: int) -> list[Line]:
+def _swap_lines(swap: SwapProgress, glance: DeckSnapshot, facts: StripFacts, width: int) -> list[Line]:
     now = time.monotonic()
     shown = swap_bar(swap, glance.swaps, now)
     origin = facts.name(shown.origin) if shown.origin else "nothing"

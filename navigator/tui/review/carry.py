@@ -7,7 +7,7 @@ from typing import Literal
 
 from navigator.domain.models import Proposal
 from navigator.tui.diff.model import Comment, Side
-from navigator.tui.review.dossier import Dossier, Remark
+from navigator.tui.review.context import Remark, ReviewContext
 
 
 def found_again(lines: Sequence[str], quote: str, line: int) -> int | None:
@@ -24,7 +24,11 @@ def found_again(lines: Sequence[str], quote: str, line: int) -> int | None:
 
 
 def carried(
-    dossier: Dossier, shown: Proposal, new_lines: Mapping[str, Sequence[str]], *, old_is_base: bool = True
+    context: ReviewContext,
+    shown: Proposal,
+    new_lines: Mapping[str, Sequence[str]],
+    *,
+    old_is_base: bool = True,
 ) -> list[Comment]:
     """Every comment of the task as it stands on the version shown.
 
@@ -42,7 +46,7 @@ def carried(
             side=_side(remark.side),
             state=_state(remark.sent),
         )
-        for remark in dossier.remarks
+        for remark in context.remarks
     ]
     comments += [
         Comment(
@@ -53,7 +57,7 @@ def carried(
             side=_side(draft.side),
             author="you, not finished",
         )
-        for index, draft in enumerate(dossier.unfinished)
+        for index, draft in enumerate(context.unfinished)
         if draft.proposal == shown.id
     ]
     return comments

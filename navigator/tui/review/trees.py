@@ -12,8 +12,8 @@ from navigator.domain.errors import NotFound
 from navigator.domain.models import Project
 
 if TYPE_CHECKING:
-    from navigator.workspace.facts import RepoFacts
-    from navigator.workspace.private import PrivateRepo
+    from navigator.workspace.git.facts import RepoFacts
+    from navigator.workspace.git.private import PrivateRepo
 
 
 class Trees:
@@ -52,7 +52,7 @@ class Trees:
         Raises:
             NotFound: the tree has no such file.
         """
-        from navigator.workspace.diffs import decode_lines
+        from navigator.workspace.git.diffs import decode_lines
 
         return decode_lines(self.content(project, tree, path))
 
@@ -76,7 +76,7 @@ class Trees:
         return {path: self.lines(project, tree, path) for path in paths if path in entries}
 
     def _private(self, project: Project) -> PrivateRepo:
-        from navigator.workspace.private import PrivateRepo
+        from navigator.workspace.git.private import PrivateRepo
 
         with self._lock:
             if project.id not in self._opened:
@@ -93,6 +93,6 @@ def destination(project: Project, batch: str, facts: RepoFacts) -> str:
     """The branch an approval goes to, in words."""
     if project.landing == "current":
         return facts.branch or "the current branch (HEAD is detached: it will be refused)"
-    from navigator.workspace.landing import branch_name
+    from navigator.workspace.git.landing.land import branch_name
 
     return branch_name(batch) if batch else "navigator/…"

@@ -18,9 +18,9 @@ from navigator.domain.states import (
     Verdict,
 )
 from navigator.domain.text import safe_line
-from navigator.tui.glance import short_model
-from navigator.tui.review.dossier import Dossier
-from navigator.tui.screens.deck_rows import VERDICTS
+from navigator.tui.data.deck_snapshot import short_model
+from navigator.tui.deck.rows import VERDICTS
+from navigator.tui.review.context import ReviewContext
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, length
 
 WIDE = 100
@@ -50,9 +50,9 @@ class Place:
     chosen: int = 0
 
 
-def title_line(dossier: Dossier, shown: Proposal, width: int) -> list[Piece]:
+def title_line(context: ReviewContext, shown: Proposal, width: int) -> list[Piece]:
     """Id, project and title; the verdict and the checks at the right."""
-    said = part_pieces(shown, dossier.whole) if shown.parent else verdict_pieces(shown.review, shown.round)
+    said = part_pieces(shown, context.whole) if shown.parent else verdict_pieces(shown.review, shown.round)
     end = [
         *said,
         ("   ", ""),
@@ -112,7 +112,7 @@ def checks_pieces(checks: Sequence[CheckResult], wide: bool) -> list[Piece]:
     return pieces or [("no checks", "muted")]
 
 
-def rounds_line(dossier: Dossier, shown: Proposal, place: Place, width: int) -> list[Piece]:
+def rounds_line(context: ReviewContext, shown: Proposal, place: Place, width: int) -> list[Piece]:
     """The tabs of rounds and attempts, what the diff is against, and who wrote and read it."""
     end: list[Piece] = []
     if place.chosen:
@@ -122,9 +122,9 @@ def rounds_line(dossier: Dossier, shown: Proposal, place: Place, width: int) -> 
     end.append(("seen" if shown.seen else "not seen", "muted" if shown.seen else "warn"))
     if place.of > 1:
         end.append((f"  {place.number} of {place.of}", "muted"))
-    tabs = tab_pieces(dossier, shown)
+    tabs = tab_pieces(context, shown)
     if place.between:
-        tabs += [("   since ", "muted"), (_before_name(dossier, shown), "accent")]
+        tabs += [("   since ", "muted"), (_before_name(context, shown), "accent")]
     room = width - length(tabs) - length(end) - 6
     ways = [
         makers(shown, wide=width >= 140),
@@ -135,9 +135,9 @@ def rounds_line(dossier: Dossier, shown: Proposal, place: Place, width: int) -> 
     return justified([*tabs, ("   ", ""), *by], end, width)
 
 
-def tab_pieces(dossier: Dossier, shown: Proposal) -> list[Piece]:
+def tab_pieces(context: ReviewContext, shown: Proposal) -> list[Piece]:
     """`r0 ─ r1 ─ [r2]`, attempts apart: `a1 r0 ─ r1   a2 [r0]`. The newest ones where there are many."""
-    attempts = sorted({version.attempt for version in dossier.versions})
+    attempts = sorted({version.attempt for version in context.versions})
     pieces: list[Piece] = []
     kept = [a for a in attempts if a == shown.attempt or a >= attempts[-1] - 2]
     if len(kept) < len(attempts):
@@ -147,7 +147,7 @@ def tab_pieces(dossier: Dossier, shown: Proposal) -> list[Piece]:
             pieces.append(("  ", ""))
         if len(attempts) > 1:
             pieces.append((f"attempt {attempt + 1} ", "muted"))
-        rounds = [version for version in dossier.versions if version.attempt == attempt]
+        rounds = [version for version in context.versions if version.attempt == attempt]
         for number, version in enumerate(rounds):
             if number:
                 pieces.append((" ─ ", "faint"))
@@ -156,11 +156,11 @@ def tab_pieces(dossier: Dossier, shown: Proposal) -> list[Piece]:
     return pieces
 
 
-def _before_name(dossier: Dossier, shown: Proposal) -> str:
-    place = dossier.index(shown.id)
+def _before_name(context: ReviewContext, shown: Proposal) -> str:
+    place = context.index(shown.id)
     if place <= 0:
         return "base"
-    before = dossier.versions[place - 1]
+    before = context.versions[place - 1]
     name = f"r{before.round}"
     return name if before.attempt == shown.attempt else f"attempt {before.attempt + 1} {name}"
 
@@ -186,7 +186,7 @@ def _plain(model: str) -> str:
 
 
 def warning_lines(
-    dossier: Dossier, shown: Proposal, overlaps: Sequence[str], width: int
+    context: ReviewContext, shown: Proposal, overlaps: Sequence[str], width: int
 ) -> list[list[Piece]]:
     """What to know before deciding, a line each, the gravest first."""
     refused = [item for item in shown.policy if item.action is PolicyAction.REFUSE]
@@ -195,8 +195,8 @@ def warning_lines(
         *([("⚠ refused: ", "bad"), (f"{item.path}  {item.detail}", "bad")] for item in refused),
         *([("⚠ to confirm: ", "bad"), (f"{item.path}  {item.detail or item.rule}", "bad")] for item in asked),
     ]
-    lines += _standing(dossier, shown)
-    if why := why_it_waits(dossier, shown):
+    lines += _standing(context, shown)
+    if why := why_it_waits(context, shown):
         lines.append([("≡ ", "accent"), (_first_line(why), "")])
     lines += [
         [("✗ ", "bad"), (f"{check.name}: ", "bad"), (_first_line(check.detail), "")]
@@ -210,7 +210,7 @@ def warning_lines(
         notes.append(("self-reviewed: the model that wrote it read it", "warn"))
     if shown.own_review is not None:
         notes.append((_own_words(shown.own_review), "muted"))
-    if mended := dossier.mended.get(shown.id):
+    if mended := context.mended.get(shown.id):
         notes.append((mended, "muted"))
     if overlaps:
         notes.append((f"overlaps {', '.join(overlaps)}", "warn"))
@@ -253,12 +253,12 @@ def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0]
 
 
-def why_it_waits(dossier: Dossier, shown: Proposal) -> str:
+def why_it_waits(context: ReviewContext, shown: Proposal) -> str:
     """What the task says of itself, such as that its writer keeps the change; "" where nothing or of another round."""
-    return dossier.task.reason if dossier.waiting and shown.id == dossier.current.id else ""
+    return context.task.reason if context.waiting and shown.id == context.current.id else ""
 
 
-def _standing(dossier: Dossier, shown: Proposal) -> list[list[Piece]]:
+def _standing(context: ReviewContext, shown: Proposal) -> list[list[Piece]]:
     """Where the proposal stands when it does not simply wait for a word."""
     landing, decision = shown.landing, shown.decision
     if landing is not None and landing.state is LandingState.LANDED:
@@ -283,10 +283,10 @@ def _standing(dossier: Dossier, shown: Proposal) -> list[list[Piece]]:
             ]
         ]
     if shown.state is ProposalState.SUPERSEDED:
-        return [[(f"superseded; decisions are about {dossier.current.id}", "muted")]]
-    if dossier.task.state is not TaskState.AWAITING_APPROVAL:
-        state = dossier.task.state.value.replace("_", " ")
-        return [[(f"{dossier.task.id} is {state}; it does not wait for you yet", "muted")]]
+        return [[(f"superseded; decisions are about {context.current.id}", "muted")]]
+    if context.task.state is not TaskState.AWAITING_APPROVAL:
+        state = context.task.state.value.replace("_", " ")
+        return [[(f"{context.task.id} is {state}; it does not wait for you yet", "muted")]]
     return []
 
 

@@ -16,7 +16,7 @@ from navigator.evidence.swaps import Direction, swap_stats
 from navigator.evidence.throughput import Throughput, throughput
 
 if TYPE_CHECKING:
-    from navigator.store.reader import Reader
+    from navigator.store.reads.reader import Reader
 
 PERIODS: tuple[tuple[str, int], ...] = (("all time", 0), ("7 days", 7), ("30 days", 30), ("90 days", 90))
 """Spans of time to choose from, with their days; 0 for everything."""
@@ -65,7 +65,7 @@ def gather(reader: Reader, *, by: str, days: int, now: datetime) -> Statistics:
         days: what happened in so many days only; 0 for all.
         now: the end of that span.
     """
-    from navigator.cascade import figures
+    from navigator.cascade.views import figures
 
     since = (now - timedelta(days=days)).isoformat() if days else None
     with reader.snapshot():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from navigator.evidence.intervals import ANECDOTAL_BELOW, needed
 from navigator.evidence.rates import RateRow
-from navigator.tui.reading.markdown import wrapped
+from navigator.tui.answers.markdown import wrapped
 from navigator.tui.statistics.gather import PERIODS, Statistics, Week
 from navigator.tui.statistics.plot import axis, interval, sparkline
 from navigator.tui.widgets.cells import Piece, cropped, fit, justified, right, thousands

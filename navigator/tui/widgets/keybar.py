@@ -9,11 +9,11 @@ from textual.content import Content
 from textual.style import Style
 from textual.widget import Widget
 
-from navigator.tui.actions import Action, in_scope
+from navigator.tui.keys.registry import Action, in_scope
 
 if TYPE_CHECKING:
     from navigator.tui.app import NavigatorApp
-    from navigator.tui.screens.base import NavScreen
+    from navigator.tui.widgets.screen import NavScreen
 
 _BACK, _HELP, _PALETTE = "app.back", "app.help", "app.command_palette"
 _START = "app.start_conductor"

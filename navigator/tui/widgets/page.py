@@ -13,7 +13,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from navigator.tui.bindings import bindings_of
+from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.widgets.cells import Piece, length
 
 Line = Sequence[Piece]

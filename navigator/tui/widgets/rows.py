@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from navigator.tui.bindings import bindings_of
+from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.widgets.cells import Piece, length
 
 R = TypeVar("R")

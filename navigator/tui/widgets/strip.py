@@ -7,8 +7,8 @@ import time
 from textual.content import Content
 from textual.widget import Widget
 
-from navigator.tui.glance import Glance, Live
-from navigator.tui.meter import meter_of
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
+from navigator.tui.data.meter import meter_of
 from navigator.tui.widgets.cells import Piece, justified, length
 from navigator.tui.widgets.strip_text import StripFacts, strip_lines
 
@@ -49,14 +49,14 @@ class StatusStrip(Widget):
         super().__init__(classes="full" if full else "")
         self._title = title
         self._facts = facts
-        self._glance = Glance()
-        self._live = Live()
+        self._glance = DeckSnapshot()
+        self._live = LiveStatus()
         self._meter = meter_of(
             self._glance, self._live, facts.rules, streams=facts.streams, routing=facts.routing
         )
         self._metered = 0.0
 
-    def show(self, glance: Glance, live: Live) -> None:
+    def show(self, glance: DeckSnapshot, live: LiveStatus) -> None:
         """Another picture. The meter walks every task, so it is read anew only when something it depends on changed."""
         now = time.monotonic()
         same = (

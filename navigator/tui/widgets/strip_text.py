@@ -11,8 +11,8 @@ from navigator.domain.snapshot import BatchRules
 from navigator.domain.states import Role, TaskState
 from navigator.domain.text import safe_line
 from navigator.tui.clock import seconds_since
-from navigator.tui.glance import Glance, Live, short_model
-from navigator.tui.meter import CHARS_PER_TOKEN, GENERATOR_WRITES, Meter, meanwhile, swap_bar
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, short_model
+from navigator.tui.data.meter import CHARS_PER_TOKEN, GENERATOR_WRITES, Meter, meanwhile, swap_bar
 from navigator.tui.widgets.cells import Piece, bar, duration, thousands
 
 WIDE = 100
@@ -53,7 +53,7 @@ def strip_facts(settings: Settings, start_key: str = "ctrl+n") -> StripFacts:
 
 
 def strip_lines(
-    glance: Glance, live: Live, facts: StripFacts, meter: Meter, width: int
+    glance: DeckSnapshot, live: LiveStatus, facts: StripFacts, meter: Meter, width: int
 ) -> tuple[list[Piece], list[Piece]]:
     """The first line (what happens) and the second one (what reviewing now would cost)."""
     wide = width >= WIDE
@@ -72,7 +72,7 @@ def strip_lines(
     return first, _price_line(glance, live, meter, wide)
 
 
-def _gpu(glance: Glance, live: Live, facts: StripFacts, wide: bool) -> list[Piece]:
+def _gpu(glance: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool) -> list[Piece]:
     warning: list[Piece] = [("⚠ tests run unsandboxed   ", "warn")] if facts.unsandboxed else []
     if live.swap is not None:
         shown = swap_bar(live.swap, glance.swaps, time.monotonic())
@@ -121,7 +121,7 @@ def _gpu(glance: Glance, live: Live, facts: StripFacts, wide: bool) -> list[Piec
     return pieces
 
 
-def _last_known(glance: Glance, facts: StripFacts, wide: bool) -> list[Piece]:
+def _last_known(glance: DeckSnapshot, facts: StripFacts, wide: bool) -> list[Piece]:
     queued = sum(card.state is TaskState.QUEUED for card in glance.work)
     if queued:
         words = f"{queued} task{'s' if queued != 1 else ''} queued, nobody works: "
@@ -138,7 +138,7 @@ def _eta(seconds: float) -> str:
     return "  review due" if seconds < 1 else f"  reviews in {duration(seconds)}"
 
 
-def _price_line(glance: Glance, live: Live, meter: Meter, wide: bool) -> list[Piece]:
+def _price_line(glance: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bool) -> list[Piece]:
     if live.conductor == "absent" and live.problem:
         return [(safe_line(live.problem), "warn")]
     price = meter.price

@@ -5,14 +5,13 @@ from __future__ import annotations
 from navigator.workspace.edits.apply import Applied, apply_answer
 from navigator.workspace.edits.ladder import Match, locate
 from navigator.workspace.edits.markers import BlockKind, MarkerLength, marker_length
-from navigator.workspace.edits.parser import Answer, Block, parse_answer
+from navigator.workspace.edits.parser import Block, ParsedAnswer, parse_answer
 from navigator.workspace.edits.paths import unsafe_path
 from navigator.workspace.edits.problems import EditProblem
 from navigator.workspace.edits.source_protocol import FileChange, FileSource
 from navigator.workspace.edits.textfile import BinaryContent, TextFile
 
 __all__ = [
-    "Answer",
     "Applied",
     "BinaryContent",
     "Block",
@@ -22,6 +21,7 @@ __all__ = [
     "FileSource",
     "MarkerLength",
     "Match",
+    "ParsedAnswer",
     "TextFile",
     "apply_answer",
     "locate",

@@ -8,13 +8,13 @@ from typing import NoReturn
 
 from navigator.domain.models import AppliedEdit
 from navigator.domain.states import EditCode, Rung
-from navigator.workspace.checks import syntax_check
-from navigator.workspace.checks_grammar import GrammarGate
+from navigator.workspace.checks.grammar import GrammarGate
+from navigator.workspace.checks.syntax import syntax_check
 from navigator.workspace.edits import gates, messages
 from navigator.workspace.edits.ladder import Match, locate, replacement
 from navigator.workspace.edits.markers import BlockKind
 from navigator.workspace.edits.overlay import MAX_RESULT, Entry, Overlay
-from navigator.workspace.edits.parser import Answer, Block
+from navigator.workspace.edits.parser import Block, ParsedAnswer
 from navigator.workspace.edits.paths import doubtful_new_path, unsafe_path
 from navigator.workspace.edits.problems import MAX_PROBLEMS, EditProblem, Refused, plural, quote
 from navigator.workspace.edits.source_protocol import FileChange, FileSource
@@ -43,7 +43,7 @@ class Applied:
     problems: tuple[EditProblem, ...] = ()
 
 
-def apply_answer(answer: Answer, source: FileSource, shown: Collection[str] | None = None) -> Applied:
+def apply_answer(answer: ParsedAnswer, source: FileSource, shown: Collection[str] | None = None) -> Applied:
     """Apply every block to the text as the blocks before it left it; nothing is written anywhere.
 
     Args:
@@ -59,7 +59,7 @@ def apply_answer(answer: Answer, source: FileSource, shown: Collection[str] | No
 
 
 class _Application:
-    def __init__(self, answer: Answer, source: FileSource, shown: Collection[str] | None) -> None:
+    def __init__(self, answer: ParsedAnswer, source: FileSource, shown: Collection[str] | None) -> None:
         self.answer = answer
         self.source = source
         self.shown = shown

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from navigator.domain.states import EditCode
-from navigator.workspace.checks import omission_in
+from navigator.workspace.checks.syntax import omission_in
 from navigator.workspace.edits.closest import find_closest
 from navigator.workspace.edits.ladder import Match, occurrences
 from navigator.workspace.edits.markers import BlockKind, is_conflict, is_divider, is_fence

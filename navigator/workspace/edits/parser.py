@@ -51,7 +51,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ParsedAnswer:
     """What a model wrote.
 
     Attributes:
@@ -69,7 +69,7 @@ class Answer:
     count: int = 0
 
 
-def parse_answer(text: str, *, marker: int = 7) -> Answer:
+def parse_answer(text: str, *, marker: int = 7) -> ParsedAnswer:
     """Read the edit blocks of an answer. Never raises, whatever the text.
 
     Args:
@@ -93,7 +93,7 @@ class _Parser:
         self.problems: list[EditProblem] = []
         self.taken: set[int] = set()
 
-    def run(self) -> Answer:
+    def run(self) -> ParsedAnswer:
         i = 0
         while i < len(self.lines):
             line = self.lines[i]
@@ -120,7 +120,7 @@ class _Parser:
         problems = tuple(replace(problem, of=self.count) for problem in self.problems)
         if self.blocks or problems:
             no_change = None
-        return Answer(tuple(self.blocks), no_change, prose, problems, self.count)
+        return ParsedAnswer(tuple(self.blocks), no_change, prose, problems, self.count)
 
     def _problem(self, code: EditCode, path: str, message: str, *, block: int | None = None) -> None:
         self.problems.append(EditProblem(code, path, self.count if block is None else block, 0, message))

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from navigator.domain.text import safe_line
-from navigator.workspace.runner import safe_path
+from navigator.workspace.git.runner import safe_path
 
 OLDEST = (0, 8)
 """bubblewrap 0.8 brought `--disable-userns`, 0.7 `--size`: both are relied on."""

@@ -16,13 +16,13 @@ from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
 from navigator.domain.states import CheckOutcome
 from navigator.domain.text import safe_line, safe_text
-from navigator.workspace.private import PrivateRepo
+from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.sandbox.binds import digest_of
 from navigator.workspace.sandbox.limits import Limits, Ran
 from navigator.workspace.sandbox.names import failing_tests, none_ran, passed_count, plain
 from navigator.workspace.sandbox.probe import Sandbox
-from navigator.workspace.sandbox.room import (
-    Room,
+from navigator.workspace.sandbox.spec import (
+    SandboxSpec,
     described,
     furnish,
     may_stand_at,
@@ -80,25 +80,25 @@ class SuiteRun:
         return self.detail.partition("\n")[0]
 
 
-def prepare(project: Project, private: PrivateRepo, tree: str) -> Room:
+def prepare(project: Project, private: PrivateRepo, tree: str) -> SandboxSpec:
     """What the project's check would see on `tree`. Runs nothing of the project."""
     return furnish(project, private.tree_entries(tree).keys())
 
 
-def environment_digest(sandbox: Sandbox, room: Room, limits: Limits) -> str:
+def environment_digest(sandbox: Sandbox, spec: SandboxSpec, limits: Limits) -> str:
     """What beside the tree and the command decides a result: sandbox, limits, and the state of what is bound."""
     told = [
         _FORMAT,
         "bubblewrap" if sandbox.works else "unsandboxed",
         f"{limits}",
-        *digest_of(room.binds),
-        *sorted(f"{name}={value}" for name, value in room.toolchains.env.items()),
+        *digest_of(spec.binds),
+        *sorted(f"{name}={value}" for name, value in spec.toolchains.env.items()),
     ]
     return hashlib.sha256("\n".join(told).encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
 def run_suite(
-    room: Room,
+    spec: SandboxSpec,
     private: PrivateRepo,
     tree: str,
     limits: Limits,
@@ -115,23 +115,23 @@ def run_suite(
         without: run without a sandbox where there is none.
         cancel: when set, the run ends as "cancelled".
     """
-    if not room.command.strip():
+    if not spec.command.strip():
         return _untested(
             "no test command", "Give the project one: `navigator project check NAME` proposes one."
         )
     if not sandbox.works and not without:
         return _untested(f"no sandbox: {sandbox.reason}", sandbox.hint)
-    if not may_stand_at(room.project.path):
-        return _untested(f"a project at {room.project.path} cannot be shown inside a sandbox", "Move it.")
+    if not may_stand_at(spec.project.path):
+        return _untested(f"a project at {spec.project.path} cannot be shown inside a sandbox", "Move it.")
     scratch_root.mkdir(mode=0o700, parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="check-", dir=scratch_root)).resolve()
     try:
         files = scratch / "tree"
         write_out(private, tree, files, most_bytes=limits.disk_mb << 20)
         if sandbox.works:
-            command, env = sandboxed(sandbox, room, limits, files, scratch)
+            command, env = sandboxed(sandbox, spec, limits, files, scratch)
         else:
-            command, env = unsandboxed(room, limits, files, scratch)
+            command, env = unsandboxed(spec, limits, files, scratch)
         ran = supervise(command, limits, env=env, cwd=files, scratch=scratch, cancel=cancel)
     except NavigatorError as error:
         return _untested(error.message, error.hint)
@@ -139,7 +139,7 @@ def run_suite(
         return _untested(f"the run could not be prepared: {error.strerror or error}", "Is the disk full?")
     finally:
         _take_away(scratch)
-    return read_run(ran, room)
+    return read_run(ran, spec)
 
 
 def _untested(why: str, what_to_do: str = "", ran: Ran | None = None, output: str = "") -> SuiteRun:
@@ -150,7 +150,7 @@ def _untested(why: str, what_to_do: str = "", ran: Ran | None = None, output: st
     )
 
 
-def read_run(ran: Ran, room: Room) -> SuiteRun:
+def read_run(ran: Ran, spec: SandboxSpec) -> SuiteRun:
     """What a finished run means: its exit status, the tests it names, and why it could not start, in words."""
     text = safe_text(plain(ran.output))
     names = tuple(safe_line(name) for name in failing_tests(ran.output))
@@ -166,7 +166,7 @@ def read_run(ran: Ran, room: Room) -> SuiteRun:
         return SuiteRun(
             CheckOutcome.FAILED, names, f"{line}\n\n{shown}".rstrip(), ran.seconds, passed, ran.cut
         )
-    missing = _why_not_started(ran, text, room)
+    missing = _why_not_started(ran, text, spec)
     if missing:
         return _untested(missing[0], missing[1], ran, shown)
     if names:
@@ -176,38 +176,38 @@ def read_run(ran: Ran, room: Room) -> SuiteRun:
     return SuiteRun(CheckOutcome.FAILED, names, f"{line}\n\n{shown}".rstrip(), ran.seconds, passed)
 
 
-def _why_not_started(ran: Ran, text: str, room: Room) -> tuple[str, str] | None:
+def _why_not_started(ran: Ran, text: str, spec: SandboxSpec) -> tuple[str, str] | None:
     """The reason and what to do about it, where the command never came to run a test."""
     if ran.status in (_NOT_FOUND, _NOT_EXECUTABLE):
         found = _ABSENT.search(text)
         what = safe_line(found["what"]) if found else "the command"
-        return f"{what} was not found in the sandbox", _hint_for(what, room)
-    if room.missing and (found := _ABSENT.search(text)):
+        return f"{what} was not found in the sandbox", _hint_for(what, spec)
+    if spec.missing and (found := _ABSENT.search(text)):
         what = safe_line(found["what"])
-        return f"{what} was not found in the sandbox", _hint_for(what, room)
+        return f"{what} was not found in the sandbox", _hint_for(what, spec)
     found = _NO_MODULE.search(text)
     if found and ran.status != 0 and len(text) < 600 and text.count("\n") < 8:
         what = safe_line(found["what"])
-        return f"{what} is not installed where the sandbox sees it", _hint_for(what, room)
+        return f"{what} is not installed where the sandbox sees it", _hint_for(what, spec)
     return None
 
 
-def _hint_for(what: str, room: Room) -> str:
-    seen = ", ".join(described(room.dependencies)) or "none"
+def _hint_for(what: str, spec: SandboxSpec) -> str:
+    seen = ", ".join(described(spec.dependencies)) or "none"
     return (
         f"Inside are: /usr, the project's files, its dependency folders ({seen}) and toolchains the command names. Install "
         f"{what} into the project's own environment, or add the folder that holds it to `check_mounts`."
     )
 
 
-def excerpt(text: str, names: Sequence[str] = (), room: int = SHOWN) -> str:
+def excerpt(text: str, names: Sequence[str] = (), limit: int = SHOWN) -> str:
     """The part of an output that says what went wrong: its end, and before it the first lines about failures."""
     text = text.strip()
-    if len(text) <= room:
+    if len(text) <= limit:
         return text
-    tail = text[-room * 2 // 3 :]
+    tail = text[-limit * 2 // 3 :]
     tail = tail[tail.find("\n") + 1 :]
-    head_room = room - len(tail) - 32
+    head_room = limit - len(tail) - 32
     first = _first_failure(text, names)
     head = text[first : first + head_room]
     head = head[: head.rfind("\n")] if "\n" in head else head

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from navigator.workspace.runner import safe_path
+from navigator.workspace.git.runner import safe_path
 from navigator.workspace.sandbox.binds import Bind
 
 _BIN = frozenset({"bin", "sbin", "shims"})

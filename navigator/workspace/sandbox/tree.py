@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from navigator.domain.errors import NavigatorError
 from navigator.domain.text import safe_line
-from navigator.workspace.private import PrivateRepo, TreeEntry
-from navigator.workspace.runner import GitError
+from navigator.workspace.git.private import PrivateRepo, TreeEntry
+from navigator.workspace.git.runner import GitError
 
 _SYMLINK, _GITLINK, _EXECUTABLE = "120000", "160000", "100755"
 _AT_A_TIME = 32 * 1024 * 1024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.workspace.checks import omission_in, syntax_check
+from navigator.workspace.checks.syntax import omission_in, syntax_check
 
 PARSES = [
     ("a.py", "x = 1\n"),

@@ -9,7 +9,7 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from navigator.domain.states import Rung
-from navigator.workspace.checks import omission_in, syntax_check
+from navigator.workspace.checks.syntax import omission_in, syntax_check
 from navigator.workspace.edits import TextFile, apply_answer, marker_length, parse_answer, unsafe_path
 from navigator.workspace.edits.problems import MAX_MESSAGE
 from tests.workspace.edits.support import apply, edit, tree, whole

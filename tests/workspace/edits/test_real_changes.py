@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from navigator.domain.states import EditCode
-from navigator.workspace.checks import syntax_check
+from navigator.workspace.checks.syntax import syntax_check
 from navigator.workspace.edits import apply_answer, parse_answer
 from navigator.workspace.edits.overlay import MAX_RESULT
 from tests.workspace.edits.history import (

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.workspace import checkout
 from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.landing import (
+from navigator.workspace.git.landing import checkout
+from navigator.workspace.git.landing.land import (
     LandingPlan,
     LandingRefused,
     RefMoved,
@@ -21,7 +21,7 @@ from navigator.workspace.landing import (
     inspect_landing,
     prepare_landing,
 )
-from navigator.workspace.undo import prepare_undo, undo_landing
+from navigator.workspace.git.landing.undo import prepare_undo, undo_landing
 from tests.workspace.git.world import FILES, World, commit, fingerprint, git
 
 CHANGES: dict[str, bytes | FileChange | None] = {
@@ -237,7 +237,8 @@ def test_a_race_for_the_branch_puts_the_files_back(world: World, monkeypatch: py
 
 _KILL = """
 import json, os, sys
-from navigator.workspace import checkout, landing
+from navigator.workspace.git.landing import checkout
+from navigator.workspace.git.landing import land as landing
 plan = landing.LandingPlan.from_dict(json.loads(sys.argv[1]))
 point, after = sys.argv[2], int(sys.argv[3])
 module, name = point.split(".")

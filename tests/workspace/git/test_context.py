@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from navigator.workspace.context import Context, build_context
+from navigator.workspace.context.build import Context, build_context
+from navigator.workspace.context.scope import fits, is_secret
 from navigator.workspace.edits.source_protocol import FileSource
-from navigator.workspace.scope import fits, is_secret
-from navigator.workspace.source import TreeSource
-from navigator.workspace.uncommitted import uncommitted_paths
+from navigator.workspace.git.source import TreeSource
+from navigator.workspace.git.uncommitted import uncommitted_paths
 from tests.workspace.git.world import World, commit, git
 
 FILES = {

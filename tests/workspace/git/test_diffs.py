@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from navigator.domain.diff import FileDiff
-from navigator.workspace.diffs import parse_comparison
 from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.private import PrivateRepo
-from navigator.workspace.runner import GitError
+from navigator.workspace.git.diffs import parse_comparison
+from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.runner import GitError
 from tests.workspace.git.world import World, commit, make_repo
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from navigator.workspace.facts import (
+from navigator.workspace.checks.policy import check_paths
+from navigator.workspace.git.facts import (
     NoCommit,
     NotARepository,
     UnsafeOwner,
@@ -16,8 +17,7 @@ from navigator.workspace.facts import (
     read_facts,
     resolve_base,
 )
-from navigator.workspace.policy import check_paths
-from navigator.workspace.uncommitted import uncommitted_paths
+from navigator.workspace.git.uncommitted import uncommitted_paths
 from tests.workspace.git.world import World, commit, git, make_repo
 
 
@@ -126,8 +126,11 @@ def test_names_that_stand_already_may_be_edited() -> None:
     assert [i.rule for i in check_paths(["src/aux.c"], [])] == ["reserved_name"]
 
 
-def test_importing_the_room_does_not_import_gitpython() -> None:
-    code = "import sys, navigator.workspace.landing, navigator.workspace.undo; sys.exit('git' in sys.modules)"
+def test_importing_the_package_does_not_import_gitpython() -> None:
+    code = (
+        "import sys, navigator.workspace.git.landing.land, navigator.workspace.git.landing.undo; "
+        "sys.exit('git' in sys.modules)"
+    )
     assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
 
 
@@ -157,7 +160,7 @@ def test_the_base_alone_is_the_base_of_all_facts(kind: str, repo: Path, tmp_path
 
 def test_the_base_alone_starts_no_process(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     head = world.facts.head_commit
-    monkeypatch.setattr("navigator.workspace.runner.subprocess.Popen", None)
+    monkeypatch.setattr("navigator.workspace.git.runner.subprocess.Popen", None)
     assert read_base(world.repo) == head
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from navigator.domain.models import Project
-from navigator.workspace.context import build_context
-from navigator.workspace.facts import AbsentBlobs, read_facts
-from navigator.workspace.landing import execute_landing, inspect_landing, prepare_landing
-from navigator.workspace.policy import check_policy
-from navigator.workspace.private import PrivateRepo
-from navigator.workspace.source import TreeSource
-from navigator.workspace.uncommitted import uncommitted_paths
-from navigator.workspace.undo import undo_landing
+from navigator.workspace.checks.policy import check_policy
+from navigator.workspace.context.build import build_context
+from navigator.workspace.git.facts import AbsentBlobs, read_facts
+from navigator.workspace.git.landing.land import execute_landing, inspect_landing, prepare_landing
+from navigator.workspace.git.landing.undo import undo_landing
+from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.source import TreeSource
+from navigator.workspace.git.uncommitted import uncommitted_paths
 from tests.workspace.git.world import World, commit, fingerprint, git, make_repo
 
 _NAMES = """

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from navigator.domain.diff import choices
 from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.hunks import ChoiceRefused, all_labels, build_part, choose, commit_part
-from navigator.workspace.private import PrivateRepo
-from navigator.workspace.runner import Git
+from navigator.workspace.git.hunks import ChoiceRefused, all_labels, build_part, choose, commit_part
+from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.runner import Git
 from tests.workspace.git.world import World, git, make_repo
 
 NUMBERS = b"".join(b"%d\n" % n for n in range(1, 61))

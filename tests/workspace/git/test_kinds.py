@@ -15,9 +15,14 @@ import pytest
 
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Proposal
-from navigator.workspace.facts import AbsentBlobs, NoCommit, NotARepository
-from navigator.workspace.landing import LandingRefused, execute_landing, inspect_landing, prepare_landing
-from navigator.workspace.undo import undo_landing
+from navigator.workspace.git.facts import AbsentBlobs, NoCommit, NotARepository
+from navigator.workspace.git.landing.land import (
+    LandingRefused,
+    execute_landing,
+    inspect_landing,
+    prepare_landing,
+)
+from navigator.workspace.git.landing.undo import undo_landing
 from tests.workspace.git.world import World, commit, fingerprint, git, make_repo
 
 CHANGE = {"src/util.py": b"LIMIT = 11\n"}

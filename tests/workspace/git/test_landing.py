@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.workspace.commits import compose_message
 from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.landing import (
+from navigator.workspace.git.landing.commits import compose_message
+from navigator.workspace.git.landing.land import (
     LandingPlan,
     LandingRefused,
     RefMoved,
@@ -21,8 +21,8 @@ from navigator.workspace.landing import (
     inspect_landing,
     prepare_landing,
 )
-from navigator.workspace.plan import SignatureFailed, UndoRefused
-from navigator.workspace.undo import prepare_undo, undo_landing
+from navigator.workspace.git.landing.plan import SignatureFailed, UndoRefused
+from navigator.workspace.git.landing.undo import prepare_undo, undo_landing
 from tests.workspace.git.world import World, commit, fingerprint, git, make_repo
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from navigator.workspace.context import Context, build_context
-from navigator.workspace.ignore import IGNORE_FILE, ignore_rules
-from navigator.workspace.snapshot import take_snapshot
-from navigator.workspace.source import TreeSource
+from navigator.workspace.context.build import Context, build_context
+from navigator.workspace.context.ignore import IGNORE_FILE, ignore_rules
+from navigator.workspace.git.snapshot import take_snapshot
+from navigator.workspace.git.source import TreeSource
 from tests.workspace.git.world import World, commit, git, write
 
 TOKEN = b"key = 'AKIA" + b"QWERTYUIOPASDF23'\n"
@@ -118,7 +118,7 @@ def test_the_base_worktree_brings_nothing_that_git_ignores_nor_secrets(world: Wo
             "fresh.py": b"def marker_fresh(): pass\n",
         },
     )
-    from navigator.workspace.facts import read_facts
+    from navigator.workspace.git.facts import read_facts
 
     base = take_snapshot(world.private, read_facts(world.repo)).commit
     text = everything(shown(world, base, "marker", ("fresh.py", ".env", "drafts/idea.py", "build/out.py")))

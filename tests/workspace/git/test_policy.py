@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from navigator.domain.states import PolicyAction
-from navigator.workspace.diffs import RawChange
+from navigator.workspace.checks.policy import check_paths, check_policy
 from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.policy import check_paths, check_policy
+from navigator.workspace.git.diffs import RawChange
 from tests.workspace.git.world import World, commit
 
 

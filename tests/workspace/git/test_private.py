@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.facts import AbsentBlobs, NoCommit, NotARepository, read_facts
-from navigator.workspace.landing import prepare_landing
-from navigator.workspace.plan import SignatureFailed
-from navigator.workspace.private import PathRefused, PrivateRepo
-from navigator.workspace.runner import Git, GitError, GitOutputTooLarge, GitTimeout, find_git
-from navigator.workspace.uncommitted import uncommitted_paths
+from navigator.workspace.git.facts import AbsentBlobs, NoCommit, NotARepository, read_facts
+from navigator.workspace.git.landing.land import prepare_landing
+from navigator.workspace.git.landing.plan import SignatureFailed
+from navigator.workspace.git.private import PathRefused, PrivateRepo
+from navigator.workspace.git.runner import Git, GitError, GitOutputTooLarge, GitTimeout, find_git
+from navigator.workspace.git.uncommitted import uncommitted_paths
 from tests.workspace.git.world import FILES, World, commit, fingerprint, git, make_repo
 
 

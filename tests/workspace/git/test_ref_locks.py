@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.workspace import ref_locks
-from navigator.workspace.plan import LandingPlan
-from navigator.workspace.ref_locks import clear_plan_locks, clear_private_locks
+from navigator.workspace.git.landing import ref_locks
+from navigator.workspace.git.landing.plan import LandingPlan
+from navigator.workspace.git.landing.ref_locks import clear_plan_locks, clear_private_locks
 
 OURS = "a" * 40
 

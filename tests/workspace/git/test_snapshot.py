@@ -7,18 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from navigator.workspace import snapshot as snapshots
-from navigator.workspace.facts import read_facts, resolve_base
-from navigator.workspace.landing import LandingRefused, StaleBase, execute_landing, prepare_landing
-from navigator.workspace.private import PrivateRepo
-from navigator.workspace.snapshot import NoWorktree, Snapshot, require_worktree, snapshot_head, take_snapshot
-from navigator.workspace.source import TreeSource
+from navigator.workspace.git import snapshot as snapshots
+from navigator.workspace.git.facts import read_facts, resolve_base
+from navigator.workspace.git.landing.land import LandingRefused, StaleBase, execute_landing, prepare_landing
+from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.snapshot import (
+    NoWorktree,
+    WorktreeSnapshot,
+    require_worktree,
+    snapshot_head,
+    take_snapshot,
+)
+from navigator.workspace.git.source import TreeSource
 from tests.workspace.git.test_hostile import hostile as hostile
 from tests.workspace.git.test_hostile import mark as mark
 from tests.workspace.git.world import World, commit, fingerprint, git, make_repo
 
 
-def take(world: World) -> Snapshot:
+def take(world: World) -> WorktreeSnapshot:
     """A snapshot, with everything of the user's compared before and after."""
     before = fingerprint(world.repo)
     made = take_snapshot(world.private, world.facts)

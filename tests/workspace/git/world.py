@@ -11,8 +11,8 @@ from pathlib import Path
 
 from navigator.domain.models import Project, Proposal
 from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.facts import RepoFacts, read_facts
-from navigator.workspace.private import PrivateRepo
+from navigator.workspace.git.facts import RepoFacts, read_facts
+from navigator.workspace.git.private import PrivateRepo
 
 FILES = {
     "README.md": b"# thing\n",

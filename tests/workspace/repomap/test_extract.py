@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.workspace.repomap.extract import PARSE_LIMIT, extract
-from navigator.workspace.repomap.languages import LANGUAGES, language_of
-from navigator.workspace.repomap.words import parts, path_parts, stem
+from navigator.workspace.context.repomap.extract import PARSE_LIMIT, extract
+from navigator.workspace.context.repomap.languages import LANGUAGES, language_of
+from navigator.workspace.context.repomap.words import parts, path_parts, stem
 
 SAMPLES = {
     "python": (
@@ -105,7 +105,7 @@ def test_no_bytes_break_extraction(language: str, data: bytes) -> None:
 
 def test_one_grammar_is_loaded_at_a_time() -> None:
     code = (
-        "import sys; from navigator.workspace.repomap import index, relevance, pool, extract as e\n"
+        "import sys; from navigator.workspace.context.repomap import index, relevance, pool, extract as e\n"
         "assert not [m for m in sys.modules if m.startswith('tree_sitter')]\n"
         "e.extract('go', b'package x')\n"
         "print(sorted(m for m in sys.modules if m.startswith('tree_sitter') and '.' not in m))"

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.workspace.repomap.extract import extract
-from navigator.workspace.repomap.files import Definition, MapFile
-from navigator.workspace.repomap.graph import Edges, Graph, pagerank
-from navigator.workspace.repomap.languages import language_of
-from navigator.workspace.repomap.resolve import Resolver
+from navigator.workspace.context.repomap.extract import extract
+from navigator.workspace.context.repomap.files import Definition, MapFile
+from navigator.workspace.context.repomap.graph import Edges, Graph, pagerank
+from navigator.workspace.context.repomap.languages import language_of
+from navigator.workspace.context.repomap.resolve import Resolver
 
 
 def file(path: str, text: str) -> MapFile:

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from navigator.workspace.repomap import pool as pools
-from navigator.workspace.repomap.pool import Job, Pool, Worker, WorkerLost
+from navigator.workspace.context.repomap import pool as pools
+from navigator.workspace.context.repomap.pool import Job, Pool, Worker, WorkerLost
 
 # A worker whose reading misbehaves over certain bytes; everything else in it is the real one.
 SPOILT = """
 import ctypes, os, signal
-from navigator.workspace.repomap import extract, worker
+from navigator.workspace.context.repomap import extract
+from navigator.workspace.context.repomap import worker
 real = extract.extract
 def spoilt(language, data):
     if language and b"HANG" in data:

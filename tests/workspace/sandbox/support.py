@@ -11,7 +11,7 @@ import pytest
 
 from navigator.domain.models import Project
 from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.private import PrivateRepo
+from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.sandbox.limits import Limits
 from navigator.workspace.sandbox.probe import probe
 from navigator.workspace.sandbox.suite import SuiteRun, prepare, run_suite

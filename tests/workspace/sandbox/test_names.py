@@ -17,7 +17,7 @@ from navigator.workspace.sandbox.compare import compared
 from navigator.workspace.sandbox.limits import Ran
 from navigator.workspace.sandbox.names import failing_tests, none_ran, passed_count
 from navigator.workspace.sandbox.propose import proposed_command
-from navigator.workspace.sandbox.room import furnish
+from navigator.workspace.sandbox.spec import furnish
 from navigator.workspace.sandbox.suite import NO_TEST_RAN, SHOWN, SuiteRun, excerpt, read_run
 from navigator.workspace.sandbox.toolchains import programs_of
 

@@ -1,0 +1,209 @@
+"""What a stage may use, passed down and never global: settings, the store, the prompts, the servers.
+
+Everything heavy is made when it is first asked for, so that a command that adds a task pays for no HTTP client and no git.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from navigator.cascade.prompts.blocks import KeyRing
+from navigator.cascade.prompts.library import PromptLibrary
+from navigator.cascade.prompts.repo_maps import MapShelf
+from navigator.config.paths import StatePaths, config_path
+from navigator.config.resources import resource_dir
+from navigator.config.settings import Settings
+from navigator.domain.models import Project
+from navigator.domain.states import Role
+
+if TYPE_CHECKING:
+    from navigator.serving.client.client import ModelClient
+    from navigator.serving.client.tokens import TokenCounter
+    from navigator.serving.swap.base import SwapStrategy
+    from navigator.store.reads.reader import Reader
+    from navigator.store.writes.writer import Store
+    from navigator.workspace.git.private import PrivateRepo
+
+REHEARSAL_PREFIX = "rehearsal/"
+
+
+def is_rehearsal(model: str) -> bool:
+    """Whether a model's name says that it is the embedded stand-in."""
+    return model.startswith(REHEARSAL_PREFIX)
+
+
+@contextmanager
+def at_home(project: Project) -> Iterator[None]:
+    """For what reads a project's repository: where none stands at its path, the error says how to follow it."""
+    from navigator.workspace.git.facts import NotARepository
+
+    try:
+        yield
+    except NotARepository as error:
+        error.hint = f"If it was moved: `navigator project move {project.name} PATH`. {error.hint}"
+        raise
+
+
+@dataclass
+class Dependencies:
+    """One process's hold on the state folder.
+
+    Args:
+        settings: as read once at the start.
+        paths: the state folder.
+        store: the one writer.
+        reader: reads through the writer's own connection, so it sees what was just written.
+        time_scale: the rehearsal's.
+        seed: the rehearsal's.
+        allow_rehearsal_landing: let a rehearsal's proposals land in repositories that the demo did not make.
+        on_live: told about progress that is not kept.
+        at_hand: whether a role's model answers now, without a swap first; the conductor knows.
+        conducting: a conductor works on this state in this process, and takes up what is left due.
+    """
+
+    settings: Settings
+    paths: StatePaths
+    store: Store
+    reader: Reader
+    time_scale: float = 1.0
+    seed: int = 0
+    allow_rehearsal_landing: bool = False
+    on_live: Callable[[dict[str, Any]], None] = lambda progress: None
+    at_hand: Callable[[Role], bool] = lambda role: True
+    conducting: bool = False
+    keys: KeyRing = field(default_factory=KeyRing)
+    maps: MapShelf = field(default_factory=MapShelf)
+    _privates: dict[int, PrivateRepo] = field(default_factory=dict)
+    _clients: dict[Role, ModelClient] = field(default_factory=dict)
+    _counters: dict[Role, TokenCounter] = field(default_factory=dict)
+    _lent: Counter[ModelClient] = field(default_factory=Counter)
+    _project_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
+    _baseline_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
+    _landing_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
+
+    @cached_property
+    def prompts(self) -> PromptLibrary:
+        """The packaged templates, and the user's own in their place."""
+        return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+
+    @cached_property
+    def strategy(self) -> SwapStrategy:
+        """How the GPU changes hands.
+
+        Raises:
+            MissingPart: the settings name no strategy.
+        """
+        from navigator.serving.swap import make_strategy
+
+        return make_strategy(
+            self.settings, self.paths, time_scale=self.time_scale, seed=self.seed, in_flight=self._in_flight
+        )
+
+    def _in_flight(self) -> Iterator[str]:
+        """The ids of every request that runs right now, on a connection that is kept or only lent."""
+        for client in {*self._clients.values(), *self._lent}:
+            yield from client.in_flight
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """Counts tokens as the generator does, or estimates and says so."""
+        from navigator.serving.client.tokens import load_counter
+
+        return load_counter(self.settings.generator.tokenizer)
+
+    def counter_for(self, role: Role) -> TokenCounter:
+        """Counts tokens as `role`'s model does; where it names no tokenizer, as the generator does."""
+        from navigator.serving.client.tokens import load_counter
+
+        folder = self.settings.server(role).tokenizer
+        if not folder or folder == self.settings.generator.tokenizer:
+            return self.counter
+        if role not in self._counters:
+            self._counters[role] = load_counter(folder)
+        return self._counters[role]
+
+    def client(self, role: Role) -> ModelClient:
+        """The connection to the server that plays `role`."""
+        from navigator.serving.client.client import ModelClient
+        from navigator.serving.swap.base import server_for
+
+        if role not in self._clients:
+            server = self.settings.server(role)
+            if role is not Role.FINAL:
+                server = server_for(self.settings, self.strategy, role)
+            self._clients[role] = ModelClient(server)
+        return self._clients[role]
+
+    @asynccontextmanager
+    async def lent_client(self, role: Role) -> AsyncIterator[ModelClient]:
+        """The connection for one call: it stays open until the call ends, even if it is forgotten meanwhile."""
+        client = self.client(role)
+        self._lent[client] += 1
+        try:
+            yield client
+        finally:
+            self._lent[client] -= 1
+            if not self._lent[client]:
+                del self._lent[client]
+                if client not in self._clients.values():
+                    await client.aclose()
+
+    async def forget_client(self, role: Role) -> None:
+        """Drop a connection whose server is about to go, or came back elsewhere. Calls in flight end by themselves."""
+        client = self._clients.pop(role, None)
+        if client is not None and client not in self._lent:
+            await client.aclose()
+
+    def private(self, project: Project) -> PrivateRepo:
+        """The project's private repository, made if absent. Runs git: call it in a thread."""
+        from navigator.workspace.git.facts import require_same
+        from navigator.workspace.git.private import PrivateRepo
+
+        if project.id not in self._privates:
+            with at_home(project):
+                opened = PrivateRepo.open(self.paths.private, project)
+            require_same(opened.facts, project)
+            self._privates[project.id] = opened
+        return self._privates[project.id]
+
+    def forget_private(self, project_id: int) -> None:
+        """The project's repository stands elsewhere now: look anew when it is next asked for."""
+        self._privates.pop(project_id, None)
+
+    def project_lock(self, project_id: int) -> asyncio.Lock:
+        """Held while a project's private repository or its branches are written."""
+        return self._project_locks.setdefault(project_id, asyncio.Lock())
+
+    def landing_lock(self, project_id: int) -> asyncio.Lock:
+        """Held from a landing's plan to its end, tests included: landings of a project go one after the other."""
+        return self._landing_locks.setdefault(project_id, asyncio.Lock())
+
+    def baseline_lock(self, project_id: int) -> asyncio.Lock:
+        """Held while a project's tests run on its base: siblings wait for that one run."""
+        return self._baseline_locks.setdefault(project_id, asyncio.Lock())
+
+    @cached_property
+    def checks_at_once(self) -> asyncio.Semaphore:
+        """How many projects' tests run beside each other: they share the CPU with what feeds the GPU."""
+        import os
+
+        from navigator.scheduling.view import CHECKS_AT_ONCE
+
+        return asyncio.Semaphore(max(1, min(CHECKS_AT_ONCE, os.cpu_count() or 1)))
+
+    def project(self, project_id: int) -> Project:
+        """A project by its number."""
+        return self.reader.project(project_id)
+
+    async def close(self) -> None:
+        """End connections; the servers themselves are left to their strategy."""
+        for role in list(self._clients):
+            await self.forget_client(role)
+        if "strategy" in self.__dict__:
+            await self.strategy.close()

@@ -1,0 +1,153 @@
+"""One task's prompt: the context within its budget, rendered, and counted once more as a whole before it is sent.
+
+The conductor sends what this makes, and `navigator context` shows it: there is no second way to a prompt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from navigator.cascade.prompts.blocks import KeyRing, data_block
+from navigator.cascade.prompts.context_blocks import context_texts, own_blocks, shared_blocks, task_block
+from navigator.cascade.prompts.library import PromptLibrary
+from navigator.cascade.prompts.repo_maps import MapShelf
+from navigator.cascade.stages.calls import Message
+from navigator.config.settings import Settings
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Project, Task
+from navigator.domain.states import EITHER_KINDS, REPORT_KINDS, Role, TaskKind
+from navigator.workspace.context.build import Context, build_context
+from navigator.workspace.edits import marker_length
+from navigator.workspace.git.source import TreeSource
+
+if TYPE_CHECKING:
+    from navigator.serving.client.tokens import TokenCounter
+
+CONTEXT_AIM = 24_000
+"""Tokens of context aimed at: solved tasks of this model class stayed under 20-30k (arXiv 2602.16069)."""
+
+OVERHEAD = 1_500
+"""Tokens kept free for the instructions, the delimiters and the feedback."""
+
+LEAST = 1_000
+_TRIES = 3
+
+
+class PromptDependencies(Protocol):
+    """What a prompt is made with. `World` is one."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings."""
+
+    @property
+    def prompts(self) -> PromptLibrary:
+        """The templates."""
+
+    @property
+    def keys(self) -> KeyRing:
+        """The delimiters' keys."""
+
+    @property
+    def maps(self) -> MapShelf:
+        """The maps read last."""
+
+    @property
+    def counter(self) -> TokenCounter:
+        """Counts tokens."""
+
+
+@dataclass(frozen=True)
+class Prompted:
+    """A prompt, ready to be sent.
+
+    Attributes:
+        tokens: of all messages, the chat template's own few left out.
+        room: what the server leaves for a prompt.
+    """
+
+    context: Context
+    messages: tuple[Message, ...]
+    version: str
+    key: str
+    marker: int
+    tokens: int
+    room: int
+
+
+def prompt_for(
+    deps: PromptDependencies,
+    source: TreeSource,
+    task: Task,
+    project: Project,
+    writer: Role,
+    aim: int = CONTEXT_AIM,
+) -> Prompted:
+    """Choose the context, render the prompt, and see that all of it fits. Reads git and parses: call it in a thread.
+
+    Args:
+        aim: tokens of context that are aimed at; the server's room may be less.
+
+    Raises:
+        NavigatorError: the task's text leaves no room for files.
+    """
+    server = deps.settings.server(writer)
+    count = deps.counter.count
+    room = server.context_tokens - server.max_tokens
+    most = room - OVERHEAD
+    own = most - count(task.text + task.note)
+    if own < LEAST:
+        raise NavigatorError(
+            f"{task.id}: the task's text leaves no room for files in a context of {server.context_tokens} tokens.",
+            hint="Shorten the task, or raise context_tokens.",
+        )
+    budget = min(aim, own)
+    for _ in range(_TRIES):
+        # The part that all tasks share is reckoned without this task's length, so that it is the same for all of them.
+        context = build_context(
+            source,
+            project,
+            task.text,
+            task.files,
+            budget,
+            count,
+            shared_budget=min(aim, most),
+            repo=deps.maps.get(source),
+        )
+        prompted = _render(deps, context, task, project, room)
+        over = prompted.tokens - room
+        if over <= 0:
+            return prompted
+        budget = max(budget - over - LEAST // 10, 0)
+    raise NavigatorError(
+        f"{task.id}: the prompt takes {prompted.tokens} tokens, and {server.model} leaves room for {room}.",
+        hint="Raise context_tokens, lower max_tokens, or name fewer files.",
+    )
+
+
+def _render(deps: PromptDependencies, context: Context, task: Task, project: Project, room: int) -> Prompted:
+    texts = context_texts(context)
+    key = deps.keys.key_for([*texts, task.text, task.note])
+    marker = marker_length(texts)
+    words = f"{task.text}\n{task.note}".lower()
+    # A scan and a report borrow the user part: no way to change anything belongs into it then.
+    changes = task.kind not in REPORT_KINDS and task.kind is not TaskKind.SCAN
+    system, user, version = deps.prompts.render(
+        "generate",
+        project=project.name,
+        key=key,
+        open="<" * marker,
+        divider="=" * marker,
+        close=">" * marker,
+        # Shown only where the task needs them: a model offered DELETE uses it.
+        allow_delete=changes and any(word in words for word in ("delete", "remove", "drop")),
+        allow_rename=changes and any(word in words for word in ("rename", "move")),
+        may_report=task.kind in EITHER_KINDS,
+        blocks=[*shared_blocks(context, key), *own_blocks(context, key)],
+        task=task_block(task, key),
+        note=data_block("note", key, task.note) if task.note else "",
+    )
+    messages = ({"role": "system", "content": system}, {"role": "user", "content": user})
+    tokens = deps.counter.count(system) + deps.counter.count(user)
+    return Prompted(context, messages, version, key, marker, tokens, room)

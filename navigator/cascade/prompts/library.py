@@ -1,0 +1,267 @@
+"""Prompt templates: read, versioned by their content, rendered in Jinja2's sandbox.
+
+A template is a Markdown file with front matter. A line `<!-- user -->` splits the system text from the user text.
+A version is `name@` and the first 8 hex digits of the SHA-256 of the whole file, line endings apart: one changed word is a
+new version, and the same text has the same version wherever it stands.
+
+The first folder holds the packaged templates; a file in a later one replaces that of the same name. Such a file is tried
+before it is used: it may only name values that the packaged one names, and must name those without which the model would
+not see what it is asked about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from navigator.domain.errors import ConfigError, NotFound
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+_SPLIT = "<!-- user -->"
+_FENCE = "---"
+
+
+REQUIRED: Mapping[str, frozenset[str]] = {
+    "generate": frozenset({"key", "blocks", "task", "open", "divider", "close"}),
+    "review": frozenset({"key", "task", "diff"}),
+    "review-again": frozenset({"key", "task", "diff", "earlier"}),
+    "repair": frozenset({"problems"}),
+    "repair-tests": frozenset({"output"}),
+    "revise": frozenset({"findings"}),
+    "report": frozenset({"key", "material"}),
+    "scan": frozenset({"key", "material"}),
+}
+"""What a template must show, by its name: a review without the diff would still give verdicts."""
+
+MAIN = {"generator": "generate", "reviewer": "review"}
+"""The template that one of a new name stands in for when it is tried, by its role."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One template: `system` and `user` are Jinja2 sources; `meta` is the front matter; the lines are those of the file on
+    which the two sources begin, from 1."""
+
+    name: str
+    version: str
+    path: Path
+    meta: Mapping[str, str]
+    system: str
+    user: str
+    system_line: int = 1
+    user_line: int = 1
+
+    @property
+    def parts(self) -> tuple[tuple[str, int], tuple[str, int]]:
+        """Both sources, each with the line it begins on."""
+        return (self.system, self.system_line), (self.user, self.user_line)
+
+
+class PromptLibrary:
+    """All templates of one or more folders; a later folder's file replaces an earlier one of the same name.
+
+    Args:
+        folders: searched in order, the packaged one first; those that do not exist are passed over.
+
+    A file in a later folder that has no front matter and no packaged template's name is no prompt: it stands in `strays`.
+
+    Raises:
+        ConfigError: another file is no template, or two in one folder have the same name.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.strays: list[Path] = []
+        self._prompts: dict[str, Prompt] = {}
+        self._packaged: dict[str, Prompt] = {}
+        self._templates: dict[str, Template] = {}
+        for place, folder in enumerate(folders):
+            found: dict[str, Prompt] = {}
+            for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
+                if place and path.stem not in self._packaged and not _has_front_matter(path):
+                    self.strays.append(path)
+                    continue
+                prompt = read_prompt(path)
+                if prompt.name in found:
+                    raise ConfigError(
+                        f"{path}: {found[prompt.name].path.name} beside it is the prompt {prompt.name!r} too.",
+                        hint="Give one of them another name, or take it away.",
+                    )
+                found[prompt.name] = prompt
+            self._prompts |= found
+            if not place:
+                self._packaged = found
+
+    def __iter__(self) -> Iterator[Prompt]:
+        return iter(self._prompts.values())
+
+    @property
+    def own(self) -> list[Prompt]:
+        """The templates that are not the packaged ones."""
+        return [prompt for prompt in self if self._packaged.get(prompt.name) is not prompt]
+
+    def replaces(self, prompt: Prompt) -> str:
+        """The name of the packaged template that this one is used for: its own, else that of its role; "" for none."""
+        if prompt.name in self._packaged:
+            return prompt.name
+        return MAIN.get(prompt.meta.get("role", ""), "")
+
+    def get(self, name: str) -> Prompt:
+        """The template called `name`.
+
+        Raises:
+            NotFound: there is none.
+        """
+        if name not in self._prompts:
+            raise NotFound(f"There is no prompt {name!r}.", hint=f"There are: {', '.join(self._prompts)}.")
+        return self._prompts[name]
+
+    def render(self, name: str, **values: Any) -> tuple[str, str, str]:
+        """`(system, user, version)` of a template with its values filled in.
+
+        A value that the template names and the call does not give is an error, not an empty string.
+
+        Raises:
+            ConfigError: the template cannot be filled in; the message names file and line.
+        """
+        prompt = self.get(name)
+        system, user = (self._filled(prompt, source, line, values) for source, line in prompt.parts)
+        return system, user, prompt.version
+
+    def check(self) -> None:
+        """Try every template that is not packaged.
+
+        Raises:
+            ConfigError: one of them cannot be used; the message names file and line.
+        """
+        for prompt in self.own:
+            self.check_one(prompt)
+
+    def check_one(self, prompt: Prompt) -> None:
+        """Whether a template can take the place that it is for: it parses, names what it must and nothing that it is not
+        given, and can be filled in.
+
+        Raises:
+            ConfigError: it cannot; the message names file and line.
+        """
+        from navigator.cascade.prompts.template_check import allowed_values, named_values, sample_values
+
+        place = self.replaces(prompt)
+        named = named_values(self._environment, prompt)
+        if place:
+            allowed = allowed_values(self._environment, self._packaged[place])
+            for name, line in sorted(named.items(), key=lambda entry: entry[1]):
+                if name not in allowed:
+                    raise ConfigError(
+                        f"{prompt.path}:{line}: the prompt names {name!r}, which is not given to {place!r}.",
+                        hint=f"It is given: {', '.join(sorted(allowed))}.",
+                    )
+            missing = sorted(REQUIRED.get(place, frozenset()) - named.keys())
+            if missing:
+                raise ConfigError(
+                    f"{prompt.path}: the prompt does not name {', '.join(missing)}: the model would not see it.",
+                    hint=f"Compare it with the packaged one: `navigator prompts diff {prompt.name}`.",
+                )
+        for values in sample_values(named):
+            for source, line in prompt.parts:
+                self._filled(prompt, source, line, values)
+
+    def standing_in(self, name: str, prompt: Prompt) -> PromptLibrary:
+        """The same library with `prompt` in the place of the template called `name`."""
+        made = PromptLibrary([])
+        made._prompts = {**self._prompts, name: prompt}
+        made._packaged = self._packaged
+        return made
+
+    def _filled(self, prompt: Prompt, source: str, first: int, values: Mapping[str, Any]) -> str:
+        from jinja2 import TemplateError
+
+        from navigator.cascade.prompts.template_check import line_of
+
+        try:
+            return self._compiled(source).render(values).strip()
+        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            line = first + line_of(error) - 1
+            raise ConfigError(
+                f"{prompt.path}:{line}: the prompt cannot be filled in: {error}",
+                hint=f"Compare it with the packaged one: `navigator prompts diff {prompt.name}`.",
+            ) from error
+
+    def _compiled(self, source: str) -> Template:
+        """A template's code, made once: it takes a hundred times as long as filling it in."""
+        if source not in self._templates:
+            self._templates[source] = self._environment.from_string(source)
+        return self._templates[source]
+
+    @cached_property
+    def _environment(self) -> ImmutableSandboxedEnvironment:
+        # Jinja2 is imported when the first prompt is rendered: the light commands never pay for it.
+        from jinja2 import StrictUndefined
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+        return ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=False)
+
+
+def _has_front_matter(path: Path) -> bool:
+    """Whether a file begins as a template does; one that cannot be read is left to `read_prompt` to say."""
+    try:
+        with path.open("rb") as stream:
+            return stream.readline(8).rstrip() == _FENCE.encode()
+    except OSError:
+        return True
+
+
+def read_prompt(path: Path) -> Prompt:
+    """Read one template file.
+
+    Raises:
+        ConfigError: no front matter, no name in it, or no user part.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: the prompt cannot be read: {error}.", hint="Save it as UTF-8.") from error
+    lines = text.split("\n")
+    if not lines or lines[0] != _FENCE or _FENCE not in lines[1:]:
+        raise ConfigError(
+            f"{path}: the prompt has no front matter.", hint="It begins with --- and `name: …`."
+        )
+    end = lines.index(_FENCE, 1)
+    meta = dict(_entry(path, line) for line in lines[1:end] if line.strip())
+    body = "\n".join(lines[end + 1 :])
+    system, split, user = body.partition(_SPLIT)
+    if not split or "name" not in meta:
+        raise ConfigError(
+            f"{path}: a prompt needs a name and a line {_SPLIT} before the user part.",
+            hint="Compare it with the packaged one: `navigator prompts show NAME`.",
+        )
+    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:8]
+    first = end + 2
+    return Prompt(
+        meta["name"],
+        f"{meta['name']}@{digest}",
+        path,
+        meta,
+        system.strip("\n"),
+        user.strip("\n"),
+        first + _blank_lines(system),
+        first + system.count("\n") + _blank_lines(user),
+    )
+
+
+def _blank_lines(text: str) -> int:
+    """Newlines in front of a text."""
+    return len(text) - len(text.lstrip("\n"))
+
+
+def _entry(path: Path, line: str) -> tuple[str, str]:
+    key, colon, value = line.partition(":")
+    if not colon:
+        raise ConfigError(f"{path}: {line!r} in the front matter is not `key: value`.")
+    return key.strip(), value.strip()

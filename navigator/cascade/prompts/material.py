@@ -1,0 +1,108 @@
+"""What a stage puts before a model about one task: the pinned base, the context, the messages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from navigator.cascade.dependencies import Dependencies, at_home
+from navigator.cascade.prompts.assemble import prompt_for
+from navigator.cascade.prompts.blocks import data_block
+from navigator.cascade.prompts.context_blocks import task_block
+from navigator.cascade.stages.calls import Message
+from navigator.domain.models import Finding, Project, Task
+from navigator.domain.states import Role, Severity
+from navigator.workspace.context.build import Context
+from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
+from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.snapshot import take_snapshot
+from navigator.workspace.git.source import TreeSource
+
+__all__ = ["Material", "findings_block", "gather", "task_block", "worth_sending"]
+
+
+@dataclass(frozen=True)
+class Material:
+    """One task's ground: where it stands and what is shown."""
+
+    task: Task
+    project: Project
+    private: PrivateRepo
+    source: TreeSource
+    base_commit: str
+    context: Context
+    marker: int
+    messages: tuple[Message, ...]
+    prompt_version: str
+    key: str
+    writer: Role = Role.GENERATOR
+
+
+async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) -> Material:
+    """Pin the base if the attempt has none, build the context for `writer`, render the prompt.
+
+    Raises:
+        NavigatorError: the repository is gone, or cannot be worked on; the message says why.
+    """
+    project = deps.project(task.project_id)
+    async with deps.project_lock(project.id):
+        base, private = await asyncio.to_thread(_ground, deps, project, task)
+        if base != task.base_commit:
+            with deps.store.transaction() as tx:
+                tx.set_task_base(task.id, base)
+            task = task.model_copy(update={"base_commit": base})
+        source = TreeSource(private, base, project)
+        made = await asyncio.to_thread(prompt_for, deps, source, task, project, writer)
+    return Material(
+        task,
+        project,
+        private,
+        source,
+        base,
+        made.context,
+        made.marker,
+        made.messages,
+        made.version,
+        made.key,
+        writer,
+    )
+
+
+def _ground(deps: Dependencies, project: Project, task: Task) -> tuple[str, PrivateRepo]:
+    private = deps.private(project)
+    with at_home(project):
+        base = task.base_commit or new_base(project, private)
+    private.pin_base(base)
+    return base, private
+
+
+def new_base(project: Project, private: PrivateRepo) -> str:
+    """The commit that an attempt begins on: the base branch's, or a snapshot of the checkout."""
+    if project.base == WORKTREE:
+        return take_snapshot(private, read_facts(project.path)).commit
+    return read_base(project.path, project.base)
+
+
+def worth_sending(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings that a revision answers: those that stand on a quote and are more than taste or a later remark."""
+    return [
+        finding
+        for finding in findings
+        if finding.anchored and not finding.remark and finding.severity is not Severity.NIT
+    ]
+
+
+def findings_block(kind: str, findings: Sequence[Finding], key: str) -> str:
+    """Findings as numbered JSON, for the generator ("findings") or the reviewer's second reading ("earlier")."""
+    rows: list[dict[str, Any]] = [
+        {"number": number}
+        | finding.model_dump(
+            mode="json",
+            include={"kind", "path", "line", "quote", "severity", "criterion", "trigger", "message"},
+        )
+        for number, finding in enumerate(findings, 1)
+    ]
+    return data_block(kind, key, json.dumps(rows, ensure_ascii=False, indent=1))

@@ -1,0 +1,207 @@
+"""What a task's writer would be shown, or was shown: the conductor's own prompt, looked at and not sent.
+
+Nothing is pinned and no state changes. A task that has begun is shown on its base; one that waits, on the base that it would
+begin on now. A project whose base is the checkout as it stands needs a snapshot for that, which takes the lock; while a
+conductor holds it, HEAD stands in for the snapshot, and `base_note` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from navigator.cascade.dependencies import at_home
+from navigator.cascade.prompts.assemble import CONTEXT_AIM, Prompted, prompt_for
+from navigator.cascade.prompts.blocks import KeyRing
+from navigator.cascade.prompts.library import PromptLibrary
+from navigator.cascade.prompts.repo_maps import MapShelf
+from navigator.cascade.routing import writer_of
+from navigator.config.paths import StatePaths, config_path
+from navigator.config.resources import resource_dir
+from navigator.config.settings import Settings
+from navigator.domain.errors import Conflict
+from navigator.domain.models import Project, Task
+from navigator.workspace.context.build import ContextFile
+from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
+from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.snapshot import take_snapshot
+from navigator.workspace.git.source import TreeSource
+
+if TYPE_CHECKING:
+    from navigator.serving.client.tokens import TokenCounter
+    from navigator.store.reads.reader import Reader
+
+
+@dataclass
+class PreviewDependencies:
+    """What a prompt is made with, without a hold on the state."""
+
+    settings: Settings
+    keys: KeyRing = field(default_factory=KeyRing)
+    maps: MapShelf = field(default_factory=MapShelf)
+
+    others: PromptLibrary | None = None
+
+    @cached_property
+    def prompts(self) -> PromptLibrary:
+        """The packaged templates, and the user's own in their place; or `others`, where some are given."""
+        return self.others or PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """As the generator counts, or an estimate that says so."""
+        from navigator.serving.client.tokens import load_counter
+
+        return load_counter(self.settings.generator.tokenizer)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One part of the prompt. `shared` is the same for every task of the base; `lines` is "" for what is not part of a file."""
+
+    part: str
+    path: str
+    lines: str
+    why: str
+    tokens: int
+    shared: bool
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A task's prompt and how it came about.
+
+    Attributes:
+        base_note: how the base was found.
+        pieces: every part, in the prompt's order; their tokens and those of the delimiters make up `prompted.tokens`.
+    """
+
+    task: Task
+    project: Project
+    base: str
+    base_note: str
+    model: str
+    prompted: Prompted
+    pieces: tuple[Piece, ...]
+    exact: bool
+    why_estimate: str
+
+    def document(self) -> dict[str, Any]:
+        """As `navigator context --json` prints it."""
+        context = self.prompted.context
+        return {
+            "task": self.task.id,
+            "project": self.project.name,
+            "base": self.base,
+            "base_note": self.base_note,
+            "model": self.model,
+            "prompt_version": self.prompted.version,
+            "tokens": self.prompted.tokens,
+            "context_tokens": context.tokens,
+            "shared_tokens": context.shared_tokens,
+            "budget": context.budget,
+            "room": self.prompted.room,
+            "exact": self.exact,
+            "why_estimate": self.why_estimate,
+            "pieces": [
+                {
+                    "part": piece.part,
+                    "path": piece.path,
+                    "lines": piece.lines,
+                    "why": piece.why,
+                    "tokens": piece.tokens,
+                    "shared": piece.shared,
+                }
+                for piece in self.pieces
+            ],
+            "left_out": [{"path": left.path, "why": left.why} for left in context.left_out],
+            "hidden": dict(context.hidden),
+        }
+
+
+def preview(
+    paths: StatePaths,
+    settings: Settings,
+    store: Reader,
+    identifier: str,
+    *,
+    budget: int | None = None,
+    prompts: PromptLibrary | None = None,
+) -> Preview:
+    """The prompt that opens a task's next attempt, or opened its present one.
+
+    Args:
+        budget: tokens of context, instead of the usual aim.
+        prompts: templates to be used instead of those in use.
+
+    Raises:
+        NavigatorError: there is no such task, or its repository cannot be read.
+    """
+    task = store.task(identifier)
+    project = store.project(task.project_id)
+    with at_home(project):
+        private = PrivateRepo.open(paths.private, project)
+        base, note = _base(paths, project, task, private)
+    deps = PreviewDependencies(settings, others=prompts)
+    writer = writer_of(settings, task.kind, task.complexity, store.wrote(task.id))
+    source = TreeSource(private, base, project)
+    made = prompt_for(deps, source, task, project, writer, budget or CONTEXT_AIM)
+    return Preview(
+        task=task,
+        project=project,
+        base=base,
+        base_note=note,
+        model=settings.server(writer).model,
+        prompted=made,
+        pieces=tuple(_pieces(deps, made, task)),
+        exact=deps.counter.exact,
+        why_estimate=deps.counter.why,
+    )
+
+
+def _base(paths: StatePaths, project: Project, task: Task, private: PrivateRepo) -> tuple[str, str]:
+    if task.base_commit:
+        return task.base_commit, "the base of this attempt"
+    if project.base != WORKTREE:
+        return read_base(project.path, project.base), "the base it would begin on now"
+    from navigator.cascade.socket.alone import locked_dependencies
+
+    facts = read_facts(project.path)
+    try:
+        with locked_dependencies(paths):
+            return take_snapshot(private, facts).commit, "the checkout as it stands now"
+    except Conflict:
+        return facts.head_commit, "HEAD, without the uncommitted work: a conductor is at work"
+
+
+def _pieces(deps: PreviewDependencies, made: Prompted, task: Task) -> Iterable[Piece]:
+    """Every part of the prompt, in its order; what the delimiters and the headings take is one part at the end."""
+    count, context = deps.counter.count, made.context
+    pieces = [Piece("instructions", "", "", made.version, count(made.messages[0]["content"]), True)]
+    if context.conventions:
+        pieces.append(_file_piece("conventions", context.conventions, shared=True))
+    pieces.append(Piece("tree", "", "", "every path, folders summed up", context.tree_tokens, True))
+    if context.map:
+        pieces.append(
+            Piece("map", "", "", "what the files that others lean on define", context.map_tokens, True)
+        )
+    pieces += [_file_piece("file", file, shared=False) for file in context.files]
+    pieces += [_file_piece("excerpt", piece, shared=False) for piece in context.excerpts]
+    if context.nearby:
+        pieces.append(
+            Piece("nearby", "", "", "what the files next in rank define", context.nearby_tokens, False)
+        )
+    pieces.append(Piece("task", "", "", task.kind.value, count(task.text), False))
+    if task.note:
+        pieces.append(Piece("note", "", "", "sent back with it", count(task.note), False))
+    rest = made.tokens - sum(piece.tokens for piece in pieces)
+    pieces.append(Piece("delimiters", "", "", "around each part", max(rest, 0), False))
+    return pieces
+
+
+def _file_piece(part: str, file: ContextFile, *, shared: bool) -> Piece:
+    last = file.first + len(file.text.splitlines()) - 1
+    lines = "" if file.whole else f"{file.first}-{last}"
+    return Piece(part, file.path, lines, file.why, file.tokens, shared)

@@ -1,0 +1,204 @@
+"""From a reviewer's findings to a verdict that stands on quoted text.
+
+A finding counts only if its quote can be resolved: `wrong` in the hunk it names, new or removed side; `missing` in the
+task or in the code that was shown. The line number only breaks ties. What cannot be resolved is kept, shown as unanchored,
+and cannot cause REVISE. The verdict is derived from what is left; the model's own word stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from navigator.cascade.reviewing.answer import (
+    Addressed,
+    RawFinding,
+    RawReview,
+    UnreadableReview,
+    clipped,
+    read_review,
+)
+from navigator.cascade.reviewing.quotes import find_quote, fold_unicode, sentences
+from navigator.domain.diff import DiffLine, FileDiff, Hunk
+from navigator.domain.models import Finding
+from navigator.domain.states import FindingKind, Severity, Verdict
+
+__all__ = [
+    "BLOCKING",
+    "Addressed",
+    "RawFinding",
+    "RawReview",
+    "Shown",
+    "UnreadableReview",
+    "blocks",
+    "derive_verdict",
+    "ground",
+    "ground_one",
+    "read_review",
+]
+
+BLOCKING = frozenset({Severity.BLOCKER, Severity.MAJOR})
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the reviewer was shown, for resolving quotes.
+
+    Attributes:
+        files: the diff, with its labels.
+        task: the task's text, and the developer's note where there is one.
+        context: path -> (first line number, text) of each piece of code around the change.
+    """
+
+    files: Sequence[FileDiff]
+    task: str
+    context: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)
+
+    def hunk(self, label: str) -> tuple[FileDiff, Hunk] | None:
+        """The hunk called `label` and its file."""
+        for file in self.files:
+            for hunk in file.hunks:
+                if hunk.label == label:
+                    return file, hunk
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A line that a quote may be of. `rank` orders ties: lower is nearer to what was meant."""
+
+    path: str
+    line: int | None
+    side: str
+    rank: tuple[int, ...] = ()
+
+
+def ground(raw: RawReview, shown: Shown) -> tuple[Finding, ...]:
+    """Every finding of `raw`, resolved where it can be; the order is kept."""
+    return tuple(ground_one(finding, shown) for finding in raw.findings)
+
+
+def blocks(finding: Finding) -> bool:
+    """Whether this finding alone makes REVISE: grounded, of weight, and no mere remark of a later round."""
+    return finding.anchored and not finding.remark and finding.severity in BLOCKING
+
+
+def derive_verdict(findings: Sequence[Finding]) -> Verdict:
+    """REVISE if and only if at least one blocker or major finding is anchored."""
+    return Verdict.REVISE if any(map(blocks, findings)) else Verdict.APPROVE
+
+
+def ground_one(raw: RawFinding, shown: Shown) -> Finding:
+    """One finding, resolved where it can be; its texts are cut to what is kept."""
+    base: dict[str, Any] = {
+        "kind": raw.kind,
+        "hunk": raw.hunk,
+        "quote": clipped("quote", raw.quote),
+        "severity": raw.severity,
+        "criterion": raw.criterion,
+        "trigger": clipped("trigger", raw.trigger),
+        "message": clipped("message", raw.message),
+    }
+    named = shown.hunk(raw.hunk)
+    if named is None:
+        return Finding(**base, anchored=False)
+    file, hunk = named
+    if not fold_unicode(raw.quote):
+        return Finding(**base, path=file.path, anchored=False)
+    place = _in_hunk(raw, file, hunk) if raw.kind is FindingKind.WRONG else _missing(raw, file, hunk, shown)
+    if place is None:
+        return Finding(**base, path=file.path, anchored=False)
+    return Finding(**base, path=place.path, line=place.line, side=place.side, anchored=True)
+
+
+def _in_hunk(raw: RawFinding, file: FileDiff, hunk: Hunk) -> _Place | None:
+    found = _places(raw, file, hunk)
+    return found[1] if found else None
+
+
+def _places(raw: RawFinding, file: FileDiff, hunk: Hunk) -> tuple[int, _Place] | None:
+    """The rung and the line of the hunk that the quote is of: on the new side, the removed one, or across both as shown."""
+    views = [
+        [line for line in hunk.lines if line.kind in kinds]
+        for kinds in ((" ", "+"), (" ", "-"), (" ", "+", "-"))
+    ]
+    found = find_quote(raw.quote, [[line.text for line in view] for view in views])
+    order = {id(line): number for number, line in enumerate(hunk.lines)}
+    best: tuple[tuple[int, ...], int, DiffLine] | None = None
+    for view, matches in zip(views, found, strict=True):
+        for match in matches:
+            lines = view[match.first : match.last + 1]
+            # A quote of several lines is about the first of them that changed.
+            line = next((line for line in lines if line.kind != " "), lines[0])
+            rank = (
+                int(bool(match.sign) and line.kind != match.sign),
+                *_nearness(line.new, raw.line, changed=line.kind != " "),
+                order[id(line)],
+            )
+            if best is None or rank < best[0]:
+                best = (rank, match.rung, line)
+    if best is None:
+        return None
+    line = best[2]
+    return best[1], _Place(file.path, _number(line), "old" if line.kind == "-" else "new", best[0])
+
+
+def _missing(raw: RawFinding, file: FileDiff, hunk: Hunk, shown: Shown) -> _Place | None:
+    """Where a `missing` finding's proof stands: the strictest reading wins; among equals the code around comes first, then
+    the hunk it names, the task, and the other hunks."""
+    options: list[tuple[int, int, _Place]] = []
+    around = _in_context(raw, shown, prefer=file.path)
+    if around is not None:
+        options.append((around[0], 0, around[1]))
+    own = _places(raw, file, hunk)
+    if own is not None:
+        options.append((own[0], 1, own[1]))
+    task = _in_task(raw.quote, shown.task)
+    if task is not None:
+        options.append((task, 2, _Place(file.path, max(hunk.new_start, 1), "task")))
+    for other, its in _others(shown, hunk):
+        elsewhere = _places(raw, other, its)
+        if elsewhere is not None:
+            options.append((elsewhere[0], 3, elsewhere[1]))
+    return min(options, key=lambda option: option[:2])[2] if options else None
+
+
+def _others(shown: Shown, but: Hunk) -> Iterator[tuple[FileDiff, Hunk]]:
+    for file in shown.files:
+        for hunk in file.hunks:
+            if hunk is not but:
+                yield file, hunk
+
+
+def _in_context(raw: RawFinding, shown: Shown, *, prefer: str) -> tuple[int, _Place] | None:
+    pieces = [
+        (path, first, text.splitlines()) for path, parts in shown.context.items() for first, text in parts
+    ]
+    found = find_quote(raw.quote, [lines for _, _, lines in pieces])
+    places: list[tuple[int, _Place]] = []
+    for (path, first, _), matches in zip(pieces, found, strict=True):
+        for match in matches:
+            number = first + match.first
+            rank = (int(path != prefer), *_nearness(number, raw.line, changed=False), number)
+            places.append((match.rung, _Place(path, number, "context", rank)))
+    return min(places, key=lambda option: (option[0], option[1].rank, option[1].path)) if places else None
+
+
+def _in_task(quote: str, task: str) -> int | None:
+    """The rung on which a quote stands in the task: a whole line or sentence, however short, or a part long enough."""
+    texts = [*([part] for part in sentences(task)), task.splitlines()]
+    rungs = [match.rung for matches in find_quote(quote, texts) for match in matches]
+    return min(rungs) if rungs else None
+
+
+def _nearness(number: int | None, wanted: int, *, changed: bool) -> tuple[int, int, int]:
+    """Order of ties: the very number that was named; then lines that changed; then the nearest. Removed lines were shown
+    without a number."""
+    if not wanted or number is None:
+        return (1, int(not changed), 0)
+    return (int(number != wanted), int(not changed), abs(number - wanted))
+
+
+def _number(line: DiffLine) -> int | None:
+    return line.old if line.kind == "-" else line.new

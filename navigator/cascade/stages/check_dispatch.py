@@ -1,0 +1,93 @@
+"""The gates again on a part of a proposal: nobody writes it and nobody reviews it, so these are all that it goes through."""
+
+from __future__ import annotations
+
+import asyncio
+
+from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.stages.checking import run_checks
+from navigator.cascade.stages.testing import try_proposal, untested
+from navigator.cascade.stages.write import write
+from navigator.cascade.views.inbox import open_proposal
+from navigator.domain.models import CheckResult, Proposal
+from navigator.domain.states import CheckOutcome, PolicyAction, TaskState
+from navigator.domain.text import safe_line
+from navigator.workspace.checks.grammar import GrammarGate
+from navigator.workspace.checks.policy import check_policy
+from navigator.workspace.checks.syntax import syntax_check
+from navigator.workspace.git.diffs import ABSENT
+from navigator.workspace.git.private import PrivateRepo
+
+
+async def check(deps: Dependencies, task_id: str) -> None:
+    """Take a task on from checking: a part through its gates, a proposal through its tests, an answer as the writing
+    stage left it."""
+    if is_part(deps, task_id):
+        await check_part(deps, task_id)
+        return
+    task = deps.reader.task(task_id)
+    proposal = untested(deps, task)
+    if proposal is not None and task.state is TaskState.CHECKING:
+        await try_proposal(deps, task, proposal)
+    else:
+        await write(deps, task_id)
+
+
+def is_part(deps: Dependencies, task_id: str) -> bool:
+    """Whether what the task has in hand now is a part of another proposal."""
+    task = deps.reader.task(task_id)
+    held = deps.reader.proposals(task_id=task.id)
+    return bool(held) and bool(held[-1].parent) and held[-1].attempt == task.attempt
+
+
+async def check_part(deps: Dependencies, task_id: str) -> None:
+    """Run every gate on a part's own tree; whatever they say, it goes before the developer with it.
+
+    Raises:
+        NavigatorError: the private repository cannot be read.
+    """
+    task = deps.reader.task(task_id)
+    if task.state is not TaskState.CHECKING:
+        return
+    proposal = open_proposal(deps.reader, task.id)
+    project = deps.project(task.project_id)
+    async with deps.project_lock(project.id):
+        private = await asyncio.to_thread(deps.private, project)
+        checks = await asyncio.to_thread(gates, private, proposal)
+    checks += await run_checks(deps, project, proposal.base_commit, proposal.tree, task=task)
+    with deps.store.transaction() as tx:
+        tx.set_checks(proposal.id, checks)
+        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
+
+
+def gates(private: PrivateRepo, proposal: Proposal) -> list[CheckResult]:
+    """The gates that need no test run: does each changed file parse, and what does the policy say of the tree."""
+    raw = private.raw_diff(proposal.base_commit, proposal.tree)
+    problems: list[str] = []
+    before: list[bool] = []
+    with GrammarGate() as grammars:
+        for change in raw:
+            if change.new_mode == ABSENT:
+                continue
+            now = private.read_blob(change.new_sha)
+            was = private.read_blob(change.old_sha) if change.old_mode.startswith("100") else None
+            if problem := syntax_check(change.path, now):
+                before.append(was is not None and syntax_check(change.path, was) is not None)
+            elif problem := grammars.new_fault(change.path, was, now):
+                before.append(False)
+            else:
+                continue
+            problems.append(f"{safe_line(change.path)}:{problem}")
+    parsed = CheckOutcome.PASSED
+    if problems:
+        parsed = CheckOutcome.FAILED_BEFORE if all(before) else CheckOutcome.FAILED
+    items = check_policy(raw, private.tree_entries(proposal.base_commit).keys(), private.read_blob)
+    refused = [item for item in items if item.action is PolicyAction.REFUSE]
+    return [
+        CheckResult(name="files parse", outcome=parsed, detail="\n".join(problems)),
+        CheckResult(
+            name="path policy",
+            outcome=CheckOutcome.FAILED if refused else CheckOutcome.PASSED,
+            detail="\n".join(f"{safe_line(item.path)} {item.detail}" for item in refused),
+        ),
+    ]

@@ -1,0 +1,195 @@
+"""Parts of proposals: what stands on which, and what the models are told about it.
+
+A part is a derived proposal: some hunks of its parent. What was left of the parent's task is written on a commit that holds
+the part, in the private repository only; the store remembers under that commit's name which part it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from navigator.domain.diff import FileDiff, Hunk, choices, what_happens
+from navigator.domain.models import Proposal, Task
+from navigator.domain.states import LOOP_TASK_STATES, LandingState, TaskState
+
+if TYPE_CHECKING:
+    from navigator.store.reads.reader import Reader
+    from navigator.store.writes.writer import Transaction
+
+_KEY = "part-base:"
+_MOST_LINES = 200
+"""Changed lines of the hunks that were not taken which a note quotes at most."""
+
+_ON_ITS_WAY = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVED}
+
+
+def kept_name(proposal: Proposal) -> str:
+    """The name under which the private repository keeps a proposal's tree."""
+    if proposal.parent and proposal.attempt == 0:
+        return part_name(proposal.parent, proposal.tree)
+    return f"{proposal.task_id}-{proposal.attempt}-{proposal.round}"
+
+
+def part_name(parent: str, tree: str) -> str:
+    """The same for a part: it is kept before its task has a number."""
+    return f"part-{parent}-{tree[:16]}"
+
+
+# What stands on which
+
+
+def remember_ground(tx: Transaction, commit: str, part: str, words: str) -> None:
+    """Note that `commit` is the tree of `part`, and what the developer said when the rest was sent on."""
+    tx.set_meta(_KEY + commit, {"part": part, "words": words})
+
+
+def _ground(reader: Reader, commit: str) -> dict[str, Any] | None:
+    held = reader.meta(_KEY + commit) if commit else None
+    return held if isinstance(held, dict) else None
+
+
+def ground_of(reader: Reader, commit: str) -> Proposal | None:
+    """The part that a base commit holds; None where the base is not one of these."""
+    held = _ground(reader, commit)
+    return reader.proposal(held["part"]) if held is not None else None
+
+
+def landing_batch(reader: Reader, proposal: Proposal) -> str:
+    """The batch whose branch a proposal lands on: that of the part it stands on, else its own."""
+    while (ground := ground_of(reader, proposal.base_commit)) is not None:
+        proposal = ground
+    return proposal.batch
+
+
+def is_landed(proposal: Proposal) -> bool:
+    """Whether it stands on a branch."""
+    return proposal.landing is not None and proposal.landing.state is LandingState.LANDED
+
+
+def waits_for(reader: Reader, proposal: Proposal) -> Proposal | None:
+    """The part that has to land before this proposal can, where it still may; None where nothing is in the way."""
+    ground = ground_of(reader, proposal.base_commit)
+    if ground is None or is_landed(ground):
+        return None
+    return ground if _is_on_its_way(reader, ground) else None
+
+
+def lost_ground(reader: Reader, proposal: Proposal) -> str:
+    """In words why the part that a proposal stands on will not come any more; "" where it is there or may still come."""
+    ground = ground_of(reader, proposal.base_commit)
+    if ground is None or is_landed(ground) or _is_on_its_way(reader, ground):
+        return ""
+    state = reader.task(ground.task_id).state.value
+    return f"It was written on top of {ground.id}, which is {state}."
+
+
+def _is_on_its_way(reader: Reader, ground: Proposal) -> bool:
+    task = reader.task(ground.task_id)
+    return task.attempt == ground.attempt and task.state in _ON_ITS_WAY - {TaskState.STALE}
+
+
+def standing_on(reader: Reader, part: Proposal) -> list[Task]:
+    """The tasks that are being written, or wait for a decision, on top of a part."""
+    tasks = reader.tasks(states=_ON_ITS_WAY, project=part.project_id)
+    return [task for task in tasks if (_ground(reader, task.base_commit) or {}).get("part") == part.id]
+
+
+# What the models are told
+
+
+def rest_note(
+    parent: Proposal, files: Sequence[FileDiff], taken: Collection[str], words: str, *, part: str
+) -> str:
+    """What opens the prompt of the attempt that writes the rest.
+
+    Args:
+        files: the parent's diff.
+        taken: the labels that became `part`.
+        words: the developer's note, and comments on lines that were not taken.
+    """
+    left = [label for number, file in enumerate(files, 1) for label in choices(file, number)]
+    left = [label for label in left if label not in taken]
+    said = [
+        f"The answer {parent.id} was taken in part. These hunks of it are in the files already, as {part}:",
+        *listed(files, taken),
+        "These were not taken:",
+        *listed(files, left, quoting=_MOST_LINES),
+        "Write what the task still lacks on top of the files as they stand. Leave what was taken as it is.",
+    ]
+    return "\n".join([*said, "", words] if words else said)
+
+
+def part_note(parent: Proposal, files: Sequence[FileDiff], taken: Collection[str]) -> str:
+    """What opens the prompt where a part has to be written anew, because its files changed or the developer asks for it."""
+    head = f"Only a part of the answer {parent.id} is wanted here, and nothing else of the task:"
+    return "\n".join([head, *listed(files, taken, quoting=_MOST_LINES)])
+
+
+def renewed_note(reader: Reader, task: Task) -> str:
+    """The note of a task that starts anew after it stood on a part: what became of that part, and the same words again."""
+    held = _ground(reader, task.base_commit)
+    if held is None:
+        return task.note
+    part = reader.proposal(held["part"])
+    other = reader.task(part.task_id)
+    if is_landed(part):
+        where = part.landing.ref.removeprefix("refs/heads/") if part.landing else ""
+        said = f"A part of an earlier answer, {part.id}, has landed on {where}. Where the files lack it, leave it out."
+    elif other.state in _ON_ITS_WAY:
+        said = f"A part of an earlier answer is written by itself as {other.id}. Leave that part out:"
+        said = f"{said}\n{other.note}"
+    else:
+        said = f"A part of an earlier answer was taken as {part.id} and is {other.state.value}: do the whole task."
+    return f"{said}\n\n{held['words']}".strip()
+
+
+def listed(files: Sequence[FileDiff], labels: Collection[str], *, quoting: int = 0) -> list[str]:
+    """One line a label: where it is; with up to `quoting` changed lines of all together below them."""
+    lines: list[str] = []
+    room = quoting
+    for number, file in enumerate(files, 1):
+        for hunk in file.hunks:
+            if hunk.label not in labels:
+                continue
+            lines.append(f"- {hunk.label} {file.path}, line {_first_change(hunk)}")
+            changed = [f"  {line.kind}{line.text}" for line in hunk.lines if line.kind != " "]
+            lines += changed[:room]
+            if quoting and len(changed) > room:
+                lines.append("  …")
+            room = max(0, room - len(changed))
+        if not file.hunks and f"F{number}" in labels:
+            lines.append(f"- F{number} {file.path}: {what_happens(file)}")
+    return lines
+
+
+def _first_change(hunk: Hunk) -> int:
+    first = next((line for line in hunk.lines if line.kind != " "), None)
+    number = (first.new or first.old) if first is not None else None
+    return number or hunk.new_start
+
+
+def comments_on_rest(
+    parent: Proposal, comments: Iterable[Mapping[str, Any]], files: Sequence[FileDiff], taken: Collection[str]
+) -> list[Mapping[str, Any]]:
+    """The comments that are not about a hunk that was taken: they go along with the rest. Those on other rounds do too."""
+    by_path = {path: file for file in files for path in (file.old_path, file.new_path) if path}
+    return [
+        comment
+        for comment in comments
+        if comment["proposal_id"] != parent.id
+        or not _is_taken(comment, by_path.get(str(comment["path"])), set(taken))
+    ]
+
+
+def _is_taken(comment: Mapping[str, Any], file: FileDiff | None, taken: set[str]) -> bool:
+    if file is None:
+        return False
+    if not comment["line"]:
+        return bool(file.hunks) and all(hunk.label in taken for hunk in file.hunks)
+    for hunk in file.hunks:
+        old = comment["side"] == "old"
+        start, count = (hunk.old_start, hunk.old_count) if old else (hunk.new_start, hunk.new_count)
+        if start <= comment["line"] < start + count:
+            return hunk.label in taken
+    return False

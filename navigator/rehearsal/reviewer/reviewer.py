@@ -1,0 +1,173 @@
+"""The rehearsal's reviewer: reads task, context and diff of its own prompt, and answers in the schema it was given.
+
+It catches most mistakes, overlooks some, and now and then objects to a change that is right; which, depends on the content
+and the seed alone. It knows nothing of how the generator works or of what it planted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from navigator.rehearsal.chance import fraction
+from navigator.rehearsal.reading import ReviewPrompt, read_review
+from navigator.rehearsal.reviewer.checks import check_file
+from navigator.rehearsal.reviewer.context import places_left, unknown_names
+from navigator.rehearsal.reviewer.diff import ReadFile, read_diff
+from navigator.rehearsal.reviewer.objections import objections
+from navigator.rehearsal.reviewer.remarks import Remark, worst_first
+from navigator.rehearsal.server.engine import Completion
+from navigator.rehearsal.server.instances import fitted, instance_of
+
+UNREADABLE_RATE = 0.025
+UNREADABLE_AGAIN = 0.4
+CONTRARY_RATE = 0.03
+"""Share of reviews whose stated verdict does not follow from their findings, as happens with models."""
+
+MOST_FINDINGS = 8
+_GRAVE = frozenset({"blocker", "major"})
+
+
+class Reviewer:
+    """Answers review and review-again prompts.
+
+    Args:
+        seed: another seed overlooks and objects to other things.
+        blind: added to the chance of overlooking each mistake.
+    """
+
+    def __init__(self, *, seed: int = 0, blind: float = 0.0) -> None:
+        self._seed = seed
+        self._blind = blind
+
+    def answer(
+        self, messages: Sequence[Mapping[str, str]], schema: dict[str, Any] | None = None, repeat: int = 0
+    ) -> Completion:
+        """The review as JSON.
+
+        Args:
+            messages: the conversation.
+            schema: the JSON schema the answer has to satisfy; its bounds are kept.
+            repeat: how often this very prompt came before; an unreadable answer may be readable on a retry.
+        """
+        prompt = read_review(messages)
+        if not prompt.diff:
+            return Completion(
+                "OK." if schema is None else json.dumps(instance_of(schema), ensure_ascii=False)
+            )
+        value = self.review(prompt)
+        if schema is not None:
+            value = fitted(value, schema)
+        text = json.dumps(value, ensure_ascii=False)
+        if self._unreadable(prompt, repeat):
+            return Completion(text[: max(1, len(text) * 3 // 5)], "length")
+        return Completion(text)
+
+    def review(self, prompt: ReviewPrompt) -> dict[str, Any]:
+        """The review before it is cut to a schema."""
+        files = read_diff(prompt.diff)
+        noticed = self._noticed(prompt, files)
+        if prompt.earlier is None:
+            remarks = worst_first([*noticed, *objections(files, self._seed, prompt.task)])[:MOST_FINDINGS]
+            return self._answered(prompt, [remark.as_finding() for remark in remarks], None)
+        return self._again(prompt, files, noticed)
+
+    def _noticed(self, prompt: ReviewPrompt, files: list[ReadFile]) -> list[Remark]:
+        found: list[Remark] = []
+        for file in files:
+            found += check_file(file, prompt.task)
+        found += unknown_names(files, prompt.excerpts, prompt.task)
+        found += places_left(files, prompt.excerpts, prompt.task)
+        once = {(remark.path, remark.quote, remark.hunk): remark for remark in reversed(found)}
+        return [
+            remark
+            for remark in reversed(once.values())
+            if fraction("overlooked", self._seed, remark.sort, remark.path, remark.quote)
+            >= remark.miss + self._blind
+        ]
+
+    def _again(self, prompt: ReviewPrompt, files: list[ReadFile], noticed: list[Remark]) -> dict[str, Any]:
+        addressed: list[dict[str, Any]] = []
+        findings: list[dict[str, Any]] = []
+        quotes: set[str] = set()
+        for number, finding in enumerate(prompt.earlier or (), 1):
+            quote = str(finding.get("quote", ""))
+            quotes.add(quote.strip())
+            again = self._still(finding, files, noticed)
+            index = finding.get("number")
+            index = index if isinstance(index, int) else number
+            addressed.append(
+                {
+                    "finding": index,
+                    "met": again is None,
+                    "why": "The quoted line is no longer as it was, or the objection does not hold."
+                    if again is None
+                    else "The quoted line still stands as it did.",
+                }
+            )
+            if again is not None:
+                findings.append({**again, "earlier": index})
+        findings += [
+            {**remark.as_finding(), "earlier": 0}
+            for remark in worst_first(noticed)
+            if remark.severity == "blocker" and remark.quote.strip() not in quotes
+        ]
+        return self._answered(prompt, findings[:MOST_FINDINGS], addressed)
+
+    def _still(
+        self, finding: Mapping[str, Any], files: list[ReadFile], noticed: list[Remark]
+    ) -> dict[str, Any] | None:
+        """The finding once more if it is not met, anchored in the diff of the revision."""
+        quote = str(finding.get("quote", "")).strip()
+        for remark in noticed:
+            if quote and remark.quote.strip() == quote:
+                return remark.as_finding()
+        if finding.get("kind") != "wrong" or finding.get("severity") not in _GRAVE:
+            return None
+        for file in files:
+            for hunk in file.hunks:
+                for line in hunk.of("+"):
+                    if line.text.strip() != quote or not quote:
+                        continue
+                    # The author kept the line. Most of such objections are given up on a second reading.
+                    if fraction("given up", self._seed, file.path, quote) < 0.7:
+                        return None
+                    return {**_plain(finding), "hunk": hunk.label, "quote": line.text, "line": line.number}
+        return None
+
+    def _answered(
+        self, prompt: ReviewPrompt, findings: list[dict[str, Any]], addressed: list[dict[str, Any]] | None
+    ) -> dict[str, Any]:
+        grave = sum(finding["severity"] in _GRAVE for finding in findings)
+        verdict = "REVISE" if grave else "APPROVE"
+        if findings and fraction("contrary", self._seed, prompt.diff) < CONTRARY_RATE:
+            verdict = "APPROVE" if grave else "REVISE"
+        summary = (
+            f"{len(findings)} finding{'' if len(findings) == 1 else 's'}, {grave} of weight."
+            if findings
+            else "The change does what the task asks for; nothing was found that would matter."
+        )
+        answer: dict[str, Any] = {"summary": summary}
+        if addressed is not None:
+            answer["addressed"] = addressed
+        return {**answer, "findings": findings, "verdict": verdict}
+
+    def _unreadable(self, prompt: ReviewPrompt, repeat: int) -> bool:
+        if fraction("unreadable", self._seed, prompt.diff) >= UNREADABLE_RATE:
+            return False
+        return repeat == 0 or fraction("unreadable", self._seed, prompt.diff, repeat) < UNREADABLE_AGAIN
+
+
+def _plain(finding: Mapping[str, Any]) -> dict[str, Any]:
+    """An earlier finding with the keys of the answer's schema, and words where it lacks them."""
+    return {
+        "kind": str(finding.get("kind", "wrong")),
+        "hunk": "",
+        "quote": "",
+        "line": 0,
+        "severity": str(finding.get("severity", "major")),
+        "criterion": str(finding.get("criterion", "correctness")),
+        "trigger": str(finding.get("trigger", "")) or "As before.",
+        "message": str(finding.get("message", "")) or "The earlier finding still holds.",
+    }

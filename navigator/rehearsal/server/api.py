@@ -1,0 +1,223 @@
+"""SGLang's HTTP surface, as far as Navigator and its users speak it: routes, health, chat.
+
+Behaviour and names follow SGLang 0.5.9 to 0.5.23, answers the newest of them. tests/engines holds this against a real server
+and lists what differs, and why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from navigator.domain.states import Role
+from navigator.rehearsal.server.chat_answer import Wording, token_ids
+from navigator.rehearsal.server.chat_request import ChatBody, json_body, read_chat, tokenize_texts
+from navigator.rehearsal.server.engine import Completion, Engine, Job
+from navigator.rehearsal.server.http import Request, Response, json_response
+from navigator.rehearsal.server.problems import RequestProblem, misshapen
+from navigator.rehearsal.server.reports import Reports
+from navigator.rehearsal.server.timing import MODEL_NAMES, Pace
+
+HEALTH_SECONDS = 1.0
+"""SGLang generates a token and looks a second later whether it came."""
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+FLUSHED = (
+    "Cache flushed.\nPlease check backend logs for more details. "
+    "(When there are running or waiting requests, the operation will not be performed.)\n"
+)
+
+THOUGHT = "The rehearsal works by rule; it does not think.\n"
+
+Brain = Callable[[Sequence[Mapping[str, str]], "dict[str, Any] | None", int], Completion]
+"""`(messages, JSON schema or None, how often this very prompt came before) -> answer`. Pure; runs in a thread."""
+
+Route = Callable[[Request], Awaitable[Response]]
+
+
+class Api:
+    """One model server: a role's brain behind the routes.
+
+    Args:
+        role: generator or reviewer.
+        pace: the simulated time.
+        brain: what answers.
+        max_running: requests served at once; more wait.
+        context_tokens: prompt and answer together may not be longer.
+    """
+
+    def __init__(
+        self,
+        role: Role,
+        pace: Pace,
+        brain: Brain,
+        *,
+        max_running: int = 8,
+        context_tokens: int = 131_072,
+    ) -> None:
+        self.role = role
+        self.model = MODEL_NAMES[role]
+        self.pace = pace
+        self.engine = Engine(pace, max_running=max_running)
+        self.ready = False
+        self.draining = False
+        self._brain = brain
+        self._context = context_tokens
+        self._reports = Reports(role, self.engine, pace, context_tokens)
+        self._seen: Counter[bytes] = Counter()
+        self._routes: dict[str, dict[str, Route]] = {
+            "/": {"GET": self._root},
+            "/health": {"GET": self._health},
+            "/health_generate": {"GET": self._health},
+            "/ready": {"GET": self._ready},
+            "/v1/models": {"GET": self._models},
+            "/model_info": {"GET": self._model_info},
+            "/get_model_info": {"GET": self._model_info},
+            "/v1/loads": {"GET": self._loads},
+            "/server_info": {"GET": self._server_info},
+            "/get_server_info": {"GET": self._server_info},
+            "/metrics": {"GET": self._metrics},
+            "/tokenize": {"POST": self._tokenize},
+            "/v1/tokenize": {"POST": self._tokenize},
+            "/v1/chat/completions": {"POST": self._chat},
+            "/abort_request": {"POST": self._abort},
+            "/flush_cache": {"POST": self._flush, "GET": self._flush},
+        }
+
+    async def load(self) -> None:
+        """Simulate loading; `/health` is 503 until it ends."""
+        if self.pace.load_wait() > 0:
+            await asyncio.sleep(self.pace.load_wait())
+        self.ready = True
+
+    async def __call__(self, request: Request) -> Response:
+        """Route one request."""
+        methods = self._routes.get(request.path)
+        if methods is None:
+            return json_response({"detail": "Not Found"}, 404)
+        route = methods.get("GET" if request.method == "HEAD" else request.method)
+        if route is None:
+            refusal = json_response({"detail": "Method Not Allowed"}, 405)
+            refusal.headers.append(("Allow", ", ".join(methods)))
+            return refusal
+        try:
+            return await route(request)
+        except RequestProblem as problem:
+            return problem.response()
+
+    async def _root(self, request: Request) -> Response:
+        return json_response("This is a rehearsal of SGLang")
+
+    async def _health(self, request: Request) -> Response:
+        if not self.ready or self.draining:
+            return Response(status=503)
+        await asyncio.sleep(self.pace.wait(HEALTH_SECONDS))
+        return Response()
+
+    async def _ready(self, request: Request) -> Response:
+        return Response(status=200 if self.ready and not self.draining else 503)
+
+    async def _models(self, request: Request) -> Response:
+        return json_response({"object": "list", "data": [self._reports.card()]})
+
+    async def _model_info(self, request: Request) -> Response:
+        return json_response(self._reports.model_info())
+
+    async def _loads(self, request: Request) -> Response:
+        return json_response(self._reports.loads(",".join(request.query.get("include", []))))
+
+    async def _server_info(self, request: Request) -> Response:
+        return json_response(self._reports.server_info(ready=self.ready))
+
+    async def _metrics(self, request: Request) -> Response:
+        text = self._reports.metrics(ready=self.ready)
+        return Response(content_type=METRICS_TYPE, body=text.encode("utf-8"))
+
+    async def _tokenize(self, request: Request) -> Response:
+        texts = tokenize_texts(json_body(request))
+        several = isinstance(texts, list)
+        tokens = [token_ids(text) for text in ([texts] if isinstance(texts, str) else texts)]
+        counts = [len(ids) for ids in tokens]
+        return json_response(
+            {
+                "tokens": tokens if several else tokens[0],
+                "count": counts if several else counts[0],
+                "max_model_len": self._context,
+            }
+        )
+
+    async def _abort(self, request: Request) -> Response:
+        body = json_body(request)
+        rid = body.get("rid")
+        if rid is not None and not isinstance(rid, str):
+            raise misshapen("rid", "Input should be a valid string")
+        if body.get("abort_all"):
+            self.engine.abort_all()
+        elif rid:
+            self.engine.abort(rid)
+        return Response()
+
+    async def _flush(self, request: Request) -> Response:
+        if self.engine.running or self.engine.waiting:
+            return Response(status=400, body=b"Flush cache failed.\n")
+        self.engine.cache.clear()
+        return Response(body=FLUSHED.encode())
+
+    async def _chat(self, request: Request) -> Response:
+        body = read_chat(json_body(request), self._context)
+        if not self.ready:
+            raise RequestProblem("The model is still loading.", kind="ServiceUnavailable", status=503)
+        if self.engine.knows(body.rid):
+            raise RequestProblem(f"Duplicate request ID detected: {body.rid}")
+        job = self._job(body)
+        wording = Wording(job, self.model, top_logprobs=body.top_logprobs)
+        if body.stream:
+            return await self._streamed(body, job, wording)
+        parts: dict[str, list[str]] = {"content": [], "reasoning": []}
+        async for channel, piece in self.engine.run(job):
+            parts[channel].append(piece)
+        content, reasoning = ("".join(parts[channel]) for channel in ("content", "reasoning"))
+        return json_response(wording.whole(content, reasoning, meta_info=body.meta_info))
+
+    async def _streamed(self, body: ChatBody, job: Job, wording: Wording) -> Response:
+        """The status goes out with the first chunk, and that with the first token: as SGLang has it."""
+        pieces = self.engine.run(job)
+        first = await anext(pieces, None)
+
+        async def events() -> AsyncIterator[bytes]:
+            try:
+                yield wording.opening()
+                piece = first
+                while piece is not None:
+                    yield wording.piece(*piece, with_usage=body.usage_always)
+                    piece = await anext(pieces, None)
+                yield wording.closing()
+                if body.usage_at_end:
+                    yield wording.counts()
+                yield b"data: [DONE]\n\n"
+            finally:
+                await pieces.aclose()
+
+        return Response(content_type="text/event-stream; charset=utf-8", body=events())
+
+    def _job(self, body: ChatBody) -> Job:
+        mark = hashlib.blake2b(body.prompt.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        repeat = self._seen[mark]
+        self._seen[mark] += 1
+
+        def compute() -> Completion:
+            answer = self._brain(body.messages, body.schema, repeat)
+            return Completion(answer.text, answer.finish_reason, THOUGHT) if body.thinking else answer
+
+        return Job(
+            rid=body.rid or uuid.uuid4().hex,
+            prompt=body.prompt,
+            prompt_tokens=body.prompt_tokens,
+            max_tokens=body.max_tokens,
+            compute=compute,
+        )

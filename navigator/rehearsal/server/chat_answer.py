@@ -1,0 +1,194 @@
+"""The answer to a chat request as SGLang words it: the whole, its chunks, the counts and the simulated logprobs.
+
+Every object carries `system_fingerprint: "rehearsal"` and the rehearsal's own model name, whatever name the request gave:
+nothing that came from here can pass for a model's work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from navigator.rehearsal.server.engine import Job
+from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN
+
+FINGERPRINT = "rehearsal"
+END_TOKEN = 151_645
+"""What an answer that ends by itself stopped at; the number of Qwen3's `<|im_end|>`. Nothing reads it."""
+
+VOCABULARY = 248_320
+
+
+class Wording:
+    """The wording of one answer."""
+
+    def __init__(self, job: Job, model: str, *, top_logprobs: int | None) -> None:
+        self._job = job
+        self._model = model
+        self._top = top_logprobs
+        self._created = int(time.time())
+        self._written = 0
+
+    def whole(self, content: str, reasoning: str, *, meta_info: bool) -> dict[str, Any]:
+        """The body of an answer that is not streamed."""
+        job = self._job
+        choice: dict[str, Any] = {
+            "index": 0,
+            "message": {"role": "assistant", "content": content, "reasoning_content": reasoning or None},
+            "logprobs": self._logprobs(reasoning + content),
+            "finish_reason": job.finish_reason,
+            "matched_stop": _matched(job),
+        }
+        if meta_info:
+            choice["meta_info"] = self._meta_info()
+        return {
+            **self._head("chat.completion"),
+            "choices": [choice],
+            "usage": usage(job),
+            "metadata": {"weight_version": "default", "weight_versions": self._versions()},
+        }
+
+    def opening(self) -> bytes:
+        """The first chunk: who speaks."""
+        return self._chunk({"role": "assistant", "content": ""})
+
+    def piece(self, channel: str, text: str, *, with_usage: bool) -> bytes:
+        """A chunk of `content` or `reasoning`."""
+        delta = {"content" if channel == "content" else "reasoning_content": text}
+        return self._chunk(delta, logprobs=self._logprobs(text), with_usage=with_usage)
+
+    def closing(self) -> bytes:
+        """The chunk that says why the answer ended."""
+        job = self._job
+        return self._chunk({}, finish_reason=job.finish_reason, matched_stop=_matched(job))
+
+    def counts(self) -> bytes:
+        """The last chunk before `[DONE]`, where usage was asked for: no choice, only counts."""
+        return _event({**self._head("chat.completion.chunk"), "choices": [], "usage": usage(self._job)})
+
+    def _head(self, kind: str) -> dict[str, Any]:
+        return {
+            "id": self._job.rid,
+            "object": kind,
+            "created": self._created,
+            "model": self._model,
+            "system_fingerprint": FINGERPRINT,
+        }
+
+    def _chunk(
+        self,
+        delta: dict[str, Any],
+        *,
+        logprobs: dict[str, Any] | None = None,
+        finish_reason: str | None = None,
+        matched_stop: int | None = None,
+        with_usage: bool = False,
+    ) -> bytes:
+        choice = {
+            "index": 0,
+            "delta": {"reasoning_content": None, **delta},
+            "logprobs": logprobs,
+            "finish_reason": finish_reason,
+            "matched_stop": matched_stop,
+        }
+        extra = {"usage": usage(self._job)} if with_usage else {}
+        return _event({**self._head("chat.completion.chunk"), "choices": [choice], **extra})
+
+    def _versions(self) -> list[dict[str, Any]]:
+        return [{"version": "default", "start": 0, "end": self._job.completion_tokens}]
+
+    def _meta_info(self) -> dict[str, Any]:
+        """What `return_meta_info` adds (SGLang 0.5.23); seconds are those of the wall."""
+        job, clock = self._job, self._job.clock
+        writing = clock.finished - clock.first_token
+        ended = {"stop": {"matched": END_TOKEN}, "length": {"length": job.completion_tokens}}
+        return {
+            "id": job.rid,
+            "finish_reason": {"type": job.finish_reason, **ended.get(job.finish_reason, {})},
+            "prompt_tokens": job.prompt_tokens,
+            "weight_version": "default",
+            "num_retractions": 0,
+            "queue_time": clock.started - clock.queued,
+            "reasoning_tokens": job.reasoning_tokens,
+            "completion_tokens": job.completion_tokens,
+            "cached_tokens": job.cached_tokens,
+            "weight_versions": self._versions(),
+            "cached_tokens_details": {"device": job.cached_tokens, "host": 0},
+            "dp_rank": None,
+            "e2e_latency": clock.finished - clock.queued,
+            "first_token_latency": clock.first_token - clock.queued,
+            "decode_throughput": job.completion_tokens / writing if writing > 0 else 0.0,
+        }
+
+    def _logprobs(self, text: str) -> dict[str, Any] | None:
+        """Simulated ones, token by token: there is no model whose probabilities could be told."""
+        if self._top is None:
+            return None
+        content = []
+        for token in token_texts(text):
+            content.append(_simulated(token, self._written, self._top))
+            self._written += 1
+        return {"content": content}
+
+
+def usage(job: Job) -> dict[str, Any]:
+    """The counts, cached tokens included (what SGLang tells with `--enable-cache-report`)."""
+    thought = job.reasoning_tokens
+    return {
+        "prompt_tokens": job.prompt_tokens,
+        "total_tokens": job.prompt_tokens + job.completion_tokens,
+        "completion_tokens": job.completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": job.cached_tokens},
+        "reasoning_tokens": thought,
+        "completion_tokens_details": {"reasoning_tokens": thought} if thought else None,
+    }
+
+
+def token_texts(text: str) -> Iterator[str]:
+    """The text cut as the estimate of its tokens counts it."""
+    for start in range(0, len(text), CHARACTERS_PER_TOKEN):
+        yield text[start : start + CHARACTERS_PER_TOKEN]
+
+
+def token_ids(text: str) -> list[int]:
+    """A number for each estimated token: the same text gives the same number. No tokenizer's numbers."""
+    return [
+        int.from_bytes(hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=4).digest())
+        % VOCABULARY
+        for token in token_texts(text)
+    ]
+
+
+def _simulated(token: str, position: int, top: int) -> dict[str, Any]:
+    """One entry of `logprobs.content`: likely tokens mostly, and alternatives that share what is left by halves."""
+    seed = hashlib.blake2b(f"{position} {token}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    likely = 0.5 + 0.4999 * (seed[0] / 255) ** 0.25
+    alternatives = [(token, likely)]
+    left = 1.0 - likely
+    for n in range(1, top):
+        left /= 2
+        alternatives.append((f"{token[:1]}{chr(97 + seed[n % 8] % 26)}{n}", left))
+    return {
+        **_entry(token, likely),
+        "top_logprobs": [_entry(text, share) for text, share in alternatives[:top]],
+    }
+
+
+def _entry(token: str, share: float) -> dict[str, Any]:
+    return {
+        "token": token,
+        "bytes": list(token.encode("utf-8", "surrogatepass")),
+        "logprob": round(math.log(share), 6),
+    }
+
+
+def _matched(job: Job) -> int | None:
+    return END_TOKEN if job.finish_reason == "stop" else None
+
+
+def _event(value: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n\n"

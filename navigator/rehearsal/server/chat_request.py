@@ -1,0 +1,192 @@
+"""The body of a request, read and checked as SGLang does: which fields, which defaults, which refusals.
+
+A wrong shape is refused before anything else ("Bad Request"), what the model cannot do afterwards ("BadRequestError").
+The model's name is not checked: an SGLang server serves one model and answers to any name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from navigator.rehearsal.server.http import Request
+from navigator.rehearsal.server.problems import RequestProblem, misshapen
+from navigator.rehearsal.server.timing import estimate_tokens
+
+ROLES = frozenset({"system", "user", "assistant", "tool", "function", "developer"})
+
+
+@dataclass(frozen=True, slots=True)
+class ChatBody:
+    """One chat request. `max_tokens` fits into the context; `top_logprobs` is None where none are wanted."""
+
+    messages: tuple[dict[str, str], ...]
+    prompt: str
+    prompt_tokens: int
+    max_tokens: int
+    schema: dict[str, Any] | None
+    rid: str
+    thinking: bool
+    stream: bool
+    usage_at_end: bool
+    usage_always: bool
+    top_logprobs: int | None
+    meta_info: bool
+
+
+def json_body(request: Request) -> dict[str, Any]:
+    """The body as an object.
+
+    Raises:
+        RequestProblem: another content type, or no JSON object.
+    """
+    if request.content_type.partition(";")[0].strip().lower() != "application/json":
+        raise misshapen("content-type", "Unsupported Media Type: Only 'application/json' is allowed")
+    try:
+        value = json.loads(request.body)
+    except ValueError as error:
+        raise misshapen("", f"JSON decode error: {error}") from error
+    if not isinstance(value, dict):
+        raise misshapen("", "Input should be a valid dictionary")
+    return value
+
+
+def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
+    """Check a chat request against a model that takes `context` tokens.
+
+    Raises:
+        RequestProblem: it cannot be served.
+    """
+    raw = body.get("messages")
+    if not isinstance(raw, list):
+        raise misshapen("messages", "Field required" if raw is None else "Input should be a valid list")
+    messages = tuple(_message(message) for message in raw)
+    _typed(body, "model", str, "Input should be a valid string")
+    stream = bool(_typed(body, "stream", bool, "Input should be a valid boolean"))
+    options = _typed(body, "stream_options", dict, "Input should be a valid dictionary") or {}
+    kwargs = _typed(body, "chat_template_kwargs", dict, "Input should be a valid dictionary") or {}
+    rid = _typed(body, "rid", str, "Input should be a valid string") or ""
+    wants_logprobs = _typed(body, "logprobs", bool, "Input should be a valid boolean")
+    top = _whole(body, "top_logprobs") or 0
+    limits = [_whole(body, name) for name in ("max_completion_tokens", "max_tokens")]
+    limit = next((value for value in limits if value is not None), None)
+    schema = _schema(body.get("response_format"))
+    if not messages:
+        raise RequestProblem("Messages cannot be empty.")
+    if limit is not None and limit < 0:
+        raise RequestProblem(f"max_new_tokens must be at least 0, got {limit}.")
+    temperature = body.get("temperature")
+    if isinstance(temperature, int | float) and temperature < 0:
+        raise RequestProblem(f"temperature must be a non-negative finite number, got {float(temperature)}.")
+    prompt = render(messages)
+    tokens = estimate_tokens(prompt)
+    _require_room(tokens, limit, context)
+    return ChatBody(
+        messages=messages,
+        prompt=prompt,
+        prompt_tokens=tokens,
+        max_tokens=context - tokens if limit is None else limit,
+        schema=schema,
+        rid=rid,
+        thinking=bool(kwargs.get("enable_thinking")),
+        stream=stream,
+        usage_at_end=bool(options.get("include_usage")),
+        usage_always=bool(options.get("continuous_usage_stats")),
+        top_logprobs=max(0, top) if wants_logprobs else None,
+        meta_info=bool(_typed(body, "return_meta_info", bool, "Input should be a valid boolean")),
+    )
+
+
+def render(messages: Sequence[Mapping[str, str]]) -> str:
+    """The messages as one prompt, in the chat format of Qwen's models."""
+    return "".join(f"<|im_start|>{m['role']}\n{m['content']}<|im_end|>\n" for m in messages)
+
+
+def tokenize_texts(body: Mapping[str, Any]) -> list[str] | str:
+    """What `/tokenize` is to count: one text, several, or messages rendered.
+
+    Raises:
+        RequestProblem: neither or both of `prompt` and `messages`, or of the wrong type.
+    """
+    prompt, messages = body.get("prompt"), body.get("messages")
+    if (prompt is None) == (messages is None):
+        raise misshapen("", "Value error, Exactly one of 'prompt' or 'messages' must be provided.")
+    if isinstance(messages, list):
+        return render([_message(message) for message in messages])
+    if isinstance(prompt, str):
+        return prompt
+    if isinstance(prompt, list) and all(isinstance(text, str) for text in prompt):
+        return list(prompt)
+    raise misshapen("prompt", "Input should be a valid string")
+
+
+def _require_room(tokens: int, limit: int | None, context: int) -> None:
+    if tokens >= context:
+        raise RequestProblem(
+            f"The input ({tokens} tokens) is longer than the model's context length ({context} tokens)."
+        )
+    if limit is not None and tokens + limit > context:
+        raise RequestProblem(
+            f"Requested token count exceeds the model's maximum context length of {context} tokens. You requested a "
+            f"total of {tokens + limit} tokens: {tokens} tokens from the input messages and {limit} tokens for the "
+            "completion. Please reduce the number of tokens in the input messages or the completion to fit within the limit."
+        )
+
+
+def _typed(body: Mapping[str, Any], field: str, wanted: type, words: str) -> Any:
+    """The field, or None where it is missing or null."""
+    value = body.get(field)
+    if value is not None and not isinstance(value, wanted):
+        raise misshapen(field, words)
+    return value
+
+
+def _whole(body: Mapping[str, Any], field: str) -> int | None:
+    value = body.get(field)
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise misshapen(field, "Input should be a valid integer")
+    return value
+
+
+def _message(message: object) -> dict[str, str]:
+    role = message.get("role") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(role, str) or role.lower() not in ROLES:
+        raise misshapen("messages.role", f"Value error, 'role' must be one of {', '.join(sorted(ROLES))}")
+    content = message.get("content")
+    if content is None and role.lower() != "user":
+        content = ""
+    return {"role": role.lower(), "content": _text(content)}
+
+
+def _text(content: object) -> str:
+    """A message's text: a string, or OpenAI's list of text parts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        texts = [
+            part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"
+        ]
+        if len(texts) == len(content) and all(isinstance(text, str) for text in texts):
+            return "".join(str(text) for text in texts)
+    raise misshapen("messages.content", "Input should be text: a string or a list of text parts")
+
+
+def _schema(response_format: object) -> dict[str, Any] | None:
+    if response_format is None:
+        return None
+    kind = response_format.get("type") if isinstance(response_format, dict) else None
+    if not isinstance(response_format, dict) or kind not in ("text", "json_object", "json_schema"):
+        raise misshapen("response_format.type", "Input should be 'text', 'json_object' or 'json_schema'")
+    if kind == "text":
+        return None
+    if kind == "json_object":
+        return {"type": "object"}
+    wrapped = response_format.get("json_schema")
+    schema = wrapped.get("schema") if isinstance(wrapped, dict) else None
+    if not isinstance(schema, dict):
+        raise RequestProblem("schema_ is required for json_schema response format request.")
+    return schema

@@ -1,0 +1,231 @@
+"""The part of the stand-in that runs requests: a limit on running ones, a first-come queue, paced output, aborts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from navigator.rehearsal.server.prefix_cache import PrefixCache
+from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN, Pace, estimate_tokens
+
+SHORTEST_WAIT = 0.002
+"""Waits below this many seconds are carried over to the next piece: a timer is not more exact than that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a role says: the text, the thinking before it, and how it ended ("stop" or "length")."""
+
+    text: str
+    finish_reason: str = "stop"
+    reasoning: str = ""
+
+
+@dataclass(slots=True)
+class Clock:
+    """When what happened to a request, in seconds of the loop's clock; 0 where it did not happen yet."""
+
+    queued: float = 0.0
+    started: float = 0.0
+    first_token: float = 0.0
+    finished: float = 0.0
+
+
+@dataclass(slots=True)
+class Totals:
+    """Counts since the start, over requests that ended."""
+
+    requests: int = 0
+    aborted: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+
+    def add(self, job: Job) -> None:
+        """Count a request that ended, however it did."""
+        self.requests += 1
+        self.aborted += job.finish_reason in ("abort", "")
+        self.prompt_tokens += job.prompt_tokens
+        self.cached_tokens += job.cached_tokens
+        self.completion_tokens += job.completion_tokens
+
+
+@dataclass(slots=True)
+class Job:
+    """One request on its way through the engine. Token counts are estimates."""
+
+    rid: str
+    prompt: str
+    prompt_tokens: int
+    max_tokens: int
+    compute: Callable[[], Completion]
+    aborted: asyncio.Event = field(default_factory=asyncio.Event)
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    finish_reason: str = ""
+    clock: Clock = field(default_factory=Clock)
+
+
+class Engine:
+    """Runs at most `max_running` jobs at once; the others wait in the order they came."""
+
+    def __init__(self, pace: Pace, *, max_running: int) -> None:
+        self.pace = pace
+        self.max_running = max_running
+        self.cache = PrefixCache()
+        self.totals = Totals()
+        self._slots = asyncio.Semaphore(max_running)
+        self._jobs: dict[str, Job] = {}
+        self._running: set[str] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._reading_until = 0.0
+        self._reading = 0.0
+
+    @property
+    def running(self) -> int:
+        """Requests that are being read or written."""
+        return len(self._running)
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for a slot."""
+        return len(self._jobs) - len(self._running)
+
+    @property
+    def throughput(self) -> float:
+        """Tokens a simulated second that all running streams write together."""
+        return self.running * self.pace.stream_speed(self.running) if self._running else 0.0
+
+    async def drained(self) -> None:
+        """Return when no request is left."""
+        await self._idle.wait()
+
+    def knows(self, rid: str) -> bool:
+        """Whether a request of that id is here."""
+        return rid in self._jobs
+
+    def abort(self, rid: str) -> bool:
+        """Stop a request; its stream ends with finish_reason "abort".
+
+        As with SGLang, an id that is here also stops every request whose id begins with it; one that is not stops none.
+        """
+        if rid not in self._jobs:
+            return False
+        for other, job in self._jobs.items():
+            if other.startswith(rid):
+                job.aborted.set()
+        return True
+
+    def abort_all(self) -> None:
+        """Stop every request."""
+        for job in self._jobs.values():
+            job.aborted.set()
+
+    async def run(self, job: Job) -> AsyncGenerator[tuple[str, str], None]:
+        """Yield `("reasoning" | "content", piece)` as simulated time passes; afterwards the job holds its counts.
+
+        Closing the iterator early (the client went away) frees the slot.
+        """
+        clock = asyncio.get_running_loop().time
+        self._jobs[job.rid] = job
+        self._idle.clear()
+        job.clock.queued = job.clock.started = job.clock.first_token = clock()
+        try:
+            if not await self._slot(job):
+                job.finish_reason = "abort"
+                job.prompt_tokens = 0  # none was read, and so SGLang counts none
+                return
+            try:
+                self._running.add(job.rid)
+                job.clock.started = clock()
+                async with aclosing(self._write(job)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            finally:
+                self._running.discard(job.rid)
+                self._slots.release()
+        finally:
+            job.clock.finished = clock()
+            self.totals.add(job)
+            self._jobs.pop(job.rid, None)
+            if not self._jobs:
+                self._idle.set()
+
+    async def _slot(self, job: Job) -> bool:
+        """Wait for a slot; False when the job was aborted first."""
+        acquire = asyncio.ensure_future(self._slots.acquire())
+        stop = asyncio.ensure_future(job.aborted.wait())
+        try:
+            await asyncio.wait({acquire, stop}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            if acquire.done() and not acquire.cancelled():
+                self._slots.release()
+            raise
+        finally:
+            stop.cancel()
+            if not acquire.done():
+                acquire.cancel()
+        return acquire.done() and not acquire.cancelled()
+
+    async def _write(self, job: Job) -> AsyncGenerator[tuple[str, str], None]:
+        clock = asyncio.get_running_loop().time
+        due = clock()
+        job.cached_tokens = self.cache.admit(job.prompt, job.prompt_tokens)
+        answer = await asyncio.to_thread(job.compute)
+        due = self._read(due, job.prompt_tokens - job.cached_tokens)
+        stood = self._reading
+        await self._until(due, job)
+
+        step = (8 if self.pace.scale else 128) * CHARACTERS_PER_TOKEN
+        budget = job.max_tokens
+        for channel, text in (("reasoning", answer.reasoning), ("content", answer.text)):
+            tokens = min(estimate_tokens(text), budget)
+            cut = text[: tokens * CHARACTERS_PER_TOKEN]
+            whole = len(cut) == len(text)
+            while cut:
+                # The first token comes alone, so that the time until it is what the pace says.
+                size = step if job.completion_tokens else CHARACTERS_PER_TOKEN
+                piece, cut = cut[:size], cut[size:]
+                count = estimate_tokens(piece)
+                due += self.pace.decode_wait(count, self.running) + self._reading - stood
+                stood = self._reading
+                await self._until(due, job)
+                if job.aborted.is_set():
+                    job.finish_reason = "abort"
+                    return
+                if not job.completion_tokens:
+                    job.clock.first_token = clock()
+                job.completion_tokens += count
+                if channel == "reasoning":
+                    job.reasoning_tokens += count
+                yield channel, piece
+            budget -= tokens
+            if not whole:
+                job.finish_reason = "length"
+                return
+        job.finish_reason = "abort" if job.aborted.is_set() else answer.finish_reason
+
+    def _read(self, now: float, tokens: int) -> float:
+        """Queue a prompt behind those being read; return the loop time at which it is read.
+
+        The GPU reads one prompt at a time and writes nothing meanwhile: `_reading` is all the time that writing has stood
+        still for, and every stream adds to its own time what was added since it last looked.
+        """
+        wait = self.pace.prefill_wait(tokens)
+        self._reading += wait
+        self._reading_until = max(self._reading_until, now) + wait
+        return self._reading_until
+
+    async def _until(self, due: float, job: Job) -> None:
+        """Sleep until a loop time, or until the job is aborted. Past and very near times cost nothing."""
+        wait = due - asyncio.get_running_loop().time()
+        if wait < SHORTEST_WAIT:
+            return
+        try:
+            await asyncio.wait_for(job.aborted.wait(), wait)
+        except TimeoutError:
+            return

@@ -1,0 +1,192 @@
+"""Rules about Markdown: trailing spaces, headings, languages of fences, bare addresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from navigator.rehearsal.writer.rules.base import MAX_PLACES, Outcome, Rule
+
+_FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})(.*)$")
+_HEADING = re.compile(r"^(#{1,6})([ \t]*)(\S.*?)([ \t]+#+)?[ \t]*$")
+_ADDRESS = re.compile(r"https?://[^\s<>`\"')\]}|]+")
+_COMMAND = re.compile(r"^(\$ |pip |python3? |git |make |npm |uv |curl |docker |cd |export )")
+
+
+class _Places:
+    """Counts places like the Python rules do."""
+
+    def __init__(self, skip: frozenset[int]) -> None:
+        self.skip = skip
+        self.seen = 0
+        self.changed = 0
+
+    def take(self) -> bool:
+        number = self.seen
+        self.seen += 1
+        if number in self.skip or self.changed >= MAX_PLACES:
+            return False
+        self.changed += 1
+        return True
+
+
+def _with_fences(lines: list[str]) -> Iterator[tuple[int, str, bool]]:
+    """Each line with its index and whether it is prose (outside fences and front matter)."""
+    fence = ""
+    front = bool(lines) and lines[0].rstrip() == "---"
+    for at, line in enumerate(lines):
+        if front:
+            yield at, line, False
+            front = not (at > 0 and line.rstrip() == "---")
+            continue
+        match = _FENCE.match(line)
+        if fence:
+            yield at, line, False
+            if match and match[2].startswith(fence) and not match[3].strip():
+                fence = ""
+            continue
+        if match:
+            fence = match[2]
+        yield at, line, match is None
+
+
+def _line_rule(fix: Callable[[list[str], _Places], list[str]]) -> Callable[..., Outcome]:
+    def apply(text: str, focus: frozenset[str], skip: frozenset[int]) -> Outcome:
+        places = _Places(skip)
+        lines = fix(text.split("\n"), places)
+        return Outcome("\n".join(lines), places.changed, places.seen)
+
+    return apply
+
+
+def _trailing(lines: list[str], places: _Places) -> list[str]:
+    result = list(lines)
+    for at, line, prose in _with_fences(lines):
+        bare = line.rstrip(" \t")
+        follows = at + 1 < len(lines) and bool(lines[at + 1].strip())
+        hard_break = bool(bare) and line == bare + "  " and follows
+        if prose and bare != line and not hard_break and places.take():
+            result[at] = bare
+    return result
+
+
+def _headings(lines: list[str], places: _Places) -> list[str]:
+    result: list[str] = []
+    for at, line, prose in _with_fences(lines):
+        match = _HEADING.match(line) if prose else None
+        title = match[3] if match else ""
+        before_blank = at == 0 or not lines[at - 1].strip()
+        if match is None or (not match[2] and not (title[:1].isupper() and before_blank)):
+            result.append(line)
+            continue
+        tidy = f"{match[1]} {title}"
+        after_blank = at + 1 >= len(lines) or not lines[at + 1].strip()
+        if tidy == line.rstrip() and before_blank and after_blank:
+            result.append(line)
+            continue
+        if not places.take():
+            result.append(line)
+            continue
+        if not before_blank and result and result[-1].strip():
+            result.append("")
+        result.append(tidy)
+        if not after_blank:
+            result.append("")
+    return result
+
+
+def _fences(lines: list[str], places: _Places) -> list[str]:
+    result = list(lines)
+    inside = False
+    for at, line in enumerate(lines):
+        match = _FENCE.match(line)
+        if match is None:
+            continue
+        if inside:
+            inside = bool(match[3].strip())
+            continue
+        inside = True
+        if match[3].strip():
+            continue
+        body = []
+        for later in lines[at + 1 :]:
+            if _FENCE.match(later):
+                break
+            body.append(later)
+        if places.take():
+            result[at] = f"{match[1]}{match[2]}{_language(body)}"
+    return result
+
+
+def _language(body: list[str]) -> str:
+    """A guess at what a code block holds; "text" when nothing speaks for anything else."""
+    first = next((line.strip() for line in body if line.strip()), "")
+    if _COMMAND.match(first):
+        return "console" if first.startswith("$ ") else "bash"
+    if re.match(r"^(import |from \w+ import |def |class |>>> )", first):
+        return "python"
+    if first.startswith(("{", "[{")):
+        return "json"
+    if re.match(r"^\[[\w.\"-]+\]$", first) or re.match(r"^\w+ = ", first):
+        return "toml"
+    if re.match(r"^[\w-]+:( |$)", first):
+        return "yaml"
+    return "text"
+
+
+def _addresses(lines: list[str], places: _Places) -> list[str]:
+    result = list(lines)
+    for at, line, prose in _with_fences(lines):
+        if not prose or line.startswith(("    ", "\t")) or re.match(r"^\s*\[[^\]]+\]:", line) or "<" in line:
+            continue
+        result[at] = _ADDRESS.sub(partial(_linked, line=line, places=places), line)
+    return result
+
+
+def _linked(match: re.Match[str], line: str, places: _Places) -> str:
+    before = line[: match.start()]
+    if before.count("`") % 2 or before.endswith(("(", "[", '"', "'", "=")):
+        return match[0]
+    address = match[0].rstrip(".,;:!?*_")
+    if not places.take():
+        return match[0]
+    return f"<{address}>{match[0][len(address) :]}"
+
+
+def _rule(
+    name: str, about: str, words: tuple[str, ...], hints: tuple[str, ...], fix: Callable[..., list[str]]
+) -> Rule:
+    return Rule(
+        name=name, about=about, suffixes=(".md", ".markdown"), words=words, hints=hints, apply=_line_rule(fix)
+    )
+
+
+TRAILING_SPACES = _rule(
+    "markdown-trailing-spaces",
+    "Removes spaces at the end of {count} {lines} ({where}); line breaks made of two spaces stay.",
+    (r"\btrailing (white)?spaces?\b", r"\bwhitespace\b"),
+    (r"[ \t]$",),
+    _trailing,
+)
+HEADINGS = _rule(
+    "markdown-headings",
+    "Puts {count} {headings} in order ({where}): a space after the hashes, none after the title, blank lines around.",
+    (r"\bheadings?\b", r"\bheadlines?\b"),
+    ("^#",),
+    _headings,
+)
+FENCES = _rule(
+    "markdown-fences",
+    "Names the language of {count} code {fences} ({where}), so that they are coloured where they are shown.",
+    (r"\bfences?\b", r"\bcode blocks?\b", r"\blanguages? (of|tags?)\b"),
+    ("```|~~~",),
+    _fences,
+)
+ADDRESSES = _rule(
+    "markdown-addresses",
+    "Makes {count} bare {addresses} a link ({where}).",
+    (r"\bbare (urls?|links?|addresses)\b", r"\burls?\b", r"\blinks?\b"),
+    ("https?://",),
+    _addresses,
+)

@@ -1,0 +1,204 @@
+"""What the generator decides to change, before anything is spoilt: the rule, the files, the new texts."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import libcst as cst
+
+from navigator.rehearsal.reading import WritingPrompt
+from navigator.rehearsal.writer.edits import Edit, edits_between, lines_of, render_edits
+from navigator.rehearsal.writer.rules import RULES, Outcome, Rule, choose_rules
+from navigator.rehearsal.writer.rules.interface_test import interface_test
+
+LARGEST_FILE = 120_000
+"""Characters. Larger files are left alone: parsing them would take longer than a rehearsal is worth."""
+
+MOST_FILES = 6
+MOST_FILES_UNASKED = 2
+LONGEST_ANSWER = 14_000
+"""Characters of blocks in one answer; about 3,500 tokens."""
+
+_BY_NAME = {rule.name: rule for rule in RULES}
+
+
+@dataclass(frozen=True, slots=True)
+class FileWork:
+    """One file before and after. `seen` counts the places the rule found, `skip` holds those left as they are."""
+
+    path: str
+    old: str
+    new: str
+    changed: int
+    seen: int
+    skip: frozenset[int] = frozenset()
+    focus: frozenset[str] = frozenset()
+    creates: bool = False
+
+    def edits(self) -> list[Edit]:
+        """The blocks for this file."""
+        if self.creates:
+            return [Edit(self.path, (), tuple(lines_of(self.new)), form="new")]
+        return edits_between(self.path, self.old, self.new)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is to be done; `reason` says why there is nothing when `files` is empty."""
+
+    rule: Rule | None
+    files: tuple[FileWork, ...]
+    reason: str = ""
+
+    @property
+    def edits(self) -> list[Edit]:
+        """Every block, file by file."""
+        return [edit for file in self.files for edit in file.edits()]
+
+
+def plan_work(prompt: WritingPrompt) -> Work:
+    """The first rule that finds something in the files shown, within what the task names."""
+    if not prompt.files:
+        return Work(None, (), "no file was shown that could be changed.")
+    rules, asked = choose_rules(prompt.task, prompt.kind, prompt.note)
+    left_out: list[str] = []
+    for rule in rules:
+        files = _files_for(rule, prompt, asked, left_out)
+        if files:
+            return Work(rule, _within_budget(rule, files, prompt.marker))
+    names = ", ".join(sorted(prompt.files)[:4])
+    looked = (
+        f"nothing of what the task asks for stands in {names}" if asked else f"{names} need none of my rules"
+    )
+    aside = f"; left aside: {', '.join(dict.fromkeys(left_out))}" if left_out else ""
+    return Work(None, (), f"{looked}{aside}.")
+
+
+def redo(rule: Rule, file: FileWork, skip: frozenset[int]) -> FileWork:
+    """The same file with other places left as they are."""
+    outcome = _apply(rule.name, file.old, file.focus, skip)
+    return FileWork(file.path, file.old, outcome.text, outcome.changed, outcome.seen, skip, file.focus)
+
+
+@lru_cache(maxsize=256)
+def _apply(rule: str, text: str, focus: frozenset[str], skip: frozenset[int]) -> Outcome:
+    return _BY_NAME[rule].apply(text, focus, skip)
+
+
+def _files_for(rule: Rule, prompt: WritingPrompt, asked: bool, left_out: list[str]) -> tuple[FileWork, ...]:
+    if rule.creates:
+        return _new_tests(prompt)
+    named = _named(prompt)
+    paths = named or list(prompt.files)
+    found: list[FileWork] = []
+    for path in paths:
+        if not path.endswith(rule.suffixes) or (not named and not asked and _is_test(path)):
+            continue
+        file = _work_on(rule, path, prompt, left_out)
+        if file is not None:
+            found.append(file)
+        if len(found) == (MOST_FILES if asked else MOST_FILES_UNASKED):
+            break
+    return tuple(found)
+
+
+def _named(prompt: WritingPrompt) -> list[str]:
+    """Files shown that the task is about: by its list, or else because its words name them."""
+    listed = [path for path in prompt.named if path in prompt.files]
+    if listed:
+        return listed
+    words = set(re.findall(r"[\w./-]+\.\w+", f"{prompt.note}\n{prompt.task}"))
+    return [path for path in prompt.files if path in words or posixpath.basename(path) in words]
+
+
+def _work_on(rule: Rule, path: str, prompt: WritingPrompt, left_out: list[str]) -> FileWork | None:
+    text = prompt.files[path]
+    if not rule.may_apply(text):
+        return None
+    if len(text) > LARGEST_FILE:
+        left_out.append(f"{path} (more than {LARGEST_FILE:,} characters)")
+        return None
+    clean = text.replace("\r\n", "\n")
+    focus = _focus(prompt.note or prompt.task, clean)
+    try:
+        outcome = _apply(rule.name, clean, focus, frozenset())
+    except (cst.ParserSyntaxError, cst.CSTValidationError, ValueError, RecursionError):
+        left_out.append(f"{path} (cannot be parsed)")
+        return None
+    if not outcome.changed or outcome.text == clean:
+        return None
+    if path.endswith((".py", ".pyi")) and not parses(outcome.text):
+        left_out.append(f"{path} (cannot be parsed)")
+        return None
+    return FileWork(path, clean, outcome.text, outcome.changed, outcome.seen, focus=focus)
+
+
+def _focus(task: str, text: str) -> frozenset[str]:
+    """Functions and classes of the file that the task names in backticks."""
+    names = re.findall(r"`(?:\w+\.)*(\w+)(?:\(\))?`", task)
+    return frozenset(
+        name for name in names if re.search(rf"^\s*(?:async\s+def|def|class)\s+{name}\b", text, re.MULTILINE)
+    )
+
+
+def _new_tests(prompt: WritingPrompt) -> tuple[FileWork, ...]:
+    known = {*prompt.tree, *prompt.files}
+    own = frozenset(part for path in known for part in _roots(path))
+    sources = _named(prompt) or list(prompt.files)
+    folder = "tests"
+    for path in sources:
+        if (
+            not path.endswith(".py")
+            or _is_test(path)
+            or path.endswith(("__init__.py", "__main__.py", "setup.py"))
+        ):
+            continue
+        target = f"{folder}/test_{posixpath.basename(path)[:-3]}_interface.py"
+        inner = path.removeprefix("src/")
+        package = posixpath.dirname(inner)
+        if target in known or (package and f"{posixpath.dirname(path)}/__init__.py" not in known):
+            continue
+        root = "src" if inner != path else ""
+        text = prompt.files[path].replace("\r\n", "\n")
+        source = interface_test(inner[:-3].replace("/", "."), text, own, root=root)
+        if source is not None:
+            return (FileWork(target, "", source, 1, 1, creates=True),)
+    return ()
+
+
+def _roots(path: str) -> set[str]:
+    parts = path.removeprefix("src/").split("/")
+    return {parts[0].removesuffix(".py")}
+
+
+def _within_budget(rule: Rule, files: tuple[FileWork, ...], marker: int) -> tuple[FileWork, ...]:
+    """Leave out later files, then later places, until the answer is short enough to be given whole."""
+    while len(files) > 1 and _length(files, marker) > LONGEST_ANSWER:
+        files = files[:-1]
+    while _length(files, marker) > LONGEST_ANSWER and files[0].changed > 1:
+        file = files[0]
+        keep = file.changed // 2
+        files = (redo(rule, file, frozenset(range(keep, file.seen))),)
+    return files
+
+
+def _length(files: Sequence[FileWork], marker: int) -> int:
+    return len(render_edits([edit for file in files for edit in file.edits()], marker))
+
+
+def _is_test(path: str) -> bool:
+    return "tests/" in path or "test/" in path or posixpath.basename(path).startswith(("test_", "conftest"))
+
+
+def parses(text: str) -> bool:
+    """Whether Python can read the text."""
+    try:
+        ast.parse(text.removeprefix("\ufeff"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True

@@ -1,0 +1,361 @@
+"""Strategy `rehearsal`: the embedded stand-in plays both servers, as real processes, only one alive at a time.
+
+So a swap here is a swap: the old process is asked to drain, ended and waited for, the new one is started, loads,
+answers its health check and is asked for its model. The server is written down in the state folder and survives a
+conductor that dies; the next one uses it again, or ends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import navigator
+from navigator.config.settings import ServerSettings
+from navigator.domain.errors import NavigatorError
+from navigator.domain.states import Role
+from navigator.domain.text import safe_line
+from navigator.serving.client.chat import Timeouts
+from navigator.serving.client.client import ModelClient
+from navigator.serving.swap import processes
+from navigator.serving.swap.base import Failure, PhaseLog, Report, Sighting, SwapFailed, SwapResult
+from navigator.serving.swap.drain import until
+from navigator.serving.swap.failures import failure_of
+from navigator.serving.swap.processes import ProcessRecord
+
+COMMAND = (sys.executable, "-m", "navigator.rehearsal")
+MODELS = {
+    Role.GENERATOR: "rehearsal/Qwen3.5-35B-A3B",
+    Role.REVIEWER: "rehearsal/Qwen3.5-122B-A10B",
+}
+_KEPT_ENVIRONMENT = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+    "PYTHONPATH",
+    "PYTHONHASHSEED",
+    "VIRTUAL_ENV",
+)
+_POLL = 0.02
+_LONGEST_POLL = 0.3
+
+
+class RehearsalStrategy:
+    """Starts and ends `python -m navigator.rehearsal`.
+
+    Args:
+        folder: where the record and the processes' output are kept; made if absent. One strategy a folder at a time
+            (the conductor's lock sees to that).
+        time_scale: factor on every simulated second.
+        seed: of what the stand-in writes.
+        fault_rate: share of answers with a planted fault, None for the stand-in's own.
+        command: the program and its first arguments; `--role`, `--port` and the rest are added.
+        patience: seconds for a process to drain and end before it is killed, beyond the simulated time.
+        boot_seconds: seconds for a process to listen, and to answer beyond its simulated load time.
+    """
+
+    name = "rehearsal"
+    both_resident = False
+    rehearsal = True
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        time_scale: float = 1.0,
+        seed: int = 0,
+        fault_rate: float | None = None,
+        command: Sequence[str] = COMMAND,
+        patience: float = 10.0,
+        boot_seconds: float = 60.0,
+    ) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder = folder.resolve()
+        self._record = self._folder / "server.json"
+        self._command = tuple(command)
+        self._options: tuple[str, ...] = ("--time-scale", f"{time_scale:g}", "--seed", str(seed))
+        if fault_rate is not None:
+            self._options += ("--fault-rate", f"{fault_rate:g}")
+        # Another seed or scale, or another version of the program, is another server.
+        words = "\0".join((navigator.__version__, *self._command, *self._options))
+        self._stamp = hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        self._drain_seconds = patience + 30.0 * min(time_scale, 4.0)
+        self._patience = patience
+        self._boot_seconds = boot_seconds
+        self._load_seconds = boot_seconds + 60.0 * time_scale
+        self._children: dict[int, subprocess.Popen[bytes]] = {}
+        self._lock = asyncio.Lock()
+
+    def base_url(self, role: Role) -> str | None:
+        """Where the running process listens, if it plays `role`."""
+        record = self._usable()
+        if record is None or record.role != role.value:
+            return None
+        return _url(record.port)
+
+    def model(self, role: Role) -> str | None:
+        """The stand-in's name for the role's model; None for a role it does not play."""
+        return MODELS.get(role)
+
+    async def resident(self) -> Role | None:
+        """The role whose process is alive, healthy and serves its model. Also finds one that an earlier conductor left."""
+        record = self._usable()
+        if record is None:
+            return None
+        role = Role(record.role)
+        async with self._client(record) as client:
+            if not await client.health():
+                return None
+            try:
+                await client.require_model()
+            except NavigatorError:
+                return None
+        return role
+
+    async def look(self, believed: Role | None) -> Sighting:
+        """Whether the process lives, by the process table alone; where it died, what it said last."""
+        record = self._usable()
+        if record is not None:
+            return Sighting(Role(record.role))
+        kept = processes.load(self._record)
+        if believed is None or kept is None or kept.role != believed.value or kept.stamp != self._stamp:
+            return Sighting(None)
+        return Sighting(None, dead=True, failure="crashed", detail=self._last_words(believed))
+
+    async def swap(self, to: Role, report: Report) -> SwapResult:
+        """End what runs, start `to`, wait until it answers with the right model; go back if it does not.
+
+        Cancelling leaves whatever runs written down; the next swap ends it.
+        """
+        if to not in MODELS:
+            raise ValueError(f"the rehearsal does not play {to.value}")
+        async with self._lock:
+            log = PhaseLog(report)
+            previous = await self.resident()
+            if previous is to:
+                with log.phase("verify", "already resident"):
+                    pass  # `resident` has just asked it
+                return log.result("done")
+            try:
+                await self._stop(log)
+                await self._start(to, log)
+            except (NavigatorError, OSError) as error:
+                return await self._go_back(previous, log, str(error), failure_of(error))
+            return log.result("done")
+
+    async def close(self) -> None:
+        """End the process, so that nothing stays behind."""
+        async with self._lock:
+            for record in self._ours():
+                await self._end(record, self._patience)
+            self._record.unlink(missing_ok=True)
+
+    async def _go_back(
+        self, previous: Role | None, log: PhaseLog, reason: str, failure: Failure
+    ) -> SwapResult:
+        try:
+            await self._stop(log, detail="clearing up")
+            if previous is None:
+                return log.result("failed", reason, failure)
+            await self._start(previous, log, detail=f"going back to {previous.value}")
+        except (NavigatorError, OSError) as error:
+            return log.result("failed", f"{reason} Going back failed too: {error}", failure)
+        return log.result("went_back", reason, failure)
+
+    async def _stop(self, log: PhaseLog, detail: str = "") -> None:
+        """Drain, then SIGTERM, a bounded wait, SIGKILL. Nothing is reported where nothing runs."""
+        running = self._ours()
+        if not running:
+            return
+        with log.phase("drain", detail):
+            for record in running:
+                await self._drain(record)
+        with log.phase("stop", detail):
+            for record in running:
+                if not await self._end(record, self._patience):
+                    raise SwapFailed(
+                        f"The rehearsal process {record.pid} does not end.",
+                        hint="End it by hand, then try again.",
+                    )
+            self._record.unlink(missing_ok=True)
+
+    async def _drain(self, record: ProcessRecord) -> None:
+        """Wait, within bounds, until no request runs. A process that cannot be asked is not waited for."""
+        if not record.port:
+            return
+        async with self._client(record) as client:
+            async for _ in until(self._drain_seconds, first=_POLL, longest=_LONGEST_POLL):
+                load = await client.load()
+                if load is None or load.idle:
+                    return
+
+    async def _start(self, role: Role, log: PhaseLog, detail: str = "") -> None:
+        with log.phase("start", detail):
+            record = await self._listening(self._spawn(role))
+        async with self._client(record) as client:
+            with log.phase("load", detail):
+                await self._loaded(record, client)
+            with log.phase("health", detail):
+                if not await client.health():
+                    raise SwapFailed(f"The {role.value} answered its health check once and then no more.")
+            with log.phase("verify", detail):
+                await client.require_model()
+
+    def _spawn(self, role: Role) -> ProcessRecord:
+        """Start the process and write it down at once; its port follows when it says it."""
+        argv = (*self._command, "--role", role.value, "--port", "0", *self._options)
+        output = self._output(role)
+        # Files, not pipes: the process has to survive a conductor that dies.
+        try:
+            with output.open("wb") as out, output.with_suffix(".err").open("wb") as err:
+                child = subprocess.Popen(
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    cwd=self._folder,
+                    env=self._environment(),
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise SwapFailed(f"The rehearsal cannot be started: {error.strerror}.") from error
+        self._children[child.pid] = child
+        record = ProcessRecord(
+            pid=child.pid,
+            started=processes.start_ticks(child.pid) or 0,
+            boot=processes.boot_id(),
+            argv=argv,
+            home=str(self._folder),
+            role=role.value,
+            port=0,
+            stamp=self._stamp,
+        )
+        processes.save(self._record, record)
+        return record
+
+    async def _listening(self, record: ProcessRecord) -> ProcessRecord:
+        """Wait for the line that names the port, and write it down."""
+        output = self._output(Role(record.role))
+        async for _ in until(self._boot_seconds, first=_POLL, longest=_LONGEST_POLL):
+            port = _port_in(output)
+            if port:
+                listening = replace(record, port=port)
+                processes.save(self._record, listening)
+                return listening
+            self._require_alive(record)
+        raise SwapFailed(
+            f"The {record.role} did not listen within {self._boot_seconds:g} s.", failure="timeout"
+        )
+
+    async def _loaded(self, record: ProcessRecord, client: ModelClient) -> None:
+        async for _ in until(self._load_seconds, first=_POLL, longest=_LONGEST_POLL):
+            if await client.health():
+                return
+            self._require_alive(record)
+        raise SwapFailed(
+            f"The {record.role} was not healthy within {self._load_seconds:g} s.", failure="timeout"
+        )
+
+    def _require_alive(self, record: ProcessRecord) -> None:
+        child = self._children.get(record.pid)
+        code = child.poll() if child is not None else None
+        if code is None:
+            return
+        last = self._last_words(Role(record.role))
+        raise SwapFailed(
+            f"The {record.role} ended with code {code}: {last or 'no word said'}.", failure="crashed"
+        )
+
+    def _last_words(self, role: Role) -> str:
+        """The last line that a role's process wrote to its error output."""
+        try:
+            said = self._output(role).with_suffix(".err").read_text("utf-8", "replace")
+        except OSError:
+            return ""
+        return safe_line(said.strip().rpartition("\n")[2][:300])
+
+    async def _end(self, record: ProcessRecord, patience: float) -> bool:
+        """SIGTERM, wait, SIGKILL, wait. True when it is gone."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if not processes.send(record, number):
+                break
+            async for _ in until(patience, first=_POLL, longest=_LONGEST_POLL):
+                if not self._exists(record):
+                    return True
+        return not self._exists(record)
+
+    def _exists(self, record: ProcessRecord) -> bool:
+        child = self._children.get(record.pid)
+        if child is not None and child.poll() is not None:
+            del self._children[record.pid]
+        return processes.is_alive(record)
+
+    def _running(self) -> ProcessRecord | None:
+        """The process that is written down, if it is alive and ours."""
+        record = processes.load(self._record)
+        if record is None or record.home != str(self._folder) or not processes.is_alive(record):
+            return None
+        return record if record.role in MODELS else None
+
+    def _usable(self) -> ProcessRecord | None:
+        """The running process, if it listens and was started with these very options."""
+        record = self._running()
+        if record is None or not record.port or record.stamp != self._stamp:
+            return None
+        return record
+
+    def _ours(self) -> list[ProcessRecord]:
+        """Everything alive that was started for this folder, written down or not."""
+        recorded = self._running()
+        found = {} if recorded is None else {recorded.pid: recorded}
+        for stray in processes.strays(str(self._folder), self._command):
+            found.setdefault(stray.pid, stray)
+        return list(found.values())
+
+    def _client(self, record: ProcessRecord) -> ModelClient:
+        server = ServerSettings(model=MODELS[Role(record.role)], base_url=_url(record.port))
+        return ModelClient(server, timeouts=Timeouts(health=5.0))
+
+    def _output(self, role: Role) -> Path:
+        return self._folder / f"server-{role.value}.out"
+
+    def _environment(self) -> dict[str, str]:
+        """What the process gets to see: no keys, no settings, the mark, and this very program's modules."""
+        kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
+        package = str(Path(navigator.__file__).resolve().parent.parent)
+        if package not in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
+            # Run from a checkout: the process must find this program, and no other of the same name.
+            kept["PYTHONPATH"] = os.pathsep.join(filter(None, (package, kept.get("PYTHONPATH"))))
+        return kept | {processes.MARK: str(self._folder), "PYTHONSAFEPATH": "1"}
+
+
+def _url(port: int) -> str:
+    return f"http://127.0.0.1:{port}"
+
+
+def _port_in(output: Path) -> int:
+    """The port in the first whole line that is `{"port": N}`; 0 while there is none."""
+    try:
+        lines = output.read_text("utf-8", "replace").split("\n")[:-1]
+    except OSError:
+        return 0
+    for line in lines[:20]:
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        port = said.get("port") if isinstance(said, dict) else None
+        if type(port) is int and 0 < port < 65536:
+            return port
+    return 0

@@ -1,0 +1,194 @@
+"""Every task that still matters today as one light row, for screens that show thousands at once.
+
+The domain's models cost a validation each; a deck of 10,000 proposals is read in one query here instead, and after an
+event only the tasks it names are read again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from navigator.domain.ids import number_of, proposal_id, task_id
+from navigator.domain.states import LOOP_TASK_STATES, CheckOutcome, PolicyAction, TaskState, Verdict
+from navigator.store.reads.queries import Queries
+
+_CHUNK = 500
+LIVE_STATES = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVED}
+"""States that are shown whenever they were entered; the others only while they are of today."""
+
+_CARDS = """
+SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexity, t.priority, t.state, t.attempt, t.round,
+       t.since, t.created, t.reason, t.report <> '' AS has_report, t.files AS named,
+       a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
+       a.seen, a.rehearsal, a.round AS proposal_round, a.parent,
+       r.verdict, r.self_review, r.findings, l.state AS landing, l.ref, l.reason AS landing_reason,
+       CASE WHEN t.kind = 'scan' THEN (SELECT count(*) FROM suggestions
+            WHERE task_id = t.id AND attempt = t.attempt AND state = 'open') ELSE 0 END AS suggestions
+  FROM tasks t
+  JOIN projects p ON p.id = t.project_id
+  LEFT JOIN proposals a ON a.id = (
+       SELECT max(id) FROM proposals WHERE task_id = t.id AND attempt = t.attempt AND state <> 'superseded')
+  LEFT JOIN reviews r ON r.id = (
+       SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role <> 'generator')
+  LEFT JOIN landings l ON l.id = (SELECT max(id) FROM landings WHERE proposal_id = a.id)
+ WHERE p.removed = 0
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One task and its newest proposal that stands.
+
+    Attributes:
+        title: the proposal's, or the task's first line.
+        proposal: its id, or "".
+        proposal_round: the round it is from; the task's own is later where a revision came to nothing.
+        verdict: of its newest review; None while it has none.
+        findings: how many of them block (blocker or major, anchored), and how many there are.
+        confirm: policy items that the developer must confirm, as `RULE:PATH`.
+        failed_check: the name of the first check that said no, or "".
+        report: the task ended in words: a report, or an answer that asks for no change.
+        suggestions: how many tasks a scan proposes that were neither accepted nor dismissed.
+        parent: the proposal that this one holds some hunks of, or "".
+        landing: how far an approval got: "", "pending", "landed", "refused" or "undone".
+    """
+
+    task: str
+    project_id: int
+    project: str
+    title: str
+    kind: str
+    complexity: str
+    priority: int
+    state: TaskState
+    attempt: int
+    round: int
+    since: str
+    created: str
+    reason: str
+    report: bool
+    suggestions: int = 0
+    named: tuple[str, ...] = ()
+    proposal: str = ""
+    proposal_round: int = 0
+    open: bool = False
+    tree: str = ""
+    batch: str = ""
+    verdict: Verdict | None = None
+    self_review: bool = False
+    blocking: int = 0
+    findings: int = 0
+    added: int = 0
+    removed: int = 0
+    paths: tuple[str, ...] = ()
+    confirm: tuple[str, ...] = ()
+    failed_check: str = ""
+    seen: bool = False
+    rehearsal: bool = False
+    parent: str = ""
+    landing: str = ""
+    landing_ref: str = ""
+    landing_reason: str = ""
+
+    @property
+    def number(self) -> int:
+        """The task's number, for sorting."""
+        return int(self.task[1:])
+
+
+class CardReads(Queries):
+    """Cards over one connection."""
+
+    def cards(self, since: str) -> list[Card]:
+        """Every live task, and those that ended at or after the UTC time `since`; in the order they were given."""
+        words = ", ".join(f"'{state.value}'" for state in sorted(LIVE_STATES))
+        found = self._all(f"{_CARDS} AND (t.state IN ({words}) OR t.since >= ?) ORDER BY t.id", since)
+        return [_card(row) for row in found]
+
+    def cards_of(self, tasks: Collection[str]) -> list[Card]:
+        """The cards of these tasks, whatever their state."""
+        numbers = sorted({number_of(identifier, "T") for identifier in tasks})
+        made: list[Card] = []
+        for start in range(0, len(numbers), _CHUNK):
+            chunk = numbers[start : start + _CHUNK]
+            marks = ", ".join("?" * len(chunk))
+            made.extend(_card(row) for row in self._all(f"{_CARDS} AND t.id IN ({marks})", *chunk))
+        return made
+
+    def data_version(self) -> int:
+        """A number that changes when another connection has committed."""
+        return int(self._one("PRAGMA data_version"))
+
+
+def _card(row: sqlite3.Row) -> Card:
+    proposal = row["proposal"]
+    first = row["text"].lstrip().partition("\n")[0]
+    common = {
+        "task": task_id(row["task"]),
+        "project_id": row["project_id"],
+        "project": row["project"],
+        "title": row["title"] or first,
+        "kind": row["kind"],
+        "complexity": row["complexity"],
+        "priority": row["priority"],
+        "state": TaskState(row["state"]),
+        "attempt": row["attempt"],
+        "round": row["round"],
+        "since": row["since"],
+        "created": row["created"],
+        "reason": row["reason"],
+        "report": bool(row["has_report"])
+        or (proposal is None and row["state"] == TaskState.AWAITING_APPROVAL),
+        "suggestions": row["suggestions"],
+        "named": tuple(json.loads(row["named"])) if row["named"] != "[]" else (),
+    }
+    if proposal is None:
+        return Card(**common)
+    blocking, findings = _findings(row["findings"])
+    return Card(
+        **common,
+        proposal=proposal_id(proposal),
+        proposal_round=row["proposal_round"],
+        open=row["proposal_state"] == "open",
+        tree=row["tree"],
+        batch=row["batch"],
+        verdict=Verdict(row["verdict"]) if row["verdict"] else None,
+        self_review=bool(row["self_review"]),
+        blocking=blocking,
+        findings=findings,
+        added=row["added"],
+        removed=row["removed"],
+        paths=tuple(dict.fromkeys(edit["path"] for edit in json.loads(row["edits"]))),
+        confirm=_to_confirm(row["policy"]),
+        failed_check=_failed(row["checks"]),
+        seen=bool(row["seen"]),
+        rehearsal=bool(row["rehearsal"]),
+        parent=proposal_id(row["parent"]) if row["parent"] else "",
+        landing=row["landing"] or "",
+        landing_ref=row["ref"] or "",
+        landing_reason=row["landing_reason"] or "",
+    )
+
+
+def _findings(text: str | None) -> tuple[int, int]:
+    if text is None or text == "[]":
+        return 0, 0
+    found = json.loads(text)
+    return sum(item["severity"] in ("blocker", "major") and item["anchored"] for item in found), len(found)
+
+
+def _to_confirm(text: str) -> tuple[str, ...]:
+    if text == "[]":
+        return ()
+    asked = PolicyAction.CONFIRM.value
+    return tuple(f"{item['rule']}:{item['path']}" for item in json.loads(text) if item["action"] == asked)
+
+
+def _failed(text: str) -> str:
+    failed = CheckOutcome.FAILED.value
+    if failed not in text:
+        return ""
+    return next((str(check["name"]) for check in json.loads(text) if check["outcome"] == failed), "")

@@ -1,0 +1,309 @@
+"""Reading what the loop needs to go on: which step a task is at, and what the session came to so far."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from navigator.domain.errors import NotFound
+from navigator.domain.ids import number_of, task_id
+from navigator.domain.models import Event, Proposal, Review, Usage
+from navigator.domain.states import Complexity, Role, TaskKind, TaskState
+from navigator.store import rows
+from navigator.store.reads.queries import WRITTEN, Queries
+
+
+@dataclass(frozen=True, slots=True)
+class RoundCost:
+    """What one round of a task cost the role that wrote it, and which model answered last."""
+
+    calls: int
+    usage: Usage
+    model: str
+    prompt_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class RepairCall:
+    """An answered call that asked for an answer again: `purpose` is "repair" (edits) or "repair-tests"."""
+
+    purpose: str
+    seq: int
+    prompt_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallCost:
+    """One ended call, for a session's account. `started` is a UTC time."""
+
+    role: Role
+    started: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTask:
+    """What the scheduler has to know of a task; its texts stay in the database. `updated` is a UTC time.
+
+    `wrote` is the role whose answer the present attempt goes on from; None where nothing is written yet, or the task
+    begins anew.
+    """
+
+    id: str
+    order: int
+    project_id: int
+    state: TaskState
+    priority: int
+    attempt: int
+    round: int
+    files: frozenset[str]
+    updated: str
+    kind: TaskKind
+    complexity: Complexity
+    wrote: Role | None = None
+
+
+@lru_cache(maxsize=4096)
+def _files(listed: str) -> frozenset[str]:
+    return frozenset(json.loads(listed))
+
+
+_USAGE = (
+    "coalesce(sum(prompt_tokens), 0) AS prompt_tokens, coalesce(sum(completion_tokens), 0) AS completion_tokens,"
+    " coalesce(sum(cached_tokens), 0) AS cached_tokens, coalesce(sum(seconds), 0.0) AS seconds"
+)
+
+
+_WROTE = (
+    "SELECT role FROM calls WHERE task_id = t.id AND attempt = t.attempt AND answer IS NOT NULL"
+    f" AND {WRITTEN} ORDER BY id DESC LIMIT 1"
+)
+
+
+class LoopReads(Queries):
+    """Queries that the conductor's stages ask."""
+
+    def loop_tasks(self, states: Collection[TaskState]) -> list[LoopTask]:
+        """The tasks in these states, in the order they were given. Asked at every step: reads no text of a task."""
+        found = self._all(
+            "SELECT id, project_id, state, priority, attempt, round, files, updated, kind, complexity,"
+            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END FROM tasks t"
+            f" WHERE state IN ({', '.join('?' * len(states))}) ORDER BY id",
+            *(state.value for state in states),
+        )
+        return [
+            LoopTask(
+                task_id(key),
+                key,
+                project,
+                TaskState(state),
+                priority,
+                attempt,
+                round,
+                _files(files),
+                updated,
+                TaskKind(kind),
+                Complexity(complexity),
+                Role(wrote) if wrote else None,
+            )
+            for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote in found
+        ]
+
+    def own_readings_due(self) -> frozenset[str]:
+        """Tasks that wait for their review and whose writer, the generator, has not read its own change yet.
+
+        Asked for once a round, whatever comes of it; a change whose checks failed is not read.
+        """
+        found = self._all(
+            "SELECT a.task_id FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.attempt = t.attempt"
+            " AND a.round = t.round WHERE t.state = 'awaiting_review' AND a.state = 'open' AND a.parent IS NULL"
+            " AND a.written_by = 'generator' AND a.checks NOT LIKE '%\"outcome\":\"failed\"%'"
+            " AND NOT EXISTS (SELECT 1 FROM calls WHERE task_id = t.id AND attempt = t.attempt AND round = t.round"
+            f" AND role = 'generator' AND NOT ({WRITTEN}))"
+        )
+        return frozenset(task_id(row["task_id"]) for row in found)
+
+    def wrote(self, identifier: str) -> Role | None:
+        """The role whose answer a task's present attempt goes on from; see `LoopTask.wrote`."""
+        found = self._all(
+            f"SELECT ({_WROTE}) AS role FROM tasks t WHERE id = ? AND state <> 'queued'",
+            number_of(identifier, "T"),
+        )
+        return Role(found[0]["role"]) if found and found[0]["role"] else None
+
+    def review_of_round(self, identifier: str, attempt: int, round: int) -> Review | None:
+        """The counted review by the reviewer of a task's round."""
+        found = self._all(
+            "SELECT r.* FROM reviews r JOIN proposals a ON a.id = r.proposal_id"
+            " WHERE a.task_id = ? AND a.attempt = ? AND a.round = ? AND r.role = 'reviewer' AND r.counted = 1",
+            number_of(identifier, "T"),
+            attempt,
+            round,
+        )
+        return rows.review_from(found[0]) if found else None
+
+    def round_cost(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> RoundCost:
+        """What writing a round cost `role` so far. The prompt's version is the one that led the round."""
+        place = (number_of(identifier, "T"), attempt, round, role.value)
+        where = f"WHERE task_id = ? AND attempt = ? AND round = ? AND role = ? AND {WRITTEN}"
+        total = self._all(f"SELECT count(*) AS calls, {_USAGE} FROM calls {where}", *place)[0]
+        answered = self._all(
+            f"SELECT model, prompt_version, purpose FROM calls {where} AND answer IS NOT NULL ORDER BY id",
+            *place,
+        )
+        leading = [row["prompt_version"] for row in answered if row["purpose"] != "repair"]
+        return RoundCost(
+            calls=int(total["calls"]),
+            usage=_usage(total),
+            model=answered[-1]["model"] if answered else "",
+            prompt_version=leading[0] if leading else "",
+        )
+
+    def answers_refused(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> int:
+        """How many answers of a round by `role` were sent back, for edits or for tests: which repair comes next."""
+        return int(
+            self._one(
+                "SELECT count(*) FROM calls WHERE task_id = ? AND attempt = ? AND round = ?"
+                f" AND role = ? AND outcome IN ('refused', 'tests_failed') AND {WRITTEN}",
+                number_of(identifier, "T"),
+                attempt,
+                round,
+                role.value,
+            )
+        )
+
+    def answers_judged(
+        self, identifier: str, attempt: int, round: int, outcome: str, role: Role = Role.GENERATOR
+    ) -> int:
+        """How many answers of a round by `role` were judged as `outcome`."""
+        return int(
+            self._one(
+                "SELECT count(*) FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
+                " AND outcome = ?",
+                number_of(identifier, "T"),
+                attempt,
+                round,
+                role.value,
+                outcome,
+            )
+        )
+
+    def repair_calls(self, proposal: Proposal) -> list[RepairCall]:
+        """The repairs that a proposal's content came out of, oldest first: not those asked later that came to nothing."""
+        found = self._all(
+            "SELECT purpose, seq, prompt_version FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
+            " AND purpose IN ('repair', 'repair-tests') AND outcome NOT IN ('started', 'lost', 'failed')"
+            " AND started < ? ORDER BY id",
+            number_of(proposal.task_id, "T"),
+            proposal.attempt,
+            proposal.round,
+            proposal.written_by.value,
+            proposal.created,
+        )
+        return [RepairCall(row["purpose"], row["seq"], row["prompt_version"]) for row in found]
+
+    def failed_paths(self, identifier: str, attempt: int, round: int) -> list[str]:
+        """The path of each failed edit of a round, with repetitions: once an answer it failed in."""
+        found = self._all(
+            "SELECT DISTINCT at, path FROM edit_failures WHERE task_id = ? AND attempt = ? AND round = ?",
+            number_of(identifier, "T"),
+            attempt,
+            round,
+        )
+        return [row["path"] for row in found]
+
+    def failed_calls(self, identifier: str, attempt: int, round: int, role: Role) -> int:
+        """Calls of a round that ended without an answer for a reason of their own.
+
+        Not because nobody listened, nor because the server serves another model or lets nobody in: that is the same for
+        every task.
+        """
+        return int(
+            self._one(
+                "SELECT count(*) FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
+                " AND outcome = 'failed' AND error_code NOT IN ('unreachable', 'overloaded', 'refused', 'wrong_model')",
+                number_of(identifier, "T"),
+                attempt,
+                round,
+                role.value,
+            )
+        )
+
+    def landing_plan(self, identifier: str) -> dict[str, Any]:
+        """The journaled plan of a proposal's last landing.
+
+        Raises:
+            NotFound: it never landed.
+        """
+        found = self._all(
+            "SELECT plan FROM journal WHERE proposal_id = ? AND outcome = 'landed' ORDER BY id DESC LIMIT 1",
+            number_of(identifier, "P"),
+        )
+        if not found:
+            raise NotFound(
+                f"{identifier} has no journaled landing.", hint="`navigator proposals` lists what landed."
+            )
+        plan: dict[str, Any] = json.loads(found[0]["plan"])
+        return plan
+
+    def landed_commits(self, project_id: int) -> frozenset[str]:
+        """Every commit that landings made in a project."""
+        found = self._all(
+            'SELECT l."commit" AS made FROM landings l JOIN proposals a ON a.id = l.proposal_id'
+            " JOIN tasks t ON t.id = a.task_id WHERE t.project_id = ? AND l.state = 'landed'",
+            project_id,
+        )
+        return frozenset(row["made"] for row in found)
+
+    def pending_landings(self) -> frozenset[str]:
+        """Tasks whose approved proposal has a landing that is still due."""
+        found = self._all(
+            "SELECT a.task_id FROM proposals a JOIN landings l ON l.id ="
+            " (SELECT max(id) FROM landings WHERE proposal_id = a.id)"
+            " JOIN tasks t ON t.id = a.task_id WHERE l.state = 'pending' AND t.state = 'approved'"
+        )
+        return frozenset(task_id(row["task_id"]) for row in found)
+
+    def task_events(self, identifier: str) -> list[Event]:
+        """Everything that happened to a task, in order."""
+        found = self._all(
+            "SELECT * FROM events WHERE task_id = ? ORDER BY seq", task_id(number_of(identifier, "T"))
+        )
+        return [rows.event_from(row) for row in found]
+
+    def last_event(self, kind: str) -> Event | None:
+        """The newest event of a kind."""
+        found = self._all("SELECT * FROM events WHERE kind = ? ORDER BY seq DESC LIMIT 1", kind)
+        return rows.event_from(found[0]) if found else None
+
+    def events_of(self, kinds: Collection[str], after: int) -> list[Event]:
+        """Events of some kinds after a sequence number, in order."""
+        found = self._all(
+            f"SELECT * FROM events WHERE seq > ? AND kind IN ({', '.join('?' * len(kinds))}) ORDER BY seq",
+            after,
+            *kinds,
+        )
+        return [rows.event_from(row) for row in found]
+
+    def last_number(self, table: str) -> int:
+        """The highest id in `calls`, `proposals` or `swaps`; 0 where there is none."""
+        assert table in ("calls", "proposals", "swaps")
+        return int(self._one(f"SELECT coalesce(max(id), 0) FROM {table}"))
+
+    def call_costs(self, after: int) -> list[CallCost]:
+        """Ended calls numbered above `after`, in the order they were made."""
+        found = self._all(
+            "SELECT role, started, prompt_tokens, completion_tokens, cached_tokens, seconds FROM calls"
+            " WHERE id > ? AND outcome NOT IN ('started', 'lost') ORDER BY id",
+            after,
+        )
+        return [CallCost(Role(row["role"]), row["started"], _usage(row)) for row in found]
+
+
+def _usage(row: sqlite3.Row) -> Usage:
+    values = {name: row[name] for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "seconds")}
+    return Usage(**values)

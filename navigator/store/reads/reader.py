@@ -1,0 +1,308 @@
+"""Reading: the domain's models, and plain rows for the statistics. Nothing here writes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from navigator.domain.errors import NotFound
+from navigator.domain.ids import number_of, proposal_id, task_id
+from navigator.domain.models import Project, Proposal, Review, Task
+from navigator.domain.states import LOOP_TASK_STATES, ProposalState, Role, TaskState, Verdict
+from navigator.store import rows
+from navigator.store.reads.baselines import BaselineReads
+from navigator.store.reads.ledger import LedgerReads
+from navigator.store.reads.loop import LoopReads
+from navigator.store.reads.queries import limited
+from navigator.store.reads.suggestions import SuggestionReads
+from navigator.store.schema import TABLES
+
+_CHUNK = 500
+"""Ids in one IN list; SQLite's limit of variables is 999 in old builds."""
+
+_TASKS = "SELECT t.*, p.name AS project FROM tasks t JOIN projects p ON p.id = t.project_id"
+_PROPOSALS = (
+    "SELECT a.*, t.project_id AS project_id, p.name AS project FROM proposals a"
+    " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
+)
+_JSON_COLUMNS = {
+    "projects": rows.PROJECT_LISTS,
+    "tasks": ("files",),
+    "proposals": ("edits", "policy", "checks", "overlaps", "hunks", "usage"),
+    "reviews": ("findings", "addressed", "reversals", "usage"),
+    "decisions": ("confirmed",),
+    "swaps": ("phases",),
+    "baselines": ("failures",),
+    "suggestions": ("files", "new_files"),
+    "journal": ("plan",),
+    "batches": ("swaps",),
+    "events": ("data",),
+    "meta": ("value",),
+}
+_FLAGS = {
+    "projects": ("demo", "removed"),
+    "proposals": ("seen", "rehearsal"),
+    "reviews": ("counted", "self_review", "rehearsal"),
+    "decisions": ("withdrawn",),
+    "landings": ("transplanted",),
+    "calls": ("repeat", "rehearsal"),
+    "swaps": ("rehearsal",),
+    "edit_failures": ("rehearsal",),
+    "comments": ("sent",),
+}
+
+
+class Reader(LedgerReads, LoopReads, SuggestionReads, BaselineReads):
+    """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
+
+    # Projects and tasks
+
+    def projects(self, include_removed: bool = False) -> list[Project]:
+        """All projects by name."""
+        where = "" if include_removed else " WHERE removed = 0"
+        found = self._all(f"SELECT * FROM projects{where} ORDER BY name, id")
+        return [rows.project_from(row) for row in found]
+
+    def project(self, name_or_id: str | int) -> Project:
+        """One project by name or number; a removed one by number only.
+
+        Raises:
+            NotFound: there is none.
+        """
+        by_id = isinstance(name_or_id, int)
+        where = "id = ?" if by_id else "name = ? AND removed = 0"
+        found = self._all(f"SELECT * FROM projects WHERE {where}", name_or_id)
+        if not found:
+            raise NotFound(
+                f"There is no project {name_or_id!r}.", hint="`navigator project list` names them."
+            )
+        return rows.project_from(found[0])
+
+    def tasks(
+        self,
+        states: Collection[TaskState] | None = None,
+        project: str | int | None = None,
+        limit: int | None = None,
+        *,
+        newest_first: bool = False,
+    ) -> list[Task]:
+        """Tasks in the order they were given.
+
+        Args:
+            states: only these; None for all.
+            project: a project's name or number.
+            limit: at most so many, counted from the start of the order.
+            newest_first: the other order.
+        """
+        tests, values = _conditions("t", states, project)
+        order = f" ORDER BY t.id {'DESC' if newest_first else 'ASC'}{limited(limit)}"
+        return [rows.task_from(row) for row in self._all(f"{_TASKS}{tests}{order}", *values)]
+
+    def task(self, identifier: str) -> Task:
+        """One task.
+
+        Raises:
+            NotFound: there is none.
+        """
+        found = self._all(f"{_TASKS} WHERE t.id = ?", number_of(identifier, "T"))
+        if not found:
+            raise NotFound(f"There is no task {identifier}.", hint="`navigator task list` shows them.")
+        return rows.task_from(found[0])
+
+    def task_since(self, states: Collection[TaskState] | None = None) -> dict[str, str]:
+        """When each task entered its present state: `{"T1": UTC time}`."""
+        tests, values = _conditions("t", states, None)
+        return {
+            task_id(row["id"]): row["since"]
+            for row in self._all(f"SELECT id, since FROM tasks t{tests}", *values)
+        }
+
+    # Proposals
+
+    def proposals(
+        self,
+        states: Collection[ProposalState] | None = None,
+        project: str | int | None = None,
+        task_id: str | None = None,
+        limit: int | None = None,
+        *,
+        newest_first: bool = False,
+    ) -> list[Proposal]:
+        """Proposals with their newest review, standing decision and newest landing, in the order they were made."""
+        tests, values = _conditions("a", states, project)
+        if task_id is not None:
+            tests += f"{' AND' if tests else ' WHERE'} a.task_id = ?"
+            values.append(number_of(task_id, "T"))
+        order = f" ORDER BY a.id {'DESC' if newest_first else 'ASC'}{limited(limit)}"
+        with self.snapshot():
+            return self._with_parts(self._all(f"{_PROPOSALS}{tests}{order}", *values))
+
+    def proposal(self, identifier: str) -> Proposal:
+        """One proposal.
+
+        Raises:
+            NotFound: there is none.
+        """
+        with self.snapshot():
+            found = self._with_parts(self._all(f"{_PROPOSALS} WHERE a.id = ?", number_of(identifier, "P")))
+        if not found:
+            raise NotFound(f"There is no proposal {identifier}.", hint="`navigator proposals` lists them.")
+        return found[0]
+
+    def finished_proposals(self, before: str) -> list[Proposal]:
+        """Proposals of tasks that neither the loop nor the developer will touch again, settled before a UTC time."""
+        finished = set(TaskState) - LOOP_TASK_STATES - {TaskState.AWAITING_APPROVAL, TaskState.APPROVED}
+        marks = ", ".join("?" * len(finished))
+        with self.snapshot():
+            found = self._all(
+                f"{_PROPOSALS} WHERE t.state IN ({marks}) AND t.updated < ? ORDER BY a.id",
+                *(state.value for state in sorted(finished)),
+                before,
+            )
+            return self._with_parts(found)
+
+    def reviews(self, proposal_id: str) -> list[Review]:
+        """Every review of a proposal, oldest first."""
+        number = number_of(proposal_id, "P")
+        found = self._all("SELECT * FROM reviews WHERE proposal_id = ? ORDER BY id", number)
+        return [rows.review_from(row) for row in found]
+
+    def _with_parts(self, found: list[sqlite3.Row]) -> list[Proposal]:
+        ids = [row["id"] for row in found]
+        reviews = self._newest("reviews", ids, by=("proposal_id", "role"))
+        decisions = self._newest("decisions", ids, " AND withdrawn = 0")
+        landings = self._newest("landings", ids)
+        made = []
+        for row in found:
+            review, final, own = (
+                rows.review_from(reviews[row["id"], role]) if (row["id"], role) in reviews else None
+                for role in (Role.REVIEWER, Role.FINAL, Role.GENERATOR)
+            )
+            decision, landing = decisions.get((row["id"],)), landings.get((row["id"],))
+            made.append(
+                rows.proposal_from(
+                    row,
+                    review=review,
+                    final_review=final,
+                    own_review=own,
+                    decision=rows.decision_from(decision) if decision else None,
+                    # Without a standing decision there is nothing to land: an old landing is history.
+                    landing=rows.landing_from(landing) if landing and decision else None,
+                )
+            )
+        return made
+
+    def _newest(
+        self, table: str, ids: list[int], extra: str = "", by: tuple[str, ...] = ("proposal_id",)
+    ) -> dict[tuple[Any, ...], sqlite3.Row]:
+        newest: dict[tuple[Any, ...], sqlite3.Row] = {}
+        for start in range(0, len(ids), _CHUNK):
+            chunk = ids[start : start + _CHUNK]
+            marks = ", ".join("?" * len(chunk))
+            found = self._all(
+                f"SELECT * FROM {table} WHERE proposal_id IN ({marks}){extra} ORDER BY id", *chunk
+            )
+            newest.update((tuple(row[name] for name in by), row) for row in found)
+        return newest
+
+    def first_verdicts(self) -> list[dict[str, Any]]:
+        """What the revise rate is counted from: one row a task, its attempt 0, round 0, as first reviewed.
+
+        Returns:
+            Rows of task_id, proposal_id, project, kind, complexity, model and prompt_version (of the writer),
+            review_model and review_prompt_version, verdict, stated_verdict, self_review, rehearsal, at.
+        """
+        found = self._all(
+            "SELECT a.task_id, a.id AS proposal_id, p.name AS project, t.kind, t.complexity, a.model,"
+            " a.prompt_version, r.model AS review_model, r.prompt_version AS review_prompt_version, r.verdict,"
+            " r.stated_verdict, r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal, r.at"
+            " FROM proposals a JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
+            " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
+            " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL ORDER BY r.id"
+        )
+        return [rows.flat(row, flags=("self_review", "rehearsal")) for row in found]
+
+    def own_verdicts(self) -> list[dict[str, Any]]:
+        """First proposals that their writer and an independent reviewer have both read, one row a task.
+
+        Returns:
+            Rows of task_id, own, reviewer (verdicts) and rehearsal.
+        """
+        found = self._all(
+            "SELECT a.task_id, o.verdict AS own, r.verdict AS reviewer,"
+            " (a.rehearsal OR o.rehearsal OR r.rehearsal) AS rehearsal FROM proposals a"
+            " JOIN reviews o ON o.proposal_id = a.id AND o.counted = 1 AND o.role = 'generator'"
+            " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
+            " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND r.self_review = 0 ORDER BY a.id"
+        )
+        return [rows.flat(row, flags=("rehearsal",)) for row in found]
+
+    # One glance, and everything
+
+    def counts(self) -> dict[str, Any]:
+        """One glance at everything, for `navigator status`.
+
+        Returns:
+            `tasks` and `proposals` ({state: n}, every state named), `waiting` (n tasks that wait for the developer),
+            `oldest_wait` (UTC time or None), `unreviewed` (open proposals whose review could not be read),
+            `last_swap` (JSON or None), `resident` (what the conductor last noted, or None), `last_seq`.
+        """
+        tasks = self._by_state("tasks")
+        proposals = self._by_state("proposals")
+        swaps = self.swaps(1)
+        return {
+            "tasks": {state.value: tasks.get(state.value, 0) for state in TaskState},
+            "proposals": {state.value: proposals.get(state.value, 0) for state in ProposalState},
+            "waiting": tasks.get(TaskState.AWAITING_APPROVAL.value, 0),
+            "oldest_wait": self._one(
+                "SELECT min(since) FROM tasks WHERE state = ?", TaskState.AWAITING_APPROVAL.value
+            ),
+            "unreviewed": self._one(
+                "SELECT count(*) FROM proposals a JOIN reviews r ON r.id ="
+                " (SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role <> 'generator')"
+                " WHERE a.state = 'open' AND r.verdict = ?",
+                Verdict.UNREVIEWED.value,
+            ),
+            "last_swap": swaps[0].model_dump(mode="json", by_alias=True) if swaps else None,
+            "resident": self.meta("resident"),
+            "last_seq": self.last_seq(),
+        }
+
+    def _by_state(self, table: str) -> dict[str, int]:
+        found = self._all(f"SELECT state, count(*) AS n FROM {table} GROUP BY state")
+        return {row["state"]: row["n"] for row in found}
+
+    def export_rows(self, table: str) -> Iterator[dict[str, Any]]:
+        """Every row of one of `schema.TABLES` as JSON data, one at a time.
+
+        Raises:
+            NotFound: no such table.
+        """
+        if table not in TABLES:
+            raise NotFound(f"There is no table {table!r}.", hint=f"There are: {', '.join(TABLES)}.")
+        for row in self._connection.execute(f"SELECT * FROM {table} ORDER BY 1"):
+            values = rows.flat(row, flags=_FLAGS.get(table, ()), json_columns=_JSON_COLUMNS.get(table, ()))
+            if table == "tasks":
+                values["id"] = task_id(values["id"])
+                values["origin"] = task_id(values["origin"]) if values["origin"] else ""
+            if table == "proposals":
+                values["id"] = proposal_id(values["id"])
+                values["parent"] = proposal_id(values["parent"]) if values["parent"] else ""
+            if table == "calls" and values["answer"] is not None:
+                values["answer"] = rows.unpacked(values["answer"])
+            yield values
+
+
+def _conditions(
+    alias: str, states: Collection[TaskState] | Collection[ProposalState] | None, project: str | int | None
+) -> tuple[str, list[Any]]:
+    tests: list[str] = []
+    values: list[Any] = []
+    if states is not None:
+        tests.append(f"{alias}.state IN ({', '.join('?' * len(states))})")
+        values.extend(state.value for state in states)
+    if project is not None:
+        tests.append("t.project_id = ?" if isinstance(project, int) else "p.name = ?")
+        values.append(project)
+    return (f" WHERE {' AND '.join(tests)}" if tests else ""), values

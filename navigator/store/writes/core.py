@@ -1,0 +1,63 @@
+"""What every writing method stands on: statements, events, and rows that must exist."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from navigator.domain.errors import NotFound
+from navigator.domain.ids import number_of
+from navigator.domain.models import Event, utc_now
+from navigator.store.reads.reader import Reader
+from navigator.store.rows import clean, dumped
+
+
+class TransactionCore:
+    """One open transaction. Methods write; `read` sees what they wrote; events gather in `events`; `at` is when it began."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.read = Reader(connection)
+        self.events: list[Event] = []
+        self.at = utc_now()
+
+    def event(
+        self, kind: str, task_id: str = "", proposal_id: str = "", data: Mapping[str, Any] | None = None
+    ) -> Event:
+        """Record that something happened, in this transaction.
+
+        Args:
+            kind: a word such as `task_state`; the methods that write an event name theirs.
+            data: JSON data that a client may show.
+        """
+        event = {"at": utc_now(), "kind": kind, "task_id": task_id, "proposal_id": proposal_id}
+        seq = self._insert("events", {**event, "data": dumped(data or {})})
+        made = Event(seq=seq, data=dict(data or {}), **event)
+        self.events.append(made)
+        return made
+
+    def _insert(self, table: str, values: Mapping[str, Any]) -> int:
+        columns = ", ".join(f'"{name}"' for name in values)
+        marks = ", ".join("?" * len(values))
+        cursor = self._run(f"INSERT INTO {table} ({columns}) VALUES ({marks})", tuple(values.values()))
+        return int(cursor.lastrowid or 0)
+
+    def _update(self, table: str, row_id: int, values: Mapping[str, Any]) -> None:
+        columns = ", ".join(f'"{name}" = ?' for name in values)
+        self._run(f"UPDATE {table} SET {columns} WHERE id = ?", (*values.values(), row_id))
+
+    def _run(self, statement: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
+        return self._connection.execute(statement, tuple(clean(value) for value in parameters))
+
+    def _row(self, table: str, row_id: int, what: str) -> sqlite3.Row:
+        row: sqlite3.Row | None = self._run(f"SELECT * FROM {table} WHERE id = ?", (row_id,)).fetchone()
+        if row is None:
+            raise NotFound(f"There is no {what}.", hint="`navigator status` shows what there is.")
+        return row
+
+    def _task_row(self, task_id: str) -> sqlite3.Row:
+        return self._row("tasks", number_of(task_id, "T"), task_id)
+
+    def _proposal_row(self, proposal_id: str) -> sqlite3.Row:
+        return self._row("proposals", number_of(proposal_id, "P"), proposal_id)

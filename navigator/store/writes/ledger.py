@@ -1,0 +1,329 @@
+"""Writing what was measured (calls, swaps, batches, failures) and small things the screens keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from navigator.domain.errors import Conflict, NotFound, UsageError
+from navigator.domain.ids import number_of
+from navigator.domain.ids import proposal_id as proposal_name
+from navigator.domain.ids import task_id as task_name
+from navigator.domain.models import Swap, Usage, utc_now
+from navigator.domain.states import LOOP_TASK_STATES, EditCode, Role
+from navigator.store.rows import dumped, packed
+from navigator.store.writes.core import TransactionCore
+
+STARTED = "started"
+"""A call's outcome while it runs."""
+
+LOST = "lost"
+"""A call's outcome when its process died before the answer was stored."""
+
+
+class LedgerWrites(TransactionCore):
+    """Events: call_started, call_ended, call_judged, swap_added, edit_failed, batch_added, batch_ended, comment_added,
+    comment_changed, comment_removed. Drafts and meta values write none."""
+
+    def begin_call(
+        self,
+        role: Role,
+        task_id: str = "",
+        attempt: int = 0,
+        round: int = 0,
+        purpose: str = "",
+        *,
+        seq: int = 0,
+        prompt_version: str = "",
+        prompt_hash: str = "",
+        model: str = "",
+        rehearsal: bool = False,
+    ) -> int:
+        """Record a model call before it is sent.
+
+        A step is (task, attempt, round, purpose, seq): a later call for the same step is marked a repeat.
+
+        Args:
+            task_id: T…, or "" for a call that belongs to no task (such are never repeats).
+            seq: tells steps of one purpose apart within a round, e.g. the first and the second repair.
+
+        Returns:
+            The call's number, for `end_call`.
+        """
+        number = number_of(task_id, "T") if task_id else None
+        repeat = number is not None and (
+            self._run(
+                "SELECT 1 FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND purpose = ? AND seq = ?",
+                (number, attempt, round, purpose, seq),
+            ).fetchone()
+            is not None
+        )
+        call_id = self._insert(
+            "calls",
+            {
+                "role": role.value,
+                "task_id": number,
+                "attempt": attempt,
+                "round": round,
+                "purpose": purpose,
+                "seq": seq,
+                "prompt_version": prompt_version,
+                "prompt_hash": prompt_hash,
+                "model": model,
+                "outcome": STARTED,
+                "repeat": int(repeat),
+                "rehearsal": int(rehearsal),
+                "started": utc_now(),
+            },
+        )
+        self._call_event("call_started", call_id)
+        return call_id
+
+    def end_call(
+        self,
+        call_id: int,
+        *,
+        outcome: str = "ok",
+        usage: Usage | None = None,
+        retries: int = 0,
+        answer: str | None = None,
+        prompt_hash: str | None = None,
+        model: str | None = None,
+        rehearsal: bool | None = None,
+        error_code: str = "",
+    ) -> None:
+        """Record how a call ended.
+
+        Args:
+            outcome: "ok", or a word for the failure; not "started".
+            answer: the model's text, kept compressed so that a repair or a revision can quote it.
+            prompt_hash, model, rehearsal: None leaves what `begin_call` said.
+
+        Raises:
+            NotFound: no such call is running.
+        """
+        row = self._run(
+            "SELECT * FROM calls WHERE id = ? AND outcome IN (?, ?)", (call_id, STARTED, LOST)
+        ).fetchone()
+        if row is None:
+            raise NotFound(f"There is no running call {call_id}.", hint="It was ended before.")
+        given = {"prompt_hash": prompt_hash, "model": model}
+        values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if rehearsal is not None:
+            values["rehearsal"] = int(rehearsal)
+        if answer is not None:
+            values["answer"] = packed(answer)
+        ended = {"outcome": outcome, "error_code": error_code, "retries": retries, "ended": utc_now()}
+        self._update("calls", call_id, {**values, **ended, **_usage_columns(usage or Usage())})
+        self._call_event("call_ended", call_id)
+
+    def judge_call(self, call_id: int, outcome: str) -> None:
+        """Change an ended call's outcome after its answer was looked at, e.g. to "refused".
+
+        Raises:
+            NotFound: no such call has ended.
+        """
+        row = self._run(
+            "SELECT 1 FROM calls WHERE id = ? AND outcome NOT IN (?, ?)", (call_id, STARTED, LOST)
+        ).fetchone()
+        if row is None:
+            raise NotFound(f"There is no ended call {call_id}.", hint="It runs still, or was lost.")
+        self._update("calls", call_id, {"outcome": outcome})
+        self._call_event("call_judged", call_id)
+
+    def lose_calls(self) -> int:
+        """Mark every call that an earlier process left running as lost.
+
+        Returns:
+            How many there were.
+        """
+        return self._run(
+            "UPDATE calls SET outcome = ?, ended = ? WHERE outcome = ?", (LOST, utc_now(), STARTED)
+        ).rowcount
+
+    def forget_answers(self, before: str) -> int:
+        """Drop the stored texts of calls that ended before a UTC time, but for tasks the loop still works on.
+
+        The figures stay.
+
+        Returns:
+            How many texts were dropped.
+        """
+        working = ", ".join(f"'{state.value}'" for state in sorted(LOOP_TASK_STATES))
+        return self._run(
+            "UPDATE calls SET answer = NULL WHERE answer IS NOT NULL AND coalesce(ended, started) < ?"
+            f" AND (task_id IS NULL OR task_id NOT IN (SELECT id FROM tasks WHERE state IN ({working})))",
+            (before,),
+        ).rowcount
+
+    def forget_events(self, before: str) -> int:
+        """Drop events older than a UTC time, but never the newest (its number must not come again).
+
+        Returns:
+            How many were dropped.
+        """
+        return self._run(
+            "DELETE FROM events WHERE at < ? AND seq < (SELECT max(seq) FROM events)", (before,)
+        ).rowcount
+
+    def add_swap(self, swap: Swap) -> int:
+        """Keep a measured swap; its `id` is not looked at."""
+        number = self._insert(
+            "swaps",
+            {
+                "from_role": swap.from_role.value if swap.from_role else None,
+                "to_role": swap.to_role.value,
+                "strategy": swap.strategy,
+                "started": swap.started,
+                "phases": dumped(swap.phases),
+                "seconds": swap.seconds,
+                "outcome": swap.outcome,
+                "reason": swap.reason,
+                "failure": swap.failure,
+                "weight_bytes": swap.weight_bytes,
+                "warm_bytes": swap.warm_bytes,
+                "made_by": swap.made_by,
+                "rehearsal": int(swap.rehearsal),
+            },
+        )
+        said = {"id": number, "to": swap.to_role.value, "seconds": swap.seconds, "outcome": swap.outcome}
+        self.event("swap_added", data=said)
+        return number
+
+    def add_edit_failure(
+        self,
+        task_id: str,
+        attempt: int,
+        round: int,
+        code: EditCode,
+        path: str = "",
+        *,
+        model: str = "",
+        rehearsal: bool = False,
+    ) -> int:
+        """Keep one reason why an answer's edits did not apply."""
+        row = self._task_row(task_id)
+        number = self._insert(
+            "edit_failures",
+            {
+                "task_id": row["id"],
+                "attempt": attempt,
+                "round": round,
+                "code": EditCode(code).value,
+                "path": path,
+                "model": model,
+                "rehearsal": int(rehearsal),
+                # One moment for all failures of one answer: they are counted as one try a file.
+                "at": self.at,
+            },
+        )
+        self.event("edit_failed", task_id, data={"code": EditCode(code).value, "path": path})
+        return number
+
+    def add_batch(self, name: str, started: str = "") -> None:
+        """Begin a batch; one that exists is left as it is."""
+        known = self._run("SELECT 1 FROM batches WHERE name = ?", (name,)).fetchone()
+        if known is not None:
+            return
+        self._insert("batches", {"name": name, "started": started or utc_now()})
+        self.event("batch_added", data={"batch": name})
+
+    def end_batch(self, name: str, swaps: Sequence[int] | None = None, ended: str = "") -> None:
+        """End a batch.
+
+        Args:
+            swaps: the numbers of the swaps made for it; by default those that began since it did.
+
+        Raises:
+            NotFound: no such batch.
+        """
+        batch = self._run("SELECT started FROM batches WHERE name = ?", (name,)).fetchone()
+        if batch is None:
+            raise NotFound(f"There is no batch {name!r}.", hint="`add_batch` begins one.")
+        if swaps is None:
+            found = self._run("SELECT id FROM swaps WHERE started >= ? ORDER BY id", (batch["started"],))
+            swaps = [row["id"] for row in found]
+        values = (ended or utc_now(), dumped(tuple(swaps)), name)
+        self._run("UPDATE batches SET ended = ?, swaps = ? WHERE name = ?", values)
+        self.event("batch_ended", data={"batch": name, "swaps": list(swaps)})
+
+    def save_draft(self, key: str, text: str) -> None:
+        """Keep an unfinished text under a key; an empty one removes it."""
+        if not text:
+            self._run("DELETE FROM drafts WHERE key = ?", (key,))
+            return
+        self._run(
+            "INSERT INTO drafts (key, text, updated) VALUES (?, ?, ?)"
+            " ON CONFLICT (key) DO UPDATE SET text = excluded.text, updated = excluded.updated",
+            (key, text, utc_now()),
+        )
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Keep a small JSON value under a key; None removes it."""
+        if value is None:
+            self._run("DELETE FROM meta WHERE key = ?", (key,))
+            return
+        self._run(
+            "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (key, dumped(value)),
+        )
+
+    def add_comment(
+        self, proposal_id: str, *, path: str, line: int, text: str, side: str = "new", quote: str = ""
+    ) -> int:
+        """Keep a comment of the developer on one line of a proposal (`side` "new" or "old").
+
+        Returns:
+            Its number.
+
+        Raises:
+            UsageError: no text, an unknown side, or a negative line.
+        """
+        row = self._proposal_row(proposal_id)
+        if side not in ("new", "old") or not text.strip() or line < 0:
+            raise UsageError(
+                "A comment needs a text, and a line on the new or the old side.", hint="Try again."
+            )
+        place = {
+            "task_id": row["task_id"],
+            "proposal_id": row["id"],
+            "path": path,
+            "side": side,
+            "line": line,
+        }
+        number = self._insert("comments", {**place, "quote": quote, "text": text, "created": utc_now()})
+        self.event("comment_added", task_name(row["task_id"]), proposal_id, {"comment": number, "path": path})
+        return number
+
+    def change_comment(self, number: int, text: str) -> None:
+        """Replace a comment's text; an empty one removes it.
+
+        Raises:
+            NotFound: there is no such comment.
+            Conflict: it was sent already.
+        """
+        row = self._row("comments", number, f"comment {number}")
+        if row["sent"]:
+            raise Conflict(f"Comment {number} was sent already.", hint="Write another one.")
+        if text.strip():
+            self._update("comments", number, {"text": text})
+        else:
+            self._run("DELETE FROM comments WHERE id = ?", (number,))
+        kind = "comment_changed" if text.strip() else "comment_removed"
+        self.event(kind, task_name(row["task_id"]), proposal_name(row["proposal_id"]), {"comment": number})
+
+    def mark_comments_sent(self, comment_ids: Iterable[int]) -> None:
+        """Note that these comments went into a new attempt's prompt."""
+        for number in comment_ids:
+            self._row("comments", number, f"comment {number}")
+            self._update("comments", number, {"sent": 1})
+
+    def _call_event(self, kind: str, call_id: int) -> None:
+        row = self._row("calls", call_id, f"call {call_id}")
+        names = ("role", "purpose", "attempt", "round", "outcome", "completion_tokens", "seconds")
+        data = {"call": call_id, **{name: row[name] for name in names}}
+        self.event(kind, task_name(row["task_id"]) if row["task_id"] else "", data=data)
+
+
+def _usage_columns(usage: Usage) -> dict[str, Any]:
+    return usage.model_dump()

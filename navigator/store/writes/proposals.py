@@ -1,0 +1,297 @@
+"""Writing proposals, and what is said and done about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from navigator.domain.errors import Conflict, IllegalTransition, NotFound
+from navigator.domain.ids import number_of, proposal_id, task_id
+from navigator.domain.models import CheckResult, Decision, Landing, Proposal, Review, utc_now
+from navigator.domain.states import LandingState, ProposalState, require_proposal_transition
+from navigator.store.rows import dumped
+from navigator.store.writes.core import TransactionCore
+
+
+class ProposalWrites(TransactionCore):
+    """Events: proposal_added, proposal_replaced, proposal_state, proposal_seen, proposal_checks, proposal_batch,
+    review_added, decision_added, landing_set, journal_opened, journal_closed."""
+
+    def add_proposal(self, proposal: Proposal) -> Proposal:
+        """Store one round's answer; open proposals of the same task are superseded.
+
+        Where the round has one already that nobody read (a repair after a failed check, or work done again after a
+        crash), its content is replaced and its id kept.
+
+        Args:
+            proposal: its `id`, `state`, `project`, `review`, `decision` and `landing` are not looked at.
+
+        Raises:
+            Conflict: the task is in another attempt by now, or the round's proposal was reviewed or decided.
+        """
+        task = self._task_row(proposal.task_id)
+        if task["attempt"] != proposal.attempt:
+            raise Conflict(
+                f"{proposal.task_id} is in attempt {task['attempt']}; this answer belongs to attempt {proposal.attempt}.",
+                hint="It came too late and was left out.",
+            )
+        columns = _content(proposal)
+        place = (task["id"], proposal.attempt, proposal.round)
+        present = self._run(
+            "SELECT id, state, tree FROM proposals WHERE task_id = ? AND attempt = ? AND round = ?", place
+        ).fetchone()
+        self._supersede_others(proposal.task_id, keep=present["id"] if present else 0)
+        if present is not None:
+            return self._replace(present["id"], present["state"], present["tree"], columns)
+        number = self._insert(
+            "proposals",
+            {
+                "task_id": task["id"],
+                "attempt": proposal.attempt,
+                "round": proposal.round,
+                "state": ProposalState.OPEN.value,
+                "parent": number_of(proposal.parent, "P") if proposal.parent else None,
+                "hunks": dumped(proposal.hunks),
+                **columns,
+            },
+        )
+        made = self.read.proposal(proposal_id(number))
+        stat = {"tree": made.tree, "added": made.added, "removed": made.removed}
+        where = {"attempt": made.attempt, "round": made.round}
+        self.event("proposal_added", made.task_id, made.id, {**where, **stat})
+        return made
+
+    def set_proposal_state(self, proposal_id: str, to: ProposalState) -> Proposal:
+        """Move a proposal along the transition table; asking for the state it has does nothing.
+
+        Going back to open takes the developer's standing decision back.
+
+        Raises:
+            IllegalTransition: the table does not know the change.
+        """
+        row = self._proposal_row(proposal_id)
+        current = ProposalState(row["state"])
+        if current is to:
+            return self.read.proposal(proposal_id)
+        require_proposal_transition(current, to, proposal=proposal_id)
+        if to is ProposalState.OPEN:
+            self._run(
+                "UPDATE decisions SET withdrawn = 1 WHERE proposal_id = ? AND withdrawn = 0", (row["id"],)
+            )
+        self._update("proposals", row["id"], {"state": to.value})
+        self._told("proposal_state", proposal_id, {"from": current.value, "to": to.value})
+        return self.read.proposal(proposal_id)
+
+    def set_proposal_seen(self, proposal_id: str, seen: bool = True) -> None:
+        """Note that the developer looked at it."""
+        row = self._proposal_row(proposal_id)
+        if bool(row["seen"]) == seen:
+            return
+        self._update("proposals", row["id"], {"seen": int(seen)})
+        self._told("proposal_seen", proposal_id, {"seen": seen})
+
+    def set_checks(self, proposal_id: str, checks: Sequence[CheckResult]) -> None:
+        """Store what the deterministic gates said, in place of what stood there."""
+        row = self._proposal_row(proposal_id)
+        self._update("proposals", row["id"], {"checks": dumped(tuple(checks))})
+        shown = [{"name": check.name, "outcome": check.outcome.value} for check in checks]
+        self._told("proposal_checks", proposal_id, {"checks": shown})
+
+    def set_batch(self, proposal_ids: Iterable[str], batch: str) -> None:
+        """Name the batch in which these proposals are reviewed."""
+        for identifier in proposal_ids:
+            row = self._proposal_row(identifier)
+            self._update("proposals", row["id"], {"batch": batch})
+            self._told("proposal_batch", identifier, {"batch": batch})
+
+    def add_review(self, proposal_id: str, review: Review) -> int:
+        """Keep a review. The first one of each role is the one that counts in the statistics, whatever it says.
+
+        Returns:
+            Its number.
+        """
+        row = self._proposal_row(proposal_id)
+        counted = self._run(
+            "SELECT 1 FROM reviews WHERE proposal_id = ? AND role = ? AND counted = 1",
+            (row["id"], review.role.value),
+        ).fetchone()
+        number = self._insert(
+            "reviews",
+            {
+                "proposal_id": row["id"],
+                "role": review.role.value,
+                "counted": int(counted is None),
+                "verdict": review.verdict.value,
+                "stated_verdict": review.stated_verdict.value if review.stated_verdict else None,
+                "self_review": int(review.self_review),
+                "summary": review.summary,
+                "findings": dumped(review.findings),
+                "addressed": dumped(review.addressed),
+                "reversals": dumped(review.reversals),
+                "parts": review.parts,
+                "prompt_version": review.prompt_version,
+                "model": review.model,
+                "rehearsal": int(review.rehearsal),
+                "usage": dumped(review.usage),
+                "at": review.at or utc_now(),
+            },
+        )
+        said = {"verdict": review.verdict.value, "findings": len(review.findings)}
+        self._told(
+            "review_added", proposal_id, {"role": review.role.value, "counted": counted is None, **said}
+        )
+        return number
+
+    def add_decision(self, proposal_id: str, decision: Decision) -> Proposal:
+        """Record the developer's word; the proposal becomes decided. The task's state is the caller's to move.
+
+        Raises:
+            Conflict: the decision is about another tree than the proposal has now.
+            IllegalTransition: the proposal is not open.
+        """
+        row = self._proposal_row(proposal_id)
+        if decision.tree and decision.tree != row["tree"]:
+            raise Conflict(
+                f"{proposal_id} changed: it is tree {row['tree'][:12]} now, not {decision.tree[:12]}.",
+                hint=f"Look at it again: `navigator diff {proposal_id}`.",
+            )
+        if row["state"] != ProposalState.OPEN:
+            # The table alone would let a landed proposal, whose undoing makes it decided, be decided a second time.
+            raise IllegalTransition(
+                f"{proposal_id} is {row['state']}: only an open proposal can be decided.",
+                hint="`navigator proposals` lists what is open.",
+            )
+        self._insert(
+            "decisions",
+            {
+                "proposal_id": row["id"],
+                "kind": decision.kind.value,
+                "note": decision.note,
+                "tree": row["tree"],
+                "confirmed": dumped(decision.confirmed),
+                "at": decision.at or utc_now(),
+            },
+        )
+        self._told("decision_added", proposal_id, {"decision": decision.kind.value, "tree": row["tree"]})
+        return self.set_proposal_state(proposal_id, ProposalState.DECIDED)
+
+    def set_landing(self, proposal_id: str, landing: Landing) -> Proposal:
+        """Record how far an approval got; the proposal becomes landed with LANDED and decided again with UNDONE.
+
+        Raises:
+            Conflict: there is no standing decision.
+            IllegalTransition: landed without a decision, or undone without a landing.
+        """
+        row = self._proposal_row(proposal_id)
+        standing = self._run(
+            "SELECT 1 FROM decisions WHERE proposal_id = ? AND withdrawn = 0", (row["id"],)
+        ).fetchone()
+        if standing is None:
+            raise Conflict(
+                f"{proposal_id} has no decision.", hint=f"`navigator approve {proposal_id}` makes one."
+            )
+        self._insert(
+            "landings",
+            {
+                "proposal_id": row["id"],
+                "state": landing.state.value,
+                "ref": landing.ref,
+                "commit": landing.commit,
+                "transplanted": int(landing.transplanted),
+                "reason": landing.reason,
+                "at": landing.at or utc_now(),
+            },
+        )
+        said = {
+            "state": landing.state.value,
+            "ref": landing.ref,
+            "commit": landing.commit,
+            "reason": landing.reason,
+        }
+        self._told("landing_set", proposal_id, said)
+        if landing.state is LandingState.LANDED:
+            return self.set_proposal_state(proposal_id, ProposalState.LANDED)
+        if landing.state is LandingState.UNDONE:
+            return self.set_proposal_state(proposal_id, ProposalState.DECIDED)
+        return self.read.proposal(proposal_id)
+
+    def journal_open(self, proposal_id: str, plan: Mapping[str, Any]) -> int:
+        """Write down what a landing is about to do, before it does it.
+
+        Returns:
+            The entry's number, for `journal_close`.
+        """
+        row = self._proposal_row(proposal_id)
+        number = self._insert(
+            "journal", {"proposal_id": row["id"], "plan": dumped(dict(plan)), "opened": utc_now()}
+        )
+        self._told("journal_opened", proposal_id, {"journal": number})
+        return number
+
+    def journal_close(self, journal_id: int, outcome: str) -> None:
+        """Close an entry with what became of it ("done", "not_done", "diverged").
+
+        Raises:
+            NotFound: no such open entry.
+        """
+        row = self._run("SELECT * FROM journal WHERE id = ? AND closed IS NULL", (journal_id,)).fetchone()
+        if row is None:
+            raise NotFound(f"There is no open journal entry {journal_id}.", hint="It was closed before.")
+        self._update("journal", journal_id, {"closed": utc_now(), "outcome": outcome})
+        self._told(
+            "journal_closed", proposal_id(row["proposal_id"]), {"journal": journal_id, "outcome": outcome}
+        )
+
+    def journal_pending(self) -> list[dict[str, Any]]:
+        """Landings begun and not closed; see `Reader.journal_pending`."""
+        return self.read.journal_pending()
+
+    def _supersede_others(self, task: str, *, keep: int) -> None:
+        for other in self.read.proposals({ProposalState.OPEN}, task_id=task):
+            if number_of(other.id, "P") != keep:
+                self.set_proposal_state(other.id, ProposalState.SUPERSEDED)
+
+    def _replace(self, number: int, state: str, old_tree: str, columns: Mapping[str, Any]) -> Proposal:
+        identifier = proposal_id(number)
+        read_by = self._run(
+            "SELECT EXISTS (SELECT 1 FROM reviews WHERE proposal_id = :id)"
+            " OR EXISTS (SELECT 1 FROM decisions WHERE proposal_id = :id)".replace(":id", str(number))
+        ).fetchone()[0]
+        if read_by or state in (ProposalState.DECIDED, ProposalState.LANDED):
+            raise Conflict(
+                f"{identifier} was read already: its round cannot be written again.",
+                hint="Begin another round or attempt.",
+            )
+        self._update("proposals", number, {**columns, "seen": 0})
+        if state != ProposalState.OPEN:
+            self.set_proposal_state(identifier, ProposalState.OPEN)
+        self._told("proposal_replaced", identifier, {"old_tree": old_tree, "tree": columns["tree"]})
+        return self.read.proposal(identifier)
+
+    def _told(self, kind: str, proposal: str, data: Mapping[str, Any]) -> None:
+        row = self._proposal_row(proposal)
+        self.event(kind, task_id(row["task_id"]), proposal_id(row["id"]), data)
+
+
+def _content(proposal: Proposal) -> dict[str, Any]:
+    """The columns that hold what the answer is."""
+    return {
+        "base_commit": proposal.base_commit,
+        "tree": proposal.tree,
+        "batch": proposal.batch,
+        "written_by": proposal.written_by.value,
+        "title": proposal.title,
+        "summary": proposal.summary,
+        "edits": dumped(proposal.edits),
+        "policy": dumped(proposal.policy),
+        "checks": dumped(proposal.checks),
+        "overlaps": dumped(proposal.overlaps),
+        "added": proposal.added,
+        "removed": proposal.removed,
+        "seen": int(proposal.seen),
+        "prompt_version": proposal.prompt_version,
+        "model": proposal.model,
+        "rehearsal": int(proposal.rehearsal),
+        "usage": dumped(proposal.usage),
+        "created": proposal.created or utc_now(),
+    }

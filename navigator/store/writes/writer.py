@@ -1,0 +1,95 @@
+"""The one writer: every change of state and its events in one transaction, seen by others only after the commit."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from navigator.domain.models import Event
+from navigator.store.backups import back_up
+from navigator.store.errors import StoreError, translated
+from navigator.store.reads.queries import database_of
+from navigator.store.reads.reader import Reader
+from navigator.store.writes.baselines import BaselineWrites
+from navigator.store.writes.ledger import LedgerWrites
+from navigator.store.writes.projects import ProjectWrites, TaskWrites
+from navigator.store.writes.proposals import ProposalWrites
+from navigator.store.writes.suggestions import SuggestionWrites
+
+
+class Transaction(ProjectWrites, TaskWrites, ProposalWrites, SuggestionWrites, BaselineWrites, LedgerWrites):
+    """All writing methods. One lives for one `with store.transaction()` and is of no use after it."""
+
+
+class Store:
+    """The writer over one connection of `open_writer`. Whoever makes one holds the state folder's lock.
+
+    Calls that an earlier process left running are marked lost here: nothing else could be waiting for them.
+
+    Attributes:
+        on_commit: called after each commit with that transaction's events, in order; it must not raise, nor write.
+        read: reads through the same connection; inside a transaction use `tx.read`.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, on_commit: Callable[[tuple[Event, ...]], None] | None = None
+    ) -> None:
+        self._connection = connection
+        self._lock = threading.RLock()
+        self._path = database_of(connection)
+        self.on_commit = on_commit
+        self.read = Reader(connection)
+        if self.read.call_counts()["running"]:
+            with self.transaction() as tx:
+                tx.lose_calls()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """A transaction: committed when the block ends, rolled back when it raises.
+
+        Threads take turns. The block must not await anything: another task of the same thread would then find the
+        transaction open.
+
+        Raises:
+            StoreError: this thread has one open already.
+            DiskFull, DatabaseLocked, DatabaseCorrupt, Conflict, IllegalTransition: what SQLite said; all rolled back.
+        """
+        with self._lock:
+            if self._connection.in_transaction:
+                raise StoreError(
+                    "A transaction is open already.", hint="This is a defect in Navigator; report it."
+                )
+            tx = Transaction(self._connection)
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield tx
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                self._roll_back()
+                raise translated(error, self._path) from error
+            except BaseException:
+                self._roll_back()
+                raise
+            if tx.events and self.on_commit is not None:
+                self.on_commit(tuple(tx.events))
+
+    def back_up(self, *, label: str = "manual") -> Path:
+        """Copy the database beside the others and return the copy's path."""
+        with self._lock:
+            try:
+                return back_up(self._connection, self._path.parent / "backups", label=label)
+            except sqlite3.Error as error:
+                raise translated(error, self._path) from error
+
+    def close(self) -> None:
+        """Write the log back into the database and close the connection."""
+        with self._lock:
+            self._connection.close()
+
+    def _roll_back(self) -> None:
+        # A full disk may have made SQLite roll back by itself.
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")

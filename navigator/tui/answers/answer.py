@@ -1,0 +1,82 @@
+"""One task whose answer is words: what there is to show of it, read from the store at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from navigator.cascade.dependencies import is_rehearsal
+from navigator.domain.models import Suggestion, Task
+from navigator.domain.states import NO_CHANGE_NEEDED, Role, TaskKind, TaskState
+from navigator.tui.data.deck_snapshot import short_model
+from navigator.tui.widgets.cells import Piece, clip, cropped, justified, thousands
+
+if TYPE_CHECKING:
+    from navigator.store.reads.cards import Card
+    from navigator.store.reads.loop import RoundCost
+    from navigator.store.reads.reader import Reader
+
+REPORT, SUGGESTIONS = "report", "suggestions"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerText:
+    """A task, what its answer cost and who wrote it, and what a scan proposes."""
+
+    task: Task
+    cost: RoundCost
+    role: Role
+    suggestions: tuple[Suggestion, ...] = ()
+
+    @property
+    def open(self) -> list[Suggestion]:
+        """Suggestions that were neither accepted nor dismissed."""
+        return [one for one in self.suggestions if one.state == "open"]
+
+
+def read_answer(reader: Reader, identifier: str) -> AnswerText:
+    """From the store; call it in the reading thread."""
+    task = reader.task(identifier)
+    role = reader.wrote(identifier) or Role.GENERATOR
+    cost = reader.round_cost(task.id, task.attempt, task.round, role)
+    found = reader.suggestions(task.id, attempt=task.attempt) if task.kind is TaskKind.SCAN else []
+    return AnswerText(task, cost, role, tuple(found))
+
+
+def page_of(card: Card) -> str:
+    """Which screen shows a task without a proposal: its suggestions, its report, or "" for the task's own page."""
+    if card.proposal or not card.report or card.state not in (TaskState.AWAITING_APPROVAL, TaskState.DONE):
+        return ""
+    if card.suggestions or (card.kind == TaskKind.SCAN.value and card.state is TaskState.DONE):
+        return SUGGESTIONS
+    return "" if card.reason.startswith(NO_CHANGE_NEEDED) else REPORT
+
+
+def head_lines(answer: AnswerText, word: str, width: int) -> list[list[Piece]]:
+    """Task and title with a word on where it stands; who wrote it, with what, at what cost."""
+    task = answer.task
+    title = task.text.strip().partition("\n")[0]
+    left: list[Piece] = [
+        (task.id, "accent"),
+        (f" {clip(task.project, 24)}", "muted"),
+        (" · ", "faint"),
+        (clip(title, 400), "strong"),
+    ]
+    return [justified(left, [(word, "accent")], width), cropped(_makers(answer), width)]
+
+
+def _makers(answer: AnswerText) -> list[Piece]:
+    task, cost = answer.task, answer.cost
+    pieces: list[Piece] = [(f"{task.kind.value}  ", "muted")]
+    if cost.model:
+        who = " (the reviewer's model)" if answer.role is Role.REVIEWER else ""
+        pieces += [("by ", "muted"), (clip(short_model(cost.model), 24), ""), (who, "warn")]
+        pieces.append((f"  {cost.prompt_version}", "muted"))
+        usage = cost.usage
+        tokens = f"{thousands(usage.prompt_tokens)} → {thousands(usage.completion_tokens)} tokens"
+        pieces.append((f"  {tokens} in {usage.seconds:.1f} s", "muted"))
+    if task.attempt:
+        pieces.append((f"  attempt {task.attempt + 1}", "muted"))
+    if is_rehearsal(cost.model):
+        pieces.append(("  REHEARSAL", "warn"))
+    return pieces

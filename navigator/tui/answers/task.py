@@ -1,0 +1,135 @@
+"""One task that has no proposal to decide: its text, its report, and what happened to it."""
+
+from __future__ import annotations
+
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Event, Task
+from navigator.domain.states import CANCELLABLE_TASK_STATES, RETRYABLE_TASK_STATES, TaskState
+from navigator.domain.text import safe_line, safe_text
+from navigator.tui.data.deck_snapshot import DeckSnapshot
+from navigator.tui.widgets.screen import NavScreen
+
+_QUIET = frozenset({"call_started", "call_judged", "proposal_batch"})
+
+
+class TaskScreen(NavScreen):
+    """Over any screen; esc leaves it."""
+
+    SCOPE = "task"
+    TITLE = "task"
+    DEFAULT_CSS = """
+    TaskScreen VerticalScroll { padding: 1 2; scrollbar-size-vertical: 1; }
+    TaskScreen Static { height: auto; margin-bottom: 1; }
+    TaskScreen .muted { color: $muted; }
+    """
+
+    def __init__(self, identifier: str) -> None:
+        super().__init__()
+        self._identifier = identifier
+        self._held: Task | None = None
+
+    def compose_body(self) -> ComposeResult:
+        """Head, text, what it came to, what happened."""
+        with VerticalScroll():
+            yield Static(id="head")
+            yield Static(id="text")
+            yield Static(id="outcome")
+            yield Static(id="events", classes="muted")
+
+    def show_glance(self, glance: DeckSnapshot) -> None:
+        """Something happened, perhaps to this task."""
+        if glance.loaded:
+            self._read()
+
+    @work(exclusive=True)
+    async def _read(self) -> None:
+        try:
+            task, events = await self.nav.feed.read(
+                lambda reader: (reader.task(self._identifier), reader.task_events(self._identifier))
+            )
+        except NavigatorError as error:
+            self.nav.toast(str(error), "error")
+            return
+        self._held = task
+        head = f"{task.id}  {safe_line(task.project)}"
+        about = (
+            f"{task.kind.value} · {task.complexity.value} · attempt {task.attempt + 1}, round {task.round}"
+        )
+        state = task.state.value.replace("_", " ")
+        self.query_one("#head", Static).update(
+            Content.assemble((head, "bold"), "   ", (state, "$accent"), "\n", (about, "$muted"))
+        )
+        self.query_one("#text", Static).update(Content(safe_text(task.text)))
+        self.query_one("#outcome", Static).update(_outcome(task))
+        self.query_one("#events", Static).update(Content("\n".join(_lines(events))))
+        self.refresh_keys()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what fits the task's state."""
+        state = self._held.state if self._held is not None else None
+        if action == "put_away":
+            return state is TaskState.AWAITING_APPROVAL
+        if action == "retry":
+            return state in RETRYABLE_TASK_STATES
+        if action == "cancel":
+            return state in CANCELLABLE_TASK_STATES
+        return True
+
+    @work
+    async def action_put_away(self) -> None:
+        """The report is read."""
+        if await self.nav.ask(
+            "task.done", {"ids": [self._identifier]}, done=f"{self._identifier} is put away."
+        ):
+            self.dismiss(None)
+
+    @work
+    async def action_retry(self) -> None:
+        """A new attempt."""
+        await self.nav.ask(
+            "task.retry", {"ids": [self._identifier]}, done=f"{self._identifier} is queued again."
+        )
+
+    @work
+    async def action_cancel(self) -> None:
+        """Cancel it."""
+        from navigator.tui.dialogs.confirm import ConfirmDialog
+
+        dialog = ConfirmDialog(f"Cancel {self._identifier}?", yes="cancel the task")
+        if await self.nav.push_screen_wait(dialog):
+            await self.nav.ask(
+                "task.cancel", {"ids": [self._identifier]}, done=f"{self._identifier} is cancelled."
+            )
+
+    def action_copy(self) -> None:
+        """The report, or the text."""
+        if self._held is not None:
+            self.nav.copy_to_clipboard(self._held.report or self._held.text)
+
+
+def _outcome(task: Task) -> Content:
+    parts: list[Content] = []
+    for title, text in (("note", task.note), ("reason", task.reason), ("report", task.report)):
+        if text:
+            parts.append(Content.assemble((f"{title}\n", "$muted bold"), safe_text(text)))
+    return Content("\n\n").join(parts)
+
+
+def _lines(events: list[Event]) -> list[str]:
+    """What happened, a line each; the newest last."""
+    return [f"{event.at[11:19]}  {_told(event)}" for event in events if event.kind not in _QUIET]
+
+
+def _told(event: Event) -> str:
+    from navigator.cascade.views.events import event_words
+
+    kind, detail = event_words(event)
+    if event.kind == "task_state":
+        return detail
+    return "  ".join(filter(None, (kind, safe_line(event.proposal_id), detail)))[:300]

@@ -1,0 +1,366 @@
+"""Compose: one task for one, several or all projects. Nothing typed is ever lost."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
+
+from textual import work
+from textual.app import ComposeResult, SuspendNotSupported
+from textual.message import Message
+from textual.widgets import TextArea
+
+from navigator.config.paths import config_path
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Project
+from navigator.domain.states import Complexity, TaskKind
+from navigator.tui.compose.base_files import BaseFiles, look_at
+from navigator.tui.compose.sheet import BUILT_IN, DRAFT_KEY, TEMPLATES, Sheet, read_templates, shortened
+from navigator.tui.data.deck_snapshot import DeckSnapshot
+from navigator.tui.data.drafts import DraftKeeper
+from navigator.tui.dialogs.pick import PickDialog
+from navigator.tui.messages import ComposeFor
+from navigator.tui.terminal.editor import borrowed, editor_command, editor_words, run_editor
+from navigator.tui.widgets.cells import Piece, clip, cropped, fit
+from navigator.tui.widgets.lines import PieceLines
+from navigator.tui.widgets.screen import NavScreen
+from navigator.tui.widgets.writing import Editor
+from navigator.tui.work import begin
+
+_LABEL = 12
+_KEY = 9
+
+
+class ComposeScreen(NavScreen):
+    """Opened with `ComposeFor`. What is written outlives the screen, the terminal and the machine's next start."""
+
+    SCOPE = "compose"
+    TITLE = "compose"
+    CSS_PATH = "compose.tcss"
+    AUTO_FOCUS = "#text"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sheet = Sheet()
+        self._grounds: dict[str, BaseFiles] = {}
+        self._looking: set[str] = set()
+        self._restored = False
+        self._wanted: ComposeFor | None = None
+
+    @cached_property
+    def drafts(self) -> DraftKeeper:
+        """Where what is typed goes."""
+        return DraftKeeper(self.nav.link.request, lambda told: self.nav.toast(told, "warning"))
+
+    def compose_body(self) -> ComposeResult:
+        """For whom, what kind, which files; what to know; the text."""
+        yield PieceLines(id="facts")
+        yield PieceLines(most=4, id="warnings")
+        yield Editor(
+            placeholder="What is to be done? The first line becomes the commit's subject.",
+            id="text",
+        )
+
+    def on_mount(self) -> None:
+        """Bring back what was being written."""
+        self.query_one("#facts", PieceLines).show(self._facts)
+        self.query_one("#warnings", PieceLines).show(self._warnings)
+        self._restore()
+
+    async def on_unmount(self) -> None:
+        """Keep it."""
+        await self.drafts.close()
+
+    @property
+    def editor(self) -> Editor:
+        """The text."""
+        return self.query_one("#text", Editor)
+
+    @property
+    def sheet(self) -> Sheet:
+        """What stands there now."""
+        return replace(self._sheet, text=self.editor.text)
+
+    @work(exclusive=True, group="restore")
+    async def _restore(self) -> None:
+        try:
+            held = (await self.nav.feed.read(lambda reader: reader.drafts(DRAFT_KEY))).get(DRAFT_KEY, "")
+        except NavigatorError as error:
+            self.nav.toast(str(error), "warning")
+            held = ""
+        self.drafts.seed(DRAFT_KEY, held)
+        found = Sheet.from_draft(held)
+        if found.text and not self.editor.text:
+            self.editor.load_text(found.text)
+            self.editor.move_cursor(self.editor.document.end)
+        self._restored = True
+        self._change(replace(found, text=""))
+        if self._wanted is not None:
+            self._begin(self._wanted)
+
+    def receive(self, request: Message) -> None:
+        """Write for these projects. What is being written stays."""
+        if not isinstance(request, ComposeFor):
+            return
+        self._wanted = request
+        if self._restored:
+            self._begin(request)
+
+    def _begin(self, request: ComposeFor) -> None:
+        self._wanted = None
+        if request.projects:
+            self._change(replace(self._sheet, projects=request.projects))
+        if request.text and request.text not in self.editor.text:
+            held = self.editor.text.rstrip()
+            self.editor.put(f"{held}\n\n{request.text}" if held else request.text)
+        self.editor.focus()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Keep what is typed."""
+        if self._restored:
+            self._keep()
+
+    def _keep(self) -> None:
+        self.drafts.keep(DRAFT_KEY, self.sheet.draft())
+
+    def _change(self, sheet: Sheet) -> None:
+        """Another kind, other projects, other files."""
+        self._sheet = replace(sheet, text="")
+        self._redraw()
+        if self._restored:
+            self._keep()
+        self._look()
+
+    def _redraw(self) -> None:
+        for lines in self.query(PieceLines):
+            lines.refresh(layout=True)
+
+    def show_glance(self, glance: DeckSnapshot) -> None:
+        """Projects came or went."""
+        self._redraw()
+        self._look()
+
+    # What stands above the text
+
+    def _facts(self, width: int) -> list[list[Piece]]:
+        sheet, total = self._sheet, len(self.nav.glance.projects)
+        count = len(sheet.projects)
+        names = "all projects" if count > 1 and count == total else shortened(sheet.projects, 5)
+        words = names or (
+            "no project yet: choose" if total else "no project yet: + on the deck finds repositories"
+        )
+        return [
+            self._fact("for", words, "projects", width, f"{count} of {total}" if count > 1 else ""),
+            self._fact("kind", sheet.kind.value, "kind", width),
+            self._fact("complexity", sheet.complexity.value, "complexity", width),
+            self._fact(
+                "priority", f"{sheet.priority:+d}" if sheet.priority else "normal", "more_urgent", width
+            ),
+            self._fact("files", shortened(sheet.files, 4) or "whatever the context finds", "files", width),
+        ]
+
+    def _fact(self, label: str, value: str, action: str, width: int, more: str = "") -> list[Piece]:
+        """`for  ctrl+o  billing`: what, the key that changes it, and what it is now."""
+        return cropped(
+            [
+                (fit(label, _LABEL), "muted"),
+                (fit(self.nav.keymap.shown(f"compose.{action}"), _KEY), "accent"),
+                (value, "strong" if label == "for" else ""),
+                (f"  {more}" if more else "", "muted"),
+            ],
+            width,
+        )
+
+    def _warnings(self, width: int) -> list[list[Piece]]:
+        lines: list[list[Piece]] = []
+        for name in self._sheet.projects:
+            ground = self._grounds.get(name)
+            if ground is None:
+                continue
+            if ground.problem:
+                lines.append([("⚠ ", "bad"), (f"{name}: {ground.problem}", "")])
+            elif ground.uncommitted:
+                number = len(ground.uncommitted)
+                changes = (
+                    f"{number} uncommitted change{'s' if number > 1 else ''} in {name} will not be seen: "
+                )
+                lines.append([("⚠ ", "warn"), (changes, "warn"), (shortened(ground.uncommitted, 3), "muted")])
+        return [[], *(cropped(line, width) for line in lines)] if lines else []
+
+    def _look(self) -> None:
+        """Look at the chosen projects that were not looked at yet."""
+        missing = [n for n in self._sheet.projects if n not in self._grounds and n not in self._looking]
+        known = {row.name: row.project for row in self.nav.glance.projects}
+        projects = [known[name] for name in missing if name in known]
+        if projects:
+            self._looking.update(project.name for project in projects)
+            begin(self, partial(self._look_at, projects), group="look")
+
+    async def _look_at(self, projects: list[Project]) -> None:
+        for project in projects:
+            try:
+                self._grounds[project.name] = await asyncio.to_thread(look_at, project)
+            finally:
+                self._looking.discard(project.name)
+            self._redraw()
+
+    async def _flush(self) -> None:
+        await self.drafts.flush()
+
+    def on_screen_suspend(self) -> None:
+        """Left: keep what is typed at once, and look anew when coming back."""
+        self._grounds.clear()
+        begin(self, self._flush, group="flush")
+
+    # Actions
+
+    @work(group="pick")
+    async def action_projects(self) -> None:
+        """Choose the projects."""
+        await self._pick_projects()
+
+    async def _pick_projects(self) -> bool:
+        rows = {row.name: row for row in self.nav.glance.projects}
+        chosen = await self.nav.push_screen_wait(
+            PickDialog(
+                "For which projects?",
+                sorted(rows),
+                chosen=self._sheet.projects,
+                about=lambda name: clip(rows[name].project.path, 40),
+                empty="There are no projects yet: + on the deck finds repositories.",
+            )
+        )
+        if chosen is None:
+            return False
+        self._change(replace(self._sheet, projects=chosen))
+        self.nav.toast(f"For {shortened(chosen, 4)}." if chosen else "No project is chosen.")
+        return True
+
+    @work(group="pick")
+    async def action_files(self) -> None:
+        """Choose files out of the projects' trees at their bases."""
+        if not self._sheet.projects and not await self._pick_projects():
+            return
+        known = {row.name: row.project for row in self.nav.glance.projects}
+        await self._look_at([known[n] for n in self._sheet.projects if n in known and n not in self._grounds])
+        grounds = [self._grounds[name] for name in self._sheet.projects if name in self._grounds]
+        paths = dict.fromkeys(path for ground in grounds for path in ground.paths)
+        holders: dict[str, list[str]] = {}
+        for ground in grounds if len(grounds) > 1 else ():
+            for path in ground.paths:
+                holders.setdefault(path, []).append(ground.project)
+        chosen = await self.nav.push_screen_wait(
+            PickDialog(
+                "Which files is it about?",
+                list(paths),
+                chosen=self._sheet.files,
+                about=lambda path: shortened(holders.get(path, []), 2),
+                empty="No file can be read there.",
+            )
+        )
+        if chosen is not None:
+            self._change(replace(self._sheet, files=chosen))
+
+    def action_kind(self) -> None:
+        """The next kind."""
+        kinds = list(TaskKind)
+        following = kinds[(kinds.index(self._sheet.kind) + 1) % len(kinds)]
+        self._change(replace(self._sheet, kind=following))
+
+    def action_complexity(self) -> None:
+        """Simple, medium, complex."""
+        words = list(Complexity)
+        following = words[(words.index(self._sheet.complexity) + 1) % len(words)]
+        self._change(replace(self._sheet, complexity=following))
+
+    def action_more_urgent(self) -> None:
+        """Raise the priority."""
+        self._change(replace(self._sheet, priority=min(9, self._sheet.priority + 1)))
+
+    def action_less_urgent(self) -> None:
+        """Lower the priority."""
+        self._change(replace(self._sheet, priority=max(-9, self._sheet.priority - 1)))
+
+    @work(group="pick")
+    async def action_template(self) -> None:
+        """Begin from a template; what is written stays below it."""
+        own, problems = await asyncio.to_thread(read_templates, config_path().parent / TEMPLATES)
+        for problem in problems:
+            self.nav.toast(problem, "warning")
+        templates = {template.name: template for template in (*BUILT_IN, *own)}
+        about = {template.name: "your own" for template in own}
+        chosen = await self.nav.push_screen_wait(
+            PickDialog(
+                "Begin from which template?",
+                list(templates),
+                many=False,
+                about=lambda name: about.get(name, ""),
+            )
+        )
+        if not chosen:
+            return
+        template = templates[chosen[0]]
+        held = self.editor.text.strip()
+        self.editor.put(f"{template.text}\n{held}" if held else template.text)
+        first = template.text.partition("\n")[0]
+        self.editor.move_cursor((0, len(first)))
+        self._change(
+            replace(
+                self._sheet,
+                kind=template.kind or self._sheet.kind,
+                complexity=template.complexity or self._sheet.complexity,
+            )
+        )
+
+    def action_editor(self) -> None:
+        """Write in $VISUAL or $EDITOR, and take what was saved."""
+        try:
+            words = editor_words()
+            with borrowed("task.md", self.editor.text.encode(), writable=True) as file:
+                with self.app.suspend():
+                    run_editor(editor_command(words, file))
+                text = file.read_text(encoding="utf-8", errors="replace")
+        except SuspendNotSupported:
+            self.nav.toast("This terminal cannot be lent to an editor.", "warning")
+        except (NavigatorError, OSError) as error:
+            self.nav.toast(str(error), "warning")
+        else:
+            if text.rstrip("\n") != self.editor.text.rstrip("\n"):
+                self.editor.put(text.rstrip("\n"))
+        self.refresh()
+
+    def action_discard(self) -> None:
+        """Forget what was typed; ctrl+z brings the text back."""
+        if self.editor.text:
+            self.editor.put("")
+            self.nav.toast("The text is gone; ctrl+z brings it back.")
+        self._change(Sheet(projects=self._sheet.projects))
+
+    @work(group="queue", exclusive=True)
+    async def action_queue(self) -> None:
+        """Queue the task for every chosen project."""
+        if not self.editor.text.strip():
+            self.nav.toast("Say what is to be done first.", "warning")
+            return
+        if not self._sheet.projects and not await self._pick_projects():
+            return
+        sheet = self.sheet
+        trees = {name: frozenset(g.paths) for name, g in self._grounds.items() if not g.problem}
+        answer = await self.nav.ask("task.add", {"tasks": sheet.tasks(trees)})
+        if answer is None:
+            return
+        self.nav.toast(_queued(answer.get("tasks", [])))
+        self.nav.want_work()
+        self.editor.load_text("")
+        self._change(Sheet(projects=sheet.projects))
+        await self.drafts.flush()
+        await self.nav.run_action("back", self.nav)
+
+
+def _queued(tasks: list[dict[str, Any]]) -> str:
+    if len(tasks) == 1:
+        return f"{tasks[0]['id']} is queued for {tasks[0]['project']}."
+    names = shortened([str(task["project"]) for task in tasks], 3)
+    return f"{len(tasks)} tasks are queued: {names}."

@@ -1,0 +1,264 @@
+"""The screens' line to the conductor: finds it, starts it, asks it, listens to it, and comes back when it was lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from navigator.cascade.socket.client import ConductorClient
+from navigator.cascade.socket.wire import NoConductor
+from navigator.config.paths import StatePaths
+from navigator.domain.errors import MissingPart, NavigatorError
+from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
+
+log = logging.getLogger(__name__)
+
+_RETRY = 0.5
+_STATUS_PAUSE = 2.0
+_RATE_SPAN = 3.0
+"""Seconds over which a stream's speed is measured."""
+_SILENT = 15.0
+"""Seconds after which a stream that says nothing is no longer shown."""
+_SPOKEN, _ENDED = "navigator: ", "The conductor ended at once: "
+"""How the command line begins what it says, and what comes of a conductor that did not start."""
+_SHORT_HINT = 120
+"""Characters of a hint that a toast takes."""
+_MISSING_EXIT = MissingPart.exit_code
+
+
+class ConductorLink:
+    """One connection to the conductor of a state folder, kept up while `keep` runs.
+
+    Args:
+        paths: the state folder.
+        on_event: an event was committed (its JSON form); called on the event loop.
+        on_live: what is shown live changed in kind (a swap began or ended, the conductor came or went).
+        time_scale, seed: the rehearsal's, given to a conductor started from here.
+    """
+
+    def __init__(
+        self,
+        paths: StatePaths,
+        on_event: Callable[[dict[str, Any]], None],
+        on_live: Callable[[], None],
+        *,
+        time_scale: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        self._paths = paths
+        self._on_event = on_event
+        self._on_live = on_live
+        self._time_scale = time_scale
+        self._seed = seed
+        self._client: ConductorClient | None = None
+        self._lost = asyncio.Event()
+        self._starting: asyncio.Task[None] | None = None
+        self._conductor = "absent"
+        self._problem = ""
+        self._status: dict[str, Any] = {}
+        self._tasks: dict[str, TaskProgress] = {}
+        self._heard: dict[str, deque[tuple[float, int]]] = {}
+        self._swap: SwapProgress | None = None
+
+    @property
+    def here(self) -> bool:
+        """Whether a conductor answers."""
+        return self._client is not None and self._client.connected
+
+    @property
+    def live(self) -> LiveStatus:
+        """What is known now, as an immutable picture."""
+        now = time.monotonic()
+        heard = {task: moments[-1][0] for task, moments in self._heard.items()}
+        return LiveStatus(
+            conductor=self._conductor,
+            problem=self._problem,
+            tasks={task: it for task, it in self._tasks.items() if now - heard.get(task, now) < _SILENT},
+            swap=self._swap,
+            status=self._status,
+        )
+
+    async def keep(self) -> None:
+        """Stay connected until cancelled."""
+        try:
+            while True:
+                await self._connect_once()
+                await asyncio.sleep(_RETRY)
+        finally:
+            if self._client is not None:
+                await self._client.close()
+
+    async def request(self, op: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Have one thing done: by the conductor, or here under the state folder's lock where none lives.
+
+        Raises:
+            NavigatorError: what the operation refuses.
+        """
+        if self._client is not None and self._client.connected:
+            return await self._client.request(op, args or {})
+        if op in ("review.now", "stop", "status", "swap.to"):
+            raise NoConductor("No conductor works.", hint="ctrl+n on the fleet screen starts one.")
+        from navigator.cascade.socket.alone import act_alone
+
+        return await asyncio.to_thread(act_alone, self._paths, op, args or {})
+
+    async def start(self) -> None:
+        """Start a conductor of its own process that outlives this one, and wait until it answers.
+
+        Raises:
+            NavigatorError: it ended at once; the message is its own.
+        """
+        if self.here:
+            return
+        if self._starting is None or self._starting.done():
+            self._starting = asyncio.create_task(self._start())
+        await asyncio.shield(self._starting)
+
+    async def _start(self) -> None:
+        self._say("starting")
+        flags = ["--seed", str(self._seed)]
+        if self._time_scale is not None:
+            flags += ["--time-scale", str(self._time_scale)]
+        try:
+            child = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "navigator",
+                "run",
+                "--detach",
+                *flags,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+                env=os.environ | {"NAVIGATOR_STATE": str(self._paths.root)},
+            )
+        except OSError as error:
+            self._say("absent", f"The conductor cannot be started: {error.strerror}.")
+            raise NavigatorError(self._problem) from error
+        _, said = await child.communicate()
+        if child.returncode == 0:
+            return  # `keep` finds its socket
+        lines = said.decode("utf-8", "replace").strip().splitlines()
+        said_last = lines[-1] if lines else f"The conductor ended with exit code {child.returncode}."
+        if self.here:
+            return  # somebody else started one at the same moment
+        problem, hint = in_brief(said_last)
+        self._say("absent", problem)
+        raise NavigatorError(problem, hint=hint)
+
+    async def _connect_once(self) -> None:
+        self._lost.clear()
+        client = ConductorClient(self._paths.socket, self._message, self._lost.set)
+        try:
+            await client.connect()
+            self._status = await client.request("status")
+        except NavigatorError:
+            await client.close()
+            return
+        self._client = client
+        self._say("here")
+        while not self._lost.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._lost.wait(), _STATUS_PAUSE)
+                break
+            with suppress(NavigatorError):
+                self._set_status(await client.request("status"))
+        await client.close()
+        self._client = None
+        self._status, self._swap = {}, None
+        self._tasks.clear()
+        self._heard.clear()
+        self._say("absent")
+
+    def _set_status(self, status: dict[str, Any]) -> None:
+        if status == self._status:
+            return
+        self._status = status
+        if not status.get("swapping_to"):
+            self._swap = None
+        self._on_live()
+
+    def _say(self, conductor: str, problem: str = "") -> None:
+        if (conductor, problem) == (self._conductor, self._problem):
+            return
+        self._conductor, self._problem = conductor, problem
+        self._on_live()
+
+    # What it says
+
+    def _message(self, document: dict[str, Any]) -> None:
+        event, live = document.get("event"), document.get("live")
+        if isinstance(event, dict):
+            self._note_event(event)
+            self._on_event(event)
+        elif isinstance(live, dict):
+            swap = live.get("swap")
+            if isinstance(swap, dict):
+                self._note_swap(swap)
+            elif isinstance(live.get("task"), str):
+                self._note_task(live)
+
+    def _note_event(self, event: dict[str, Any]) -> None:
+        kind, data = event.get("kind"), event.get("data") or {}
+        if kind in ("call_ended", "call_judged", "task_state"):
+            self._tasks.pop(str(event.get("task_id", "")), None)
+            self._heard.pop(str(event.get("task_id", "")), None)
+        elif kind == "swap_added":
+            self._swap = None
+            self._on_live()
+        elif kind == "resident":
+            role = data.get("role")
+            self._status = self._status | {"resident": role or None, "swapping_to": None}
+            self._swap = None
+            self._on_live()
+
+    def _note_swap(self, said: dict[str, Any]) -> None:
+        now = time.monotonic()
+        phase, state = str(said.get("phase", "")), str(said.get("state", ""))
+        swap = self._swap
+        if phase == "begin" or swap is None or swap.to != said.get("to"):
+            swap = SwapProgress(str(said.get("from") or ""), str(said.get("to") or ""), now)
+        if state == "begin":
+            swap = replace(swap, phase=phase, phase_begun=now)
+        elif state in ("done", "fail"):
+            swap = replace(swap, done=(*swap.done, (phase, float(said.get("seconds") or 0.0))))
+        self._swap = swap
+        self._tasks.clear()
+        self._heard.clear()
+        self._on_live()
+
+    def _note_task(self, said: dict[str, Any]) -> None:
+        task, chars, now = str(said["task"]), int(said.get("chars") or 0), time.monotonic()
+        moments = self._heard.setdefault(task, deque())
+        known = self._tasks.get(task)
+        if known is None or chars < known.chars:
+            moments.clear()
+        moments.append((now, chars))
+        while now - moments[0][0] > _RATE_SPAN:
+            moments.popleft()
+        spent = now - moments[0][0]
+        rate = (chars - moments[0][1]) / spent if spent > 0.2 else (known.rate if known else 0.0)
+        since = known.since if known is not None and len(moments) > 1 else now
+        self._tasks[task] = TaskProgress(
+            str(said.get("role", "")), str(said.get("purpose", "")), chars, rate, since
+        )
+
+
+def in_brief(said: str) -> tuple[str, str]:
+    """What a conductor that ended at once said, as a line and a hint that leave the screen to be seen.
+
+    The command line says all of it; a long hint, such as the list of every strategy, is one command away here.
+    """
+    words = said.removeprefix(_SPOKEN).removeprefix(_ENDED).removeprefix(_SPOKEN).strip()
+    first, rest = (*re.split(r"(?<=[.!?])\s+", words, maxsplit=1), "")[:2]
+    return first, rest if len(rest) <= _SHORT_HINT else "`navigator doctor` says how."

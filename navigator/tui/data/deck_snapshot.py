@@ -1,0 +1,248 @@
+"""What the screens show of the store and of the conductor, as immutable pictures. No Textual here, and no I/O."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
+
+from navigator.domain.models import Project, Swap
+from navigator.domain.states import ACTIVE_TASK_STATES, LOOP_TASK_STATES, Role, TaskState
+from navigator.evidence.rates import RateRow
+from navigator.scheduling.forecast import PUBLISHED, Figures
+from navigator.store.reads.cards import Card
+
+ENDED_STATES = frozenset(
+    {
+        TaskState.LANDED,
+        TaskState.REJECTED,
+        TaskState.FAILED,
+        TaskState.CANCELLED,
+        TaskState.UNDONE,
+        TaskState.DONE,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRow:
+    """A project and how many of its tasks are where. `rate` is of real reviews, else of the rehearsal's."""
+
+    project: Project
+    queued: int = 0
+    work: int = 0
+    waiting: int = 0
+    rate: RateRow | None = None
+    rehearsed_rate: bool = False
+
+    @property
+    def name(self) -> str:
+        """The project's name."""
+        return self.project.name
+
+
+@dataclass(frozen=True, slots=True)
+class Figured:
+    """What is counted rarely, because counting it reads everything: rates, measured figures."""
+
+    rates: Mapping[str, RateRow] = field(default_factory=dict)
+    rehearsed_rates: Mapping[str, RateRow] = field(default_factory=dict)
+    figures: Figures = PUBLISHED
+
+
+@dataclass(frozen=True, slots=True)
+class DeckSnapshot:
+    """The store at one moment.
+
+    Attributes:
+        seq: the newest event that is in it; 0 before the first look.
+        loaded: False only for the empty picture that stands before the first look.
+        projects: by name.
+        inbox: what waits for the developer, oldest first.
+        work: what the loop has in hand or queued: active first, then in the order it was given.
+        ended: what ended today, newest first.
+        overlaps: proposal id -> ids of other open proposals that touch one of its paths.
+        swaps: newest first.
+        resident: the role last noted ("generator", "reviewer", "both"), or "".
+        resident_at: when that was noted, UTC; "" if never.
+        problem: why the store could not be read when it was last looked at, or "".
+    """
+
+    seq: int = 0
+    loaded: bool = False
+    projects: tuple[ProjectRow, ...] = ()
+    inbox: tuple[Card, ...] = ()
+    work: tuple[Card, ...] = ()
+    ended: tuple[Card, ...] = ()
+    overlaps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    swaps: tuple[Swap, ...] = ()
+    resident: str = ""
+    resident_at: str = ""
+    problem: str = ""
+    figured: Figured = Figured()
+
+    @property
+    def awaiting_review(self) -> int:
+        """How many proposals wait for the reviewer."""
+        return sum(card.state in (TaskState.AWAITING_REVIEW, TaskState.REVIEWING) for card in self.work)
+
+    @property
+    def ended_counts(self) -> dict[TaskState, int]:
+        """How many ended today, by state."""
+        return dict(Counter(card.state for card in self.ended))
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether the newest thing known came from a rehearsal."""
+        return bool(self.swaps and self.swaps[0].rehearsal)
+
+    def card(self, identifier: str) -> Card | None:
+        """The card of a task or a proposal, if it is in the picture."""
+        place = "proposal" if identifier.startswith("P") else "task"
+        for cards in (self.inbox, self.work, self.ended):
+            for card in cards:
+                if getattr(card, place) == identifier:
+                    return card
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskProgress:
+    """One request under way. `chars` so far; `rate` in characters a second, over the last few seconds."""
+
+    role: str
+    purpose: str
+    chars: int
+    rate: float
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class SwapProgress:
+    """A swap under way. Times are monotonic seconds; `done` holds the phases that ended, with their seconds."""
+
+    origin: str
+    to: str
+    begun: float
+    phase: str = ""
+    phase_begun: float = 0.0
+    done: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveStatus:
+    """What the conductor tells while it works. `conductor` is "absent", "starting" or "here"."""
+
+    conductor: str = "absent"
+    problem: str = ""
+    tasks: Mapping[str, TaskProgress] = field(default_factory=dict)
+    swap: SwapProgress | None = None
+    status: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def chars_per_second(self) -> float:
+        """Of all streams together."""
+        return sum(progress.rate for progress in self.tasks.values())
+
+    @property
+    def streams(self) -> int:
+        """Requests under way."""
+        return len(self.tasks)
+
+
+def make_glance(
+    projects: Iterable[Project],
+    cards: Iterable[Card],
+    *,
+    seq: int,
+    swaps: tuple[Swap, ...],
+    resident: str,
+    resident_at: str,
+    figured: Figured,
+) -> DeckSnapshot:
+    """One picture from what was read."""
+    counts: Counter[tuple[int, str]] = Counter()
+    inbox: list[Card] = []
+    work: list[Card] = []
+    ended: list[Card] = []
+    for card in cards:
+        if card.state in LOOP_TASK_STATES:
+            work.append(card)
+            counts[card.project_id, "queued" if card.state is TaskState.QUEUED else "work"] += 1
+        elif card.state in ENDED_STATES:
+            ended.append(card)
+        else:
+            inbox.append(card)
+            counts[card.project_id, "waiting"] += 1
+    inbox.sort(key=attrgetter("since", "number"))
+    work.sort(key=lambda card: (_eagerness(card.state), -card.priority, card.number))
+    ended.sort(key=attrgetter("since", "number"), reverse=True)
+    return DeckSnapshot(
+        seq=seq,
+        loaded=True,
+        projects=tuple(
+            _project_row(project, counts, figured) for project in sorted(projects, key=attrgetter("name"))
+        ),
+        inbox=tuple(inbox),
+        work=tuple(work),
+        ended=tuple(ended),
+        overlaps=overlaps_of(inbox),
+        swaps=swaps,
+        resident=resident,
+        resident_at=resident_at,
+        figured=figured,
+    )
+
+
+def overlaps_of(cards: Iterable[Card]) -> dict[str, tuple[str, ...]]:
+    """Which open proposals of a project touch a common path."""
+    holders: dict[tuple[int, str], list[Card]] = {}
+    for card in cards:
+        if card.open:
+            for path in card.paths:
+                holders.setdefault((card.project_id, path), []).append(card)
+    met: dict[str, set[str]] = {}
+    for sharing in holders.values():
+        if len(sharing) > 1:
+            for card in sharing:
+                met.setdefault(card.proposal, set()).update(
+                    other.proposal for other in sharing if other is not card
+                )
+    return {name: tuple(sorted(others, key=lambda other: int(other[1:]))) for name, others in met.items()}
+
+
+def _project_row(project: Project, counts: Counter[tuple[int, str]], figured: Figured) -> ProjectRow:
+    rate = figured.rates.get(project.name)
+    rehearsed = rate is None
+    return ProjectRow(
+        project,
+        counts[project.id, "queued"],
+        counts[project.id, "work"],
+        counts[project.id, "waiting"],
+        figured.rehearsed_rates.get(project.name) if rehearsed else rate,
+        rehearsed,
+    )
+
+
+def _eagerness(state: TaskState) -> int:
+    if state in ACTIVE_TASK_STATES:
+        return 0
+    return 2 if state is TaskState.QUEUED else 1
+
+
+def role_name(role: str, models: Mapping[str, str]) -> str:
+    """A role with the short name of its model: `GENERATOR 35B`."""
+    size = models.get(role, "")
+    return f"{role.upper()} {size}".strip()
+
+
+def short_model(name: str) -> str:
+    """What tells models of one family apart: `Qwen/Qwen3.5-122B-A10B-GPTQ -> 122B`; else the last part of the name."""
+    import re
+
+    found = re.search(r"(?<![0-9A-Za-z.])(\d+(?:\.\d+)?[BMbm])(?![A-Za-z])", name)
+    return found[1].upper() if found else name.rsplit("/", 1)[-1]
+
+
+MODEL_ROLES = (Role.GENERATOR.value, Role.REVIEWER.value)

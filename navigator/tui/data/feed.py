@@ -1,0 +1,225 @@
+"""The read model: the store looked at from threads of its own, never from the event loop.
+
+One thread follows the store (`PRAGMA data_version`, then events by their number) and makes a `DeckSnapshot` of it; another one
+answers what screens ask for. Each has a read-only connection of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+from navigator.config.paths import StatePaths
+from navigator.domain.models import Project, Swap
+from navigator.store.reads.cards import LIVE_STATES, Card, CardReads
+from navigator.tui import clock
+from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, make_glance
+
+if TYPE_CHECKING:
+    from navigator.store.reads.reader import Reader
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+POLL = 0.25
+"""Seconds between looks when nobody says that something happened; a look costs one PRAGMA."""
+
+_MOST_EVENTS = 2000
+"""With more events than this since the last look, everything is read anew."""
+
+_SWAPS = 200
+_FIGURES_PAUSE = 3.0
+"""Seconds between counting rates at least; ten times as long as counting took, where that is longer."""
+
+
+class Follower:
+    """Reads the store step by step. Lives in one thread; `look` is all that is called."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        from navigator.store.reads.reader import Reader
+
+        self._reader = Reader(connection)
+        self._cards_in = CardReads(connection)
+        self._version = -1
+        self._seq = 0
+        self._day = ""
+        self._cards: dict[str, Card] = {}
+        self._projects: list[Project] = []
+        self._swaps: tuple[Swap, ...] = ()
+        self._figured = Figured()
+        self._figures_due = 0.0
+        self._figures_stale = True
+
+    def look(self) -> DeckSnapshot | None:
+        """A new picture, or None when nothing changed."""
+        version = self._cards_in.data_version()
+        midnight = clock.midnight()
+        changed = version != self._version or midnight != self._day
+        if changed:
+            with self._reader.snapshot():
+                self._catch_up(midnight)
+            self._version, self._day = version, midnight
+        elif not self._count():  # counting reads everything: rows first, figures with the next look
+            return None
+        resident = self._reader.last_event("resident")
+        return make_glance(
+            self._projects,
+            self._cards.values(),
+            seq=self._seq,
+            swaps=self._swaps,
+            resident=str(resident.data.get("role", "")) if resident else "",
+            resident_at=resident.at if resident else "",
+            figured=self._figured,
+        )
+
+    def _catch_up(self, midnight: str) -> None:
+        events = self._reader.events(self._seq, _MOST_EVENTS) if self._version != -1 else []
+        whole = self._version == -1 or len(events) >= _MOST_EVENTS or midnight != self._day
+        if whole:
+            self._seq = self._reader.last_seq()
+            self._cards = {card.task: card for card in self._cards_in.cards(midnight)}
+            self._projects = self._reader.projects()
+            self._swaps = tuple(self._reader.swaps(_SWAPS))
+            self._figures_stale = True
+            return
+        if not events:
+            return
+        self._seq = events[-1].seq
+        kinds = {event.kind for event in events}
+        touched = {event.task_id for event in events if event.task_id}
+        for card in self._cards_in.cards_of(touched):
+            touched.discard(card.task)
+            if card.state in LIVE_STATES or card.since >= midnight:
+                self._cards[card.task] = card
+            else:
+                self._cards.pop(card.task, None)
+        for gone in touched:
+            self._cards.pop(gone, None)
+        if any(kind.startswith("project_") for kind in kinds):
+            self._projects = self._reader.projects()
+            self._cards = {card.task: card for card in self._cards_in.cards(midnight)}
+        if any(kind.startswith("swap") for kind in kinds):
+            self._swaps = tuple(self._reader.swaps(_SWAPS))
+        if kinds & {"review_added", "call_ended", "swap_added"}:
+            self._figures_stale = True
+
+    def _count(self) -> bool:
+        """Count rates and figures anew where they are stale and it is time; says whether it did."""
+        began = time.monotonic()
+        if not self._figures_stale or began < self._figures_due:
+            return False
+        self._figured = count_figures(self._reader)
+        took = time.monotonic() - began
+        self._figures_stale = False
+        self._figures_due = time.monotonic() + max(_FIGURES_PAUSE, 10 * took)
+        return True
+
+
+def count_figures(reader: Reader) -> Figured:
+    """The revise rates by project, and the figures that forecasts are made from."""
+    from navigator.cascade.views.figures import first_verdicts, measured_figures
+    from navigator.evidence.rates import revise_rate
+
+    tables = revise_rate(first_verdicts(reader), by="project")
+    return Figured(
+        {row.group: row for row in tables.rows},
+        {row.group: row for row in tables.rehearsal},
+        measured_figures(reader, with_rehearsal=True)[0],
+    )
+
+
+class DataFeed:
+    """Follows the store and answers questions about it.
+
+    Args:
+        paths: the state folder; its database is made if absent.
+        publish: called on the event loop with each new picture.
+        fail: called on the event loop with the message of a store that cannot be read.
+    """
+
+    def __init__(
+        self, paths: StatePaths, publish: Callable[[DeckSnapshot], None], fail: Callable[[str], None]
+    ) -> None:
+        self._paths = paths
+        self._publish = publish
+        self._fail = fail
+        self._poke = asyncio.Event()
+        self._closed = False
+        self._follower: Follower | None = None
+        self._reader: Reader | None = None
+        self._following = ThreadPoolExecutor(1, "navigator-follow")
+        self._asking = ThreadPoolExecutor(1, "navigator-read")
+
+    async def follow(self) -> None:
+        """Look again and again, until cancelled. Returns early only where the store cannot be read at all."""
+        from navigator.domain.errors import NavigatorError
+
+        loop = asyncio.get_running_loop()
+        told = ""
+        while not self._closed:
+            self._poke.clear()
+            try:
+                glance = await loop.run_in_executor(self._following, self._look)
+            except NavigatorError as error:
+                if str(error) != told:
+                    told = str(error)
+                    self._fail(told)
+                glance = None
+            if glance is not None:
+                told = ""
+                self._publish(glance)
+            try:
+                await asyncio.wait_for(self._poke.wait(), POLL)
+            except TimeoutError:
+                continue
+
+    def poke(self) -> None:
+        """Something happened: look now."""
+        self._poke.set()
+
+    async def read(self, question: Callable[[Reader], T]) -> T:
+        """Have a function read the store, in a thread of its own.
+
+        Raises:
+            NavigatorError: what the function raises.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._asking, self._answer, question)
+
+    def close(self) -> None:
+        """Let both threads end; what they do now is not waited for."""
+        self._closed = True
+        self._following.shutdown(wait=False, cancel_futures=True)
+        self._asking.shutdown(wait=False, cancel_futures=True)
+
+    def _look(self) -> DeckSnapshot | None:
+        if self._follower is None:
+            self._follower = Follower(open_reading(self._paths))
+        return self._follower.look()
+
+    def _answer(self, question: Callable[[Reader], T]) -> T:
+        from navigator.store.reads.reader import Reader
+
+        if self._reader is None:
+            self._reader = Reader(open_reading(self._paths))
+        return question(self._reader)
+
+
+def open_reading(paths: StatePaths) -> sqlite3.Connection:
+    """A read-only connection to the state folder's database, which is made if absent."""
+    from navigator.store.database import open_reader, open_writer
+    from navigator.store.lock import StateLock
+
+    if not paths.database.exists():
+        lock = StateLock(paths)
+        lock.acquire(blocking=True)
+        try:
+            open_writer(paths.database).close()
+        finally:
+            lock.release()
+    return open_reader(paths.database)

@@ -1,0 +1,191 @@
+"""The batch meter and the swap bar, counted: what reviewing now costs, when it happens by itself, how long a swap has to go."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from navigator.config.routing import RoutingSettings
+from navigator.domain.models import Swap
+from navigator.domain.snapshot import BatchRules, SchedulerSnapshot, TaskView
+from navigator.domain.states import Complexity, Role, TaskKind, TaskState
+from navigator.scheduling.forecast import PUBLISHED, Figures, Price, price, review_eta
+from navigator.tui.clock import seconds_since
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
+
+if TYPE_CHECKING:
+    pass
+
+CHARS_PER_TOKEN = 3.2
+"""Bytes of source code in a token of the Qwen family, roughly: what streams are shown with before the server counts."""
+
+PHASES = ("drain", "stop", "release", "start", "load", "health", "verify")
+_PUBLISHED_SWAPS = {Role.REVIEWER.value: PUBLISHED.swap_in, Role.GENERATOR.value: PUBLISHED.swap_back}
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """The batch meter. `eta` is in seconds: 0 under way or due, None when no review is in sight."""
+
+    waiting: int
+    target: int
+    price: Price
+    eta: float | None
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class SwapBar:
+    """How far a swap is. `expected` and `left` are seconds; `source` is "measured" or "published"."""
+
+    origin: str
+    to: str
+    phase: str
+    seconds: float
+    expected: float
+    share: float
+    source: str
+
+    @property
+    def left(self) -> float:
+        """Seconds to go, never negative."""
+        return max(0.0, self.expected - self.seconds)
+
+
+GENERATOR_WRITES = RoutingSettings()
+"""Where nobody said otherwise."""
+
+
+def meter_of(
+    glance: DeckSnapshot,
+    live: LiveStatus,
+    rules: BatchRules,
+    *,
+    streams: int,
+    routing: RoutingSettings = GENERATOR_WRITES,
+) -> Meter:
+    """The batch meter of one picture.
+
+    Args:
+        glance: the store.
+        live: the conductor.
+        rules: the settings' `[batch]`.
+        streams: requests the generator takes at once.
+        routing: which model writes what.
+    """
+    figures = glance.figured.figures
+    waiting = glance.awaiting_review
+    busy = live.status.get("busy")
+    return Meter(
+        waiting,
+        rules.target,
+        price(waiting, rules.target, figures),
+        review_eta(
+            _snapshot(glance, live, rules, busy if isinstance(busy, Mapping) else {}, streams, routing),
+            time.monotonic(),
+            write_seconds=figures.write_seconds,
+        )
+        if live.conductor == "here"
+        else None,
+        figures,
+    )
+
+
+def _snapshot(
+    glance: DeckSnapshot,
+    live: LiveStatus,
+    rules: BatchRules,
+    busy: Mapping[str, Any],
+    streams: int,
+    routing: RoutingSettings,
+) -> SchedulerSnapshot:
+    now = time.monotonic()
+    views = tuple(
+        TaskView(
+            id=card.task,
+            project_id=card.project_id,
+            state=card.state,
+            priority=card.priority,
+            order=card.number,
+            attempt=card.attempt,
+            round=card.round,
+            since=now - seconds_since(card.since),
+            writer=routing.writer(TaskKind(card.kind), Complexity(card.complexity)),
+        )
+        for card in glance.work
+    )
+    arrivals = [seconds_since(card.created) for card in glance.work]
+    both = bool(live.status.get("both_resident"))
+    return SchedulerSnapshot(
+        tasks=views,
+        busy=frozenset(busy),
+        resident=_role(live.status.get("resident")),
+        swapping_to=_role(live.swap.to if live.swap else live.status.get("swapping_to")),
+        both_resident=both,
+        capacity={Role.GENERATOR: streams},
+        batch=rules,
+        until=str(live.status.get("until") or ""),
+        hurry=bool(live.status.get("hurry")),
+        last_arrival=now - min(arrivals, default=0.0),
+    )
+
+
+def _role(word: object) -> Role | None:
+    return Role(word) if word in (Role.GENERATOR.value, Role.REVIEWER.value) else None
+
+
+def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapBar:
+    """How far a swap is, by the phases of those measured before.
+
+    Each phase gets the share of the bar that its measured median gives it; within a phase the clock moves the bar, and
+    it stops short of the phase's end until the phase has ended.
+    """
+    measured = [
+        swap
+        for swap in swaps
+        if swap.to_role.value == progress.to
+        and (swap.from_role.value if swap.from_role else "") == progress.origin
+        and swap.outcome == "done"
+        and swap.made_by != "outside"
+    ][:50]
+    seconds = now - progress.begun
+    if not measured:
+        expected = _PUBLISHED_SWAPS.get(progress.to, PUBLISHED.swap_in)
+        return SwapBar(
+            progress.origin,
+            progress.to,
+            progress.phase,
+            seconds,
+            expected,
+            min(0.95, seconds / expected),
+            "published",
+        )
+    expected = statistics.median(swap.seconds for swap in measured)
+    usual = _usual_phases(measured)
+    total = sum(usual.values()) or 1.0
+    ended = {name for name, _ in progress.done}
+    passed = sum(usual.get(name, 0.0) for name in ended)
+    if progress.phase and progress.phase not in ended:
+        own = usual.get(progress.phase, 0.0)
+        passed += min(0.95 * own, now - progress.phase_begun)
+    return SwapBar(
+        progress.origin, progress.to, progress.phase, seconds, expected, min(1.0, passed / total), "measured"
+    )
+
+
+def _usual_phases(swaps: Sequence[Swap]) -> dict[str, float]:
+    """The median seconds of each phase."""
+    by_phase: dict[str, list[float]] = {}
+    for swap in swaps:
+        for phase in swap.phases:
+            by_phase.setdefault(phase.name, []).append(phase.seconds)
+    return {name: statistics.median(values) for name, values in by_phase.items()}
+
+
+def meanwhile(glance: DeckSnapshot) -> str:
+    """What the CPU does while the GPU is swapped: `6 checks`; "" for nothing."""
+    checks = sum(card.state is TaskState.CHECKING for card in glance.work)
+    return f"{checks} check{'s' if checks != 1 else ''}" if checks else ""

@@ -1,0 +1,105 @@
+"""What `/` on the deck understands: words, `project:name`, `is:word`. Every part must match."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from navigator.domain.states import Verdict
+from navigator.store.reads.cards import Card
+from navigator.tui.data.deck_snapshot import ProjectRow
+
+Overlaps = Mapping[str, tuple[str, ...]]
+
+_VERDICT_ORDER = {Verdict.APPROVE: 0, Verdict.REVISE: 1, Verdict.UNREVIEWED: 2, None: 3}
+
+IS: dict[str, Callable[[Card, Overlaps], bool]] = {
+    "approve": lambda card, _: card.verdict is Verdict.APPROVE,
+    "revise": lambda card, _: card.verdict is Verdict.REVISE,
+    "unreviewed": lambda card, _: card.verdict is Verdict.UNREVIEWED,
+    "report": lambda card, _: card.report and not card.suggestions,
+    "suggestions": lambda card, _: card.suggestions > 0,
+    "policy": lambda card, _: bool(card.confirm),
+    "failed": lambda card, _: bool(card.failed_check),
+    "overlap": lambda card, overlaps: card.proposal in overlaps,
+    "unseen": lambda card, _: bool(card.proposal) and not card.seen,
+    "self": lambda card, _: card.self_review,
+    "refused": lambda card, _: card.landing == "refused",
+}
+"""The words after `is:`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A filter as it was typed, taken apart."""
+
+    words: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.words or self.projects or self.properties)
+
+    def admits(self, card: Card, overlaps: Overlaps) -> bool:
+        """Whether a task is shown."""
+        name = card.project.casefold()
+        if not all(project in name for project in self.projects):
+            return False
+        if not all(any(test(card, overlaps) for test in _tests(word)) for word in self.properties):
+            return False
+        if not self.words:
+            return True
+        text = f"{card.proposal} {card.task} {card.project} {card.title} {card.kind}".casefold()
+        return all(word in text for word in self.words)
+
+    def admits_project(self, row: ProjectRow) -> bool:
+        """Whether a project is shown: by its name alone."""
+        name = row.name.casefold()
+        return all(project in name for project in self.projects)
+
+
+def parse_query(text: str) -> Query:
+    """`"retry project:aurora is:approve"` taken apart; case does not matter."""
+    words: list[str] = []
+    projects: list[str] = []
+    properties: list[str] = []
+    for part in text.casefold().split():
+        if part.startswith("project:"):
+            projects.append(part.removeprefix("project:"))
+        elif part.startswith("is:"):
+            properties.append(part.removeprefix("is:"))
+        else:
+            words.append(part)
+    return Query(tuple(words), tuple(filter(None, projects)), tuple(filter(None, properties)))
+
+
+def _tests(word: str) -> list[Callable[[Card, Overlaps], bool]]:
+    """The properties that begin with `word`, so that a filter narrows while it is typed."""
+    return [test for name, test in IS.items() if name.startswith(word)]
+
+
+CARD_ORDERS: dict[str, Callable[[Sequence[Card]], list[Card]]] = {
+    "oldest": list,
+    "newest": lambda cards: list(reversed(cards)),
+    "verdict": lambda cards: sorted(cards, key=lambda card: _VERDICT_ORDER[card.verdict]),
+    "project": lambda cards: sorted(cards, key=attrgetter("project")),
+    "size": lambda cards: sorted(cards, key=lambda card: card.added + card.removed),
+}
+"""Orders of the inbox; a glance holds it oldest first."""
+
+PROJECT_ORDERS: dict[str, Callable[[Sequence[ProjectRow]], list[ProjectRow]]] = {
+    "name": list,
+    "waiting": lambda rows: sorted(rows, key=lambda row: (-row.waiting, -row.work, -row.queued)),
+    "work": lambda rows: sorted(rows, key=lambda row: (-(row.work + row.queued), -row.waiting)),
+    "revise rate": lambda rows: sorted(
+        rows, key=lambda row: -(row.rate.rate or 0.0) if row.rate and row.rate.rate is not None else 1.0
+    ),
+}
+"""Orders of the projects; a glance holds them by name."""
+
+
+def following(orders: Mapping[str, object], name: str) -> str:
+    """The order after `name`, round and round."""
+    names = list(orders)
+    return names[(names.index(name) + 1) % len(names)] if name in names else names[0]

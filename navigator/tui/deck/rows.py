@@ -1,0 +1,231 @@
+"""How the deck's rows are drawn: words and glyphs carry the meaning, colour only helps."""
+
+from __future__ import annotations
+
+from navigator.domain.states import NO_CHANGE_NEEDED, TaskState, Verdict
+from navigator.store.reads.cards import Card
+from navigator.tui.clock import seconds_since
+from navigator.tui.data.deck_snapshot import LiveStatus, ProjectRow
+from navigator.tui.data.meter import CHARS_PER_TOKEN
+from navigator.tui.deck.filtering import Overlaps
+from navigator.tui.widgets.cells import (
+    Piece,
+    clip,
+    cropped,
+    duration,
+    fit,
+    justified,
+    length,
+    right,
+    thousands,
+)
+
+VERDICTS = {
+    Verdict.APPROVE: ("✓ APPROVE", "good"),
+    Verdict.REVISE: ("↺ REVISE", "warn"),
+    Verdict.UNREVIEWED: ("? UNREVIEWED", "warn"),
+}
+"""Glyph and word of a verdict, and the style that helps."""
+
+WORK = {
+    TaskState.QUEUED: ("· queued", "faint"),
+    TaskState.GENERATING: ("▸ writing", "accent"),
+    TaskState.CHECKING: ("▸ checks", "accent"),
+    TaskState.AWAITING_REVIEW: ("… for review", "muted"),
+    TaskState.REVIEWING: ("▸ in review", "accent"),
+    TaskState.REVISING: ("↺ to revise", "muted"),
+    TaskState.FINAL_REVIEW: ("▸ last review", "accent"),
+    TaskState.STALE: ("! stale", "warn"),
+}
+
+ENDED = {
+    TaskState.LANDED: ("✓ landed", "good"),
+    TaskState.REJECTED: ("✗ rejected", "muted"),
+    TaskState.FAILED: ("! failed", "bad"),
+    TaskState.CANCELLED: ("– cancelled", "muted"),
+    TaskState.UNDONE: ("↶ undone", "muted"),
+    TaskState.DONE: ("✓ read", "muted"),
+}
+
+_VERDICT = 13
+_SHORT_RATE = 15
+_LONG_RATE = 20
+_COUNTS = (("queued", 7), ("work", 6), ("wait", 6))
+
+NARROW = 86
+"""Cells below which a list of tasks says less."""
+
+
+def project_heading(width: int, count: int, order: str) -> list[Piece]:
+    """The line above the projects, as wide as a row with its gutter."""
+    name = _name_room(width - 2)
+    by = f" by {order}" if order != "name" else ""
+    columns = "".join(right(word, room) for word, room in _COUNTS)
+    return [
+        (fit(f"  PROJECTS {count}{by}", name + 4), "heading"),
+        (columns, "muted"),
+        (fit("   revise rate", _rate_room(width - 2)), "muted"),
+    ]
+
+
+def draw_project(row: ProjectRow, width: int) -> list[Piece]:
+    """A project, its counts, and its revise rate with the interval."""
+    busy = row.waiting or row.work
+    return [
+        ("● " if busy else "  ", "accent" if row.waiting else "muted"),
+        (fit(row.name, _name_room(width)), "" if busy or row.queued else "muted"),
+        (_count(row.queued, 7), "" if row.queued else "faint"),
+        (_count(row.work, 6), "" if row.work else "faint"),
+        (_count(row.waiting, 6), "strong" if row.waiting else "faint"),
+        (
+            fit(rate_text(row, long=_rate_room(width) == _LONG_RATE), _rate_room(width)),
+            "muted" if row.rate else "faint",
+        ),
+    ]
+
+
+def _rate_room(width: int) -> int:
+    return _LONG_RATE if width >= 59 else _SHORT_RATE
+
+
+def _name_room(width: int) -> int:
+    return max(8, width - 2 - 19 - _rate_room(width))
+
+
+def _count(number: int, width: int) -> str:
+    return right(thousands(number) if number else "–", width)
+
+
+def rate_text(row: ProjectRow, *, long: bool) -> str:
+    """` 38% [21–58] n24` in columns; a dash where nothing was reviewed, `~` before a rehearsal's rate."""
+    rate = row.rate
+    if rate is None or rate.rate is None:
+        return right("–", 6)
+    percent = f"{'~' if row.rehearsed_rate else ''}{100 * rate.rate:.0f}%"
+    interval = f"[{100 * rate.low:.0f}–{100 * rate.high:.0f}]"
+    return f"{right(percent, 6)} {interval:<8}" + (f"{right(f'n{rate.n}', 4)} " if long else "")
+
+
+def card_heading(title: str, count: int | None, note: str, width: int, elsewhere: str = "") -> list[Piece]:
+    """The line above a list of tasks; `elsewhere` names the lists that are hidden, the next one first: where there is
+    little room only that."""
+    counted = f"  {thousands(count)}" if count is not None else ""
+    left = [(f"  {title}", "heading"), (counted, "title"), (f"   {note}" if note else "", "muted")]
+    room = width - length(left) - 3
+    shown = elsewhere if len(elsewhere) <= room else elsewhere.partition(" · ")[0]
+    return justified(left, [(shown, "faint"), (" ", "")] if shown and len(shown) <= room else [], width)
+
+
+def draw_waiting(card: Card, width: int, overlaps: Overlaps) -> list[Piece]:
+    """What waits for the developer, in one line: who, what the reviewer says, what it is, what to mind, how much."""
+    short = width < NARROW
+    word, style = waiting_word(card)
+    unseen = bool(card.proposal) and not card.seen
+    head = _head(card, "•" if unseen else " ", card.proposal or card.task, short)
+    round_ = f" r{card.proposal_round}" if card.proposal and card.verdict is not Verdict.UNREVIEWED else ""
+    tail: list[Piece] = []
+    for flag in flags_of(card, overlaps, short=short):
+        tail += [("  ", ""), flag]
+    stat = f"+{card.added} −{card.removed}" if card.proposal else ""
+    tail += [(right(stat, 10), "muted"), (" ", "")]
+    room = width - length(head) - _VERDICT
+    if length(tail) > room - 14:
+        tail = [*tail[:-2], (" ", "")]  # where something is to be minded, that matters more than the size
+    tail = cropped(tail, max(2, room - 8))
+    return [
+        *head,
+        (word, style),
+        (fit(round_, _VERDICT - length([(word, "")])), "faint"),
+        (fit(card.title, room - length(tail)), "strong" if unseen else ""),
+        *tail,
+    ]
+
+
+def _head(card: Card, mark: str, identifier: str, short: bool) -> list[Piece]:
+    """The columns that every list of tasks begins with."""
+    return [
+        (mark, "accent"),
+        (fit(identifier, 6), "muted"),
+        (fit(card.project, 12 if short else 16), ""),
+        (" ", ""),
+    ]
+
+
+def waiting_word(card: Card) -> tuple[str, str]:
+    """Where a waiting task stands, in a word with its glyph, and a style."""
+    if card.landing == "refused":
+        return "! NOT LANDED", "bad"
+    if card.state is TaskState.APPROVED:
+        return "▸ LANDING", "accent"
+    if not card.proposal and card.suggestions:
+        return f"◇ CHOOSE {card.suggestions}", "accent"
+    if not card.proposal:
+        return (
+            ("≡ NO CHANGE", "muted") if card.reason.startswith(NO_CHANGE_NEEDED) else ("≡ REPORT", "accent")
+        )
+    if card.failed_check and card.verdict is not Verdict.UNREVIEWED:
+        return "✗ CHECKS", "bad"
+    if card.verdict is None:
+        return ("◪ PART", "accent") if card.parent else ("? UNREVIEWED", "warn")
+    return VERDICTS[card.verdict]
+
+
+def flags_of(card: Card, overlaps: Overlaps, *, short: bool) -> list[Piece]:
+    """What a batch key would leave out, and why, in words."""
+    flags: list[Piece] = [(f"part of {card.parent}", "muted")] if card.parent else []
+    if card.failed_check:
+        flags.append((f"✗ {card.failed_check}", "bad"))
+    if card.confirm:
+        flags.append((f"⚠ {len(card.confirm)}" if short else f"⚠ {len(card.confirm)} to confirm", "warn"))
+    if card.proposal in overlaps:
+        others = overlaps[card.proposal]
+        more = f" +{len(others) - 1}" if len(others) > 1 else ""
+        flags.append((f"{'∩' if short else 'overlaps '}{others[0]}{more}", "warn"))
+    if card.self_review:
+        flags.append(("self" if short else "self-reviewed", "muted"))
+    return flags
+
+
+def draw_work(card: Card, width: int, live: LiveStatus) -> list[Piece]:
+    """What the loop has in hand."""
+    word, style = WORK[card.state]
+    progress = live.tasks.get(card.task)
+    if progress is not None:
+        note = f"~{thousands(progress.chars / CHARS_PER_TOKEN)} tok"
+    elif card.state is TaskState.QUEUED:
+        note = ""
+    else:
+        note = duration(seconds_since(card.since))
+    head = [*_head(card, " ", card.task, width < NARROW), (fit(word, _VERDICT), style)]
+    again = f"r{card.round} " if card.round else ""
+    room = width - length(head)
+    return [
+        *head,
+        (again, "faint"),
+        (fit(card.title, room - 13 - len(again)), "muted"),
+        (right(note, 12), "muted"),
+        (" ", ""),
+    ]
+
+
+def draw_ended(card: Card, width: int) -> list[Piece]:
+    """What ended today."""
+    word, style = ENDED[card.state]
+    if card.state is TaskState.LANDED:
+        note = card.landing_ref.removeprefix("refs/heads/")
+    elif card.state is TaskState.FAILED:
+        note = card.reason
+    else:
+        note = ""
+    head = [*_head(card, " ", card.proposal or card.task, width < NARROW), (fit(word, _VERDICT), style)]
+    room = width - length(head)
+    shown = clip(note, min(room // 2, 40)) if room >= 40 else ""
+    gap = 2 if shown else 0
+    title = room - length([(shown, "")]) - gap - 1
+    return [*head, (fit(card.title, title), "muted"), (" " * gap, ""), (shown, "faint"), (" ", "")]
+
+
+def ended_note(counts: dict[TaskState, int]) -> str:
+    """`landed 9  rejected 1  failed 2`."""
+    words = ((state, ENDED[state][0].split()[-1]) for state in ENDED)
+    return "  ".join(f"{word} {counts[state]}" for state, word in words if counts.get(state))

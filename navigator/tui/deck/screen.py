@@ -1,0 +1,304 @@
+"""The deck: every project, what waits for the developer, what is in work, what ended today."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import Any
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Input
+
+from navigator.domain.states import TaskState
+from navigator.domain.text import safe_line
+from navigator.store.reads.cards import Card
+from navigator.tui.answers.answer import page_of
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
+from navigator.tui.deck import rows as draw
+from navigator.tui.deck.decisions import DeckDecisions
+from navigator.tui.deck.filtering import CARD_ORDERS, PROJECT_ORDERS, Query, following, parse_query
+from navigator.tui.messages import ComposeFor, OpenProposal, OpenTask
+from navigator.tui.widgets.cells import Piece
+from navigator.tui.widgets.rows import RowList
+from navigator.tui.widgets.screen import NavScreen
+
+PANES = ("inbox", "work", "ended", "projects")
+"""In the order of tab; where there is room for one, the first comes up first."""
+
+_NOTHING_WAITS = (
+    "Nothing waits for you.",
+    "",
+    "Proposals come here once the reviewer has read them.",
+)
+_NOTHING_MATCHES = ("Nothing matches the filter.", "", "esc clears it")
+_NO_PROJECTS = ("No projects yet.", "", "+ finds repositories under a folder")
+_BEGIN = (
+    "Nothing here yet.",
+    "",
+    "+  add projects: finds git repositories under a folder",
+    "c  write a task for one of them",
+    "?  what the keys do",
+)
+
+
+class DeckScreen(DeckDecisions, NavScreen):
+    """The first screen."""
+
+    SCOPE = "deck"
+    TITLE = "deck"
+    FULL_STRIP = True
+    CSS_PATH = "deck.tcss"
+    AUTO_FOCUS = "#inbox"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (116, "-normal"), (136, "-roomy"), (160, "-wide")]  # noqa: RUF012 (Textual declares it so)
+    """Below 116 cells two panes side by side would leave nothing of the titles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._query = Query()
+        self._glance = DeckSnapshot()
+        self._project_order = "name"
+        self._card_order = "oldest"
+        self._greeted = False
+
+    def compose_body(self) -> ComposeResult:
+        """Four lists and the filter."""
+        with Horizontal(id="panes"):
+            yield RowList[ProjectRow](
+                lambda row: row.name,
+                draw.draw_project,
+                heading=self._project_heading,
+                selectable=True,
+                id="projects",
+            )
+            with Vertical(id="right"):
+                yield RowList[Card](
+                    lambda card: card.proposal or card.task,
+                    self._draw_waiting,
+                    heading=self._inbox_heading,
+                    selectable=True,
+                    id="inbox",
+                )
+                yield RowList[Card](_task_of, self._draw_work, heading=self._work_heading, id="work")
+                yield RowList[Card](_task_of, draw.draw_ended, heading=self._ended_heading, id="ended")
+        yield Input(
+            placeholder="words  project:name  is:approve revise unreviewed policy overlap failed unseen",
+            id="filter",
+        )
+
+    def on_mount(self) -> None:
+        """Take up the orders chosen before, and show the inbox first."""
+        self._project_order = self.nav.prefs.get("deck.projects", "name")
+        self._card_order = self.nav.prefs.get("deck.inbox", "oldest")
+        self.add_class("show-inbox")
+
+    # What is shown
+
+    def pane(self, name: str) -> RowList[Any]:
+        """One of the lists."""
+        return self.query_one(f"#{name}", RowList)
+
+    @property
+    def focused_pane(self) -> str:
+        """The name of the list that keys go to."""
+        return self.focused.id if isinstance(self.focused, RowList) and self.focused.id in PANES else "inbox"
+
+    @property
+    def current_card(self) -> Card | None:
+        """The task under the cursor of the focused list; None on a project."""
+        row = self.pane(self.focused_pane).current
+        return row if isinstance(row, Card) else None
+
+    def show_glance(self, glance: DeckSnapshot) -> None:
+        """New rows."""
+        self._glance = glance
+        self._fill()
+        if glance.loaded and not self._greeted:
+            self._greeted = True
+            if not glance.projects and self.nav.settings.source is None:
+                from navigator.tui.welcome.first_run import FirstRunScreen
+
+                self.nav.push_screen(FirstRunScreen())
+
+    def show_live(self, live: LiveStatus) -> None:
+        """Tokens move in the list of work."""
+        if live.tasks:
+            self.pane("work").refresh()
+
+    def _fill(self) -> None:
+        glance, query = self._glance, self._query
+        if not glance.loaded:
+            if glance.problem:  # it stays: an empty deck would look as if all were gone
+                pane = self.pane("inbox")
+                words = wrap(safe_line(glance.problem), max(20, pane.size.width - 4))
+                pane.empty = ("What is stored cannot be read; nothing of it is lost by that.", "", *words)
+                pane.refresh()
+            return
+        self.pane("inbox").empty = _NOTHING_MATCHES if query and glance.inbox else _NOTHING_WAITS
+        if not glance.projects:
+            self.pane("inbox").empty = _BEGIN
+        self.pane("projects").empty = _NOTHING_MATCHES if glance.projects else _NO_PROJECTS
+        inbox = self._admitted(glance.inbox)
+        self.pane("inbox").set_rows(CARD_ORDERS.get(self._card_order, list)(inbox))
+        projects = [row for row in glance.projects if query.admits_project(row)] if query else glance.projects
+        self.pane("projects").set_rows(PROJECT_ORDERS.get(self._project_order, list)(projects))
+        self._set_short("work", self._admitted(glance.work), 16)
+        self._set_short("ended", self._admitted(glance.ended), 10)
+
+    def _admitted(self, cards: tuple[Card, ...]) -> list[Card]:
+        if not self._query:
+            return list(cards)
+        return [card for card in cards if self._query.admits(card, self._glance.overlaps)]
+
+    def _set_short(self, name: str, cards: list[Card], most: int) -> None:
+        """A list that takes no more room than its rows need, and no more than its share."""
+        pane = self.pane(name)
+        pane.set_rows(cards)
+        narrow = self.has_class("-narrow")
+        share = max(2, min(most, (self.size.height - 8) // 4))
+        pane.styles.height = None if narrow else 1 + max(1, min(len(cards), share))
+
+    def on_resize(self) -> None:
+        """Another shape: the short lists get another share."""
+        self.call_after_refresh(self._fill)
+
+    def _project_heading(self, width: int) -> list[Piece]:
+        return draw.project_heading(width, len(self.pane("projects").rows), self._project_order)
+
+    def _inbox_heading(self, width: int) -> list[Piece]:
+        pane = self.pane("inbox")
+        notes = []
+        if len(pane.rows) != len(self._glance.inbox):
+            notes.append(f"of {len(self._glance.inbox)}")
+        if pane.selection:
+            notes.append(f"{len(pane.selection)} selected")
+        if self._card_order != "oldest":
+            notes.append(f"by {self._card_order}")
+        return draw.card_heading(
+            "WAITING FOR ME", len(pane.rows), "  ".join(notes), width, self._elsewhere("inbox")
+        )
+
+    def _work_heading(self, width: int) -> list[Piece]:
+        cards = self.pane("work").rows
+        queued = sum(card.state is TaskState.QUEUED for card in cards)
+        note = f"{queued} queued" if queued else ""
+        return draw.card_heading("IN WORK", len(cards) - queued, note, width, self._elsewhere("work"))
+
+    def _ended_heading(self, width: int) -> list[Piece]:
+        note = draw.ended_note(self._glance.ended_counts)
+        return draw.card_heading("ENDED TODAY", None if note else 0, note, width, self._elsewhere("ended"))
+
+    def _elsewhere(self, name: str) -> str:
+        """Where one list hides the others: what tab leads to, with their counts."""
+        if not self.has_class("-narrow"):
+            return ""
+        key = self.nav.keymap.shown("deck.next_pane")
+        place = PANES.index(name)
+        others = [*PANES[place + 1 :], *PANES[:place]]
+        words = {"inbox": "waiting", "work": "work", "ended": "ended", "projects": "projects"}
+        return f"{key} → " + " · ".join(f"{words[other]} {len(self.pane(other).rows)}" for other in others)
+
+    def _draw_waiting(self, card: Card, width: int) -> list[Piece]:
+        return draw.draw_waiting(card, width, self._glance.overlaps)
+
+    def _draw_work(self, card: Card, width: int) -> list[Piece]:
+        return draw.draw_work(card, width, self.nav.link.live)
+
+    # Going about
+
+    @on(RowList.Chosen)
+    def _open_chosen(self) -> None:
+        self.action_open()
+
+    def action_open(self) -> None:
+        """A project narrows the inbox to itself; a task opens."""
+        row = self.pane(self.focused_pane).current
+        if isinstance(row, ProjectRow):
+            self._narrow_to(row.name)
+        elif isinstance(row, Card) and row.proposal:
+            rows: list[Card] = list(self.pane(self.focused_pane).rows)
+            self.post_message(OpenProposal(row.proposal, [card.proposal for card in rows if card.proposal]))
+        elif isinstance(row, Card):
+            self.post_message(OpenTask(row.task, page_of(row)))
+
+    def _narrow_to(self, name: str) -> None:
+        field = self.query_one("#filter", Input)
+        wanted = f"project:{name}"
+        field.value = "" if field.value == wanted else wanted
+        field.set_class(bool(field.value), "-open")
+        if field.value:
+            self._focus("inbox")
+
+    def action_compose(self) -> None:
+        """For the selected projects, or the one under the cursor."""
+        selected = self.pane("projects").selected_rows
+        row = self.pane(self.focused_pane).current
+        if selected:
+            names = [project.name for project in selected]
+        elif isinstance(row, ProjectRow):
+            names = [row.name]
+        else:
+            names = [row.project] if isinstance(row, Card) else []
+        self.post_message(ComposeFor(names))
+
+    def action_next_pane(self) -> None:
+        """To the next list."""
+        self._focus(PANES[(PANES.index(self.focused_pane) + 1) % len(PANES)])
+
+    def action_previous_pane(self) -> None:
+        """To the list before."""
+        self._focus(PANES[(PANES.index(self.focused_pane) - 1) % len(PANES)])
+
+    def _focus(self, name: str) -> None:
+        for other in PANES:
+            self.set_class(other == name, f"show-{other}")
+        self.pane(name).focus()
+
+    def action_add_projects(self) -> None:
+        """Find repositories under a folder."""
+        from navigator.tui.welcome.add_projects import AddProjectsScreen
+
+        self.nav.push_screen(AddProjectsScreen())
+
+    # Filter and order
+
+    def action_filter(self) -> None:
+        """Type a filter."""
+        field = self.query_one("#filter", Input)
+        field.add_class("-open")
+        field.focus()
+
+    @on(Input.Changed, "#filter")
+    def _filter_changed(self, event: Input.Changed) -> None:
+        self._query = parse_query(event.value)
+        self._fill()
+
+    @on(Input.Submitted, "#filter")
+    def _filter_done(self, event: Input.Submitted) -> None:
+        event.input.set_class(bool(event.value), "-open")
+        self._focus("inbox")
+
+    def action_sort(self) -> None:
+        """The focused list in its next order."""
+        if self.focused_pane == "projects":
+            self._project_order = following(PROJECT_ORDERS, self._project_order)
+            self.nav.prefs.set("deck.projects", self._project_order)
+        else:
+            self._card_order = following(CARD_ORDERS, self._card_order)
+            self.nav.prefs.set("deck.inbox", self._card_order)
+        self._fill()
+
+    def back(self) -> bool:
+        """Esc takes back the filter, then the selection."""
+        field = self.query_one("#filter", Input)
+        if self._query or field.has_class("-open"):
+            field.value = ""
+            field.remove_class("-open")
+            self._focus(self.focused_pane)
+            return True
+        inbox = self.pane("inbox").clear_selection()
+        return self.pane("projects").clear_selection() or inbox
+
+
+def _task_of(card: Card) -> str:
+    return card.task

@@ -1,0 +1,202 @@
+"""Fleet: what is resident, how the servers are, what swaps cost, what a batch will cost, the conductor's log."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.worker import Worker
+
+from navigator.serving.status import ServerLook, look_at_servers
+from navigator.tui.data.deck_snapshot import DeckSnapshot
+from navigator.tui.data.deck_snapshot import LiveStatus as LivePicture
+from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview, swap_price
+from navigator.tui.fleet.server_log import LogSource, log_sources
+from navigator.tui.keys.registry import Action
+from navigator.tui.widgets.page import Line, Page
+from navigator.tui.widgets.screen import NavScreen
+
+_NEEDS_CONDUCTOR = frozenset({"fleet.swap", "fleet.stop"})
+PANES = ("overview", "history", "log")
+_ASK = 10.0
+"""Seconds between two questions to the servers while the screen is in front: health costs SGLang a token."""
+_READ = 1.0
+"""Seconds between two looks at the log while the screen is in front."""
+
+
+class FleetScreen(NavScreen):
+    """Servers and log are read in threads, and only while the screen is in front."""
+
+    SCOPE = "fleet"
+    TITLE = "fleet"
+    CSS_PATH = "fleet.tcss"
+    AUTO_FOCUS = "#overview"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._glance = DeckSnapshot()
+        self._live = LivePicture()
+        self._looks: tuple[ServerLook, ...] | None = None
+        self._sources: tuple[LogSource, ...] = ()
+        self._source = 0
+        self._logs: dict[int, list[str]] = {}
+        self._work: dict[str, Worker[None]] = {}
+
+    def compose_body(self) -> ComposeResult:
+        """Three pages."""
+        yield Page(self._overview, id="overview")
+        with Horizontal(id="below"):
+            yield Page(self._history, id="history")
+            yield Page(self._log_page, follow=True, id="log")
+
+    def on_mount(self) -> None:
+        """Begin to look around."""
+        self._sources = log_sources(self.nav.settings, self.nav.paths)
+        self._show("overview")
+        self.set_interval(_ASK, self._ask_if_shown)
+        self.set_interval(_READ, self._read_if_shown)
+
+    @property
+    def looks(self) -> tuple[ServerLook, ...] | None:
+        """The servers as last seen; None before they were asked."""
+        return self._looks
+
+    # What is shown
+
+    def on_screen_resume(self) -> None:
+        """In front again: look at once."""
+        super().on_screen_resume()
+        self._ask_if_shown()
+        self._read_if_shown()
+
+    def show_glance(self, glance: DeckSnapshot) -> None:
+        """New swaps, new figures."""
+        changed = glance.swaps is not self._glance.swaps
+        self._glance = glance
+        self.query_one("#overview", Page).redraw()
+        if changed:
+            self.query_one("#history", Page).redraw()
+
+    def show_live(self, live: LivePicture) -> None:
+        """A swap moves, a model has come."""
+        came = live.status.get("resident") != self._live.status.get("resident")
+        self._live = live
+        self.query_one("#overview", Page).redraw()
+        if came:
+            self._ask_if_shown()
+
+    def offers(self, action: Action) -> bool:
+        """What only a conductor can do is not shown where none works."""
+        return self._live.conductor == "here" or action.id not in _NEEDS_CONDUCTOR
+
+    def _overview(self, width: int) -> list[Line]:
+        return overview(FleetView(self._glance, self._live, self.nav.strip_facts, self._looks), width)
+
+    def _history(self, width: int) -> list[Line]:
+        return history_lines(self._glance.swaps, width)
+
+    def _log_page(self, width: int) -> list[Line]:
+        name = self._sources[self._source].name if self._sources else "the conductor's"
+        return log_lines(self._logs.get(self._source, []), width, name)
+
+    def _ask_if_shown(self) -> None:
+        if self.is_current:
+            self._work["servers"] = self.run_worker(self._ask, group="servers", exclusive=True)
+
+    async def _ask(self) -> None:
+        self._looks = await asyncio.to_thread(look_at_servers, self.nav.settings, self.nav.paths)
+        self.query_one("#overview", Page).redraw()
+
+    def _read_if_shown(self) -> None:
+        if self.is_current and self._sources:
+            self._work["log"] = self.run_worker(
+                partial(self._read, self._source), group="log", exclusive=True
+            )
+
+    async def _read(self, number: int) -> None:
+        lines = await asyncio.to_thread(self._sources[number].read)
+        if lines is not None:
+            self._logs[number] = lines
+            self.query_one("#log", Page).redraw()
+
+    # Going about
+
+    @property
+    def focused_pane(self) -> str:
+        """The name of the page that keys go to."""
+        held = self.focused.id if self.focused is not None else None
+        return held if held in PANES else PANES[0]
+
+    def _show(self, name: str) -> None:
+        for other in PANES:
+            self.set_class(other == name, f"show-{other}")
+
+    def _go_to(self, name: str) -> None:
+        self._show(name)
+        self.query_one(f"#{name}", Page).focus()
+
+    def action_next_pane(self) -> None:
+        """To the next page."""
+        self._go_to(PANES[(PANES.index(self.focused_pane) + 1) % len(PANES)])
+
+    def action_previous_pane(self) -> None:
+        """To the page before."""
+        self._go_to(PANES[(PANES.index(self.focused_pane) - 1) % len(PANES)])
+
+    def action_log(self) -> None:
+        """The conductor's log on the whole screen, then each server's, and back."""
+        if not self.has_class("-log-only"):
+            self.add_class("-log-only")
+            self._go_to("log")
+        elif self._source + 1 < len(self._sources):
+            self._show_log(self._source + 1)
+        else:
+            self._leave_log()
+
+    def _show_log(self, number: int) -> None:
+        self._source = number
+        self.query_one("#log", Page).redraw()
+        self._read_if_shown()
+
+    def _leave_log(self) -> None:
+        self._show_log(0)
+        self.remove_class("-log-only")
+        self._go_to("overview")
+
+    def back(self) -> bool:
+        """Esc first takes the log back to its place."""
+        if not self.has_class("-log-only"):
+            return False
+        self._leave_log()
+        return True
+
+    @work
+    async def action_swap(self) -> None:
+        """Have the role loaded that is not; the conductor waits for what is in hand."""
+        from navigator.tui.dialogs.confirm import ConfirmDialog
+
+        status = self._live.status
+        if status.get("both_resident"):
+            self.nav.toast("Both models answer at once: there is nothing to swap.")
+            return
+        to = "generator" if status.get("resident") == "reviewer" else "reviewer"
+        lines = [
+            f"{len(self._live.tasks)} requests are under way; they end first."
+            if self._live.tasks
+            else "Nothing is in hand.",
+            f"{swap_price(self._glance.swaps, to)} Afterwards Navigator goes on by its own rules.",
+        ]
+        if await self.nav.push_screen_wait(ConfirmDialog(f"Swap to the {to}?", lines, yes="swap")):
+            await self.nav.ask(
+                "swap.to", {"role": to}, done=f"The {to} comes once what is in hand has ended."
+            )
+
+    def action_stop(self) -> None:
+        """Have the conductor end."""
+        self._work["stop"] = self.run_worker(self._stop, group="stop", exclusive=True)
+
+    async def _stop(self) -> None:
+        await self.nav.ask("stop", done="The conductor ends; what is in flight stays to be done.")

@@ -1,0 +1,41 @@
+"""`docs/keys.md`, made from the action registry: `python -m navigator.tui.keys.page > docs/keys.md`."""
+
+from __future__ import annotations
+
+import sys
+
+from navigator.tui.keys.registry import Action, in_group, title_of
+from navigator.tui.keys.table import ROWS
+
+_HEAD = """# Keys
+
+Made from the action registry by `python -m navigator.tui.keys.page`; do not edit by hand.
+
+Every key can be changed in `keys.toml`, beside the settings file (`navigator config path` says where that is):
+
+```toml
+[keys]
+"deck.review_now" = "ctrl+r"
+"review.approve" = ["a", "ctrl+a"]
+```
+
+A key means one thing on a screen. Where an entry would give it two meanings, that entry is left out, and the screens say so.
+"""
+
+
+def keys_page() -> str:
+    """The page, its final newline included."""
+    parts = [_HEAD]
+    for group in ROWS:
+        rows = "\n".join(_row(action) for action in in_group(group))
+        parts.append(f"## {title_of(group)}\n\n| key | what it does | name |\n|---|---|---|\n{rows}\n")
+    return "\n".join(parts)
+
+
+def _row(action: Action) -> str:
+    keys = " ".join(f"`` {key} ``" if "`" in key else f"`{key}`" for key in action.shown_keys.split())
+    return f"| {keys.replace('|', chr(92) + '|')} | {action.help} | `{action.id}` |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(keys_page())

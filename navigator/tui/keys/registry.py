@@ -1,0 +1,129 @@
+"""The one registry of what keys do.
+
+Bindings, the footer, the palette, the help screen and `docs/keys.md` are all derived from `ACTIONS`. An action's id is
+`group.name`; the node that carries the group (a screen, a list, the diff view) has a method `action_<name>`. Keys are
+written as characters or Textual's names ("ctrl+d", "enter"); the first one is the one that is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from navigator.tui.keys.names import shown_key
+from navigator.tui.keys.table import ROWS as ROWS
+from navigator.tui.keys.table import TITLES
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a key does.
+
+    Attributes:
+        id: `group.name`; the name of the method, `action_<name>`, and the key in keys.toml.
+        keys: default keys, the one to show first.
+        label: one or two words for the footer.
+        help: a sentence for the help screen and the palette.
+        footer: shown in the footer where there is room.
+        palette: offered in the palette.
+        first: has room in the footer before the others.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    label: str
+    help: str
+    footer: bool = False
+    palette: bool = True
+    first: bool = False
+
+    @property
+    def group(self) -> str:
+        """What carries it: a screen, or a widget that several screens share."""
+        return self.id.partition(".")[0]
+
+    @property
+    def name(self) -> str:
+        """The method's name without its prefix."""
+        return self.id.partition(".")[2]
+
+    @property
+    def shown_keys(self) -> str:
+        """The default keys as a person reads them: `j ↓`."""
+        return " ".join(shown_key(key) for key in self.keys)
+
+
+ACTIONS: dict[str, Action] = {
+    f"{group}.{row[0]}": Action(
+        f"{group}.{row[0]}",
+        tuple(row[1].split()),
+        row[2],
+        row[3],
+        footer="F" in row[4],
+        palette="P" in row[4],
+        first="1" in row[4],
+    )
+    for group, rows in ROWS.items()
+    for row in rows
+}
+"""Every action by its id, in the order in which they are shown."""
+
+SCOPES: dict[str, tuple[str, ...]] = {
+    "deck": ("deck", "list", "go", "app"),
+    "review": ("review", "diff", "app"),
+    "compose": ("compose", "app"),
+    "stats": ("stats", "list", "go", "app"),
+    "fleet": ("fleet", "list", "go", "app"),
+    "help": ("help", "list", "app"),
+    "first_run": ("first_run", "app"),
+    "add_projects": ("add_projects", "list", "app"),
+    "task": ("task", "app"),
+    "report": ("report", "list", "app"),
+    "suggestions": ("suggestions", "list", "app"),
+    "quit": ("quit",),
+    "dialog": ("dialog",),
+    "batch": ("batch", "dialog", "list"),
+    "pick": ("pick",),
+    "writing": ("writing",),
+    "searching": ("searching",),
+    "reading": ("reading",),
+    "split": ("split", "writing"),
+}
+"""Which groups answer on which screen, the nearest first. A key means one thing within a scope."""
+
+
+def in_group(group: str) -> tuple[Action, ...]:
+    """The actions of one group, in order."""
+    return tuple(action for action in ACTIONS.values() if action.group == group)
+
+
+def in_scope(screen: str) -> tuple[Action, ...]:
+    """The actions that answer on one screen, the nearest group first."""
+    return tuple(action for group in SCOPES[screen] for action in in_group(group))
+
+
+def title_of(group: str) -> str:
+    """A group's heading."""
+    return TITLES[group]
+
+
+def clashes(keys: Mapping[str, Iterable[str]]) -> list[tuple[str, str, str, str]]:
+    """Keys that would mean two things at once.
+
+    Args:
+        keys: effective keys by action id, normalised; ids that are left out keep their defaults.
+
+    Returns:
+        `(scope, key, action id, action id)`, each pair of actions once.
+    """
+    found: list[tuple[str, str, str, str]] = []
+    told: set[tuple[str, str, str]] = set()
+    for scope in SCOPES:
+        holders: dict[str, str] = {}
+        for action in in_scope(scope):
+            for key in keys.get(action.id, action.keys):
+                holder = holders.setdefault(key, action.id)
+                if holder != action.id and (key, holder, action.id) not in told:
+                    told.add((key, holder, action.id))
+                    found.append((scope, key, holder, action.id))
+    return found

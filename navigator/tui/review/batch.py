@@ -1,0 +1,424 @@
+"""One decision on many proposals: what it covers, what it leaves out and why, and what became of each."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Proposal
+from navigator.domain.states import DecisionKind, ProposalState, TaskState
+from navigator.domain.text import safe_line
+from navigator.store.reads.reader import Reader
+from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.messages import DecideAll
+from navigator.tui.review.trees import destination
+from navigator.tui.review.words import landing_words
+from navigator.tui.widgets.cells import Piece, clip, fit, justified, length
+from navigator.tui.widgets.lines import PieceLines
+from navigator.tui.widgets.rows import RowList
+from navigator.tui.widgets.screen import Dialog
+
+NOT_SEEN = "not looked at"
+OVERLAPS = "overlaps "
+"""How the reason begins of one that touches what another touches."""
+_OUTCOME_FROM = 26
+"""The cell at which what became of a proposal begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One proposal that was asked about. `reason` says why it is left out for good; "" for none."""
+
+    id: str
+    tree: str
+    project: str
+    title: str
+    reason: str = ""
+    seen: bool = True
+    included: bool = False
+    added: int = 0
+    removed: int = 0
+
+    @property
+    def left_out(self) -> str:
+        """Why it is left out as things stand."""
+        return self.reason or ("" if self.seen or self.included else NOT_SEEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the list: a heading where `candidate` is None, or what goes on `under` the line before."""
+
+    key: str
+    text: str = ""
+    end: str = ""
+    candidate: Candidate | None = None
+    outcome: str = ""
+    well: bool = True
+    under: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was read about a request: the candidates in order, where each project's go, hooks by project."""
+
+    candidates: tuple[Candidate, ...] = ()
+    destinations: Mapping[str, str] = field(default_factory=dict)
+    hooks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+
+class BatchDialog(Dialog):
+    """Ends with the ids that were decided, or None.
+
+    It covers exactly the ids and trees of its request; whatever changed meanwhile is left out and said.
+    """
+
+    CSS_PATH = "batch.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("batch")
+
+    def __init__(self, request: DecideAll) -> None:
+        super().__init__()
+        self._kind = request.kind
+        self._pairs = request.proposals
+        self._asked = Asked()
+        self._outcomes: dict[str, tuple[str, bool]] = {}
+        self._stage = "reading"
+
+    def compose(self) -> ComposeResult:
+        """Question, list, notes, answers."""
+        with Vertical():
+            yield PieceLines(id="question")
+            yield RowList[Row](lambda row: row.key, _draw, id="rows")
+            yield PieceLines(id="notes")
+            yield PieceLines(id="answer")
+
+    def on_mount(self) -> None:
+        """Look at each of them as it stands now."""
+        self._show()
+        self._look()
+
+    @property
+    def taken(self) -> list[Candidate]:
+        """What confirming decides on."""
+        return [candidate for candidate in self._asked.candidates if not candidate.left_out]
+
+    @property
+    def left_out(self) -> list[Candidate]:
+        """What it does not, and each says why."""
+        return [candidate for candidate in self._asked.candidates if candidate.left_out]
+
+    @work(exclusive=True)
+    async def _look(self) -> None:
+        import asyncio
+
+        overlaps = self.nav.glance.overlaps
+        kind, pairs = self._kind, self._pairs
+
+        def read(reader: Reader) -> tuple[list[Candidate], list[Proposal]]:
+            return candidates(reader, kind, pairs, overlaps)
+
+        try:
+            found, proposals = await self.nav.feed.read(read)
+            projects = {proposal.project_id for proposal in proposals}
+            homes = await self.nav.feed.read(lambda reader: [reader.project(p) for p in sorted(projects)])
+        except NavigatorError as error:
+            self.nav.toast(str(error), "error")
+            self.dismiss(None)
+            return
+        self._asked = await asyncio.to_thread(_asked, found, proposals, homes)
+        self._stage = "asking"
+        self._show()
+        rows = self.query_one(RowList)
+        places = {row.key: place for place, row in enumerate(rows.rows)}
+        unseen = next((c.id for c in self._asked.candidates if c.left_out == NOT_SEEN), "")
+        if self.taken and places.get(unseen, 0) >= self._height(len(places)):
+            unseen = ""  # what is approved is shown first
+        rows.move_to_key(unseen or (self.taken[0].id if self.taken else ""))
+        rows.focus()
+        self.call_after_refresh(rows.show_top)  # it was three rows high until now
+
+    # What is shown
+
+    def _show(self) -> None:
+        self.query_one("#question", PieceLines).show(self._question)
+        self.query_one("#notes", PieceLines).show(self._notes)
+        self.query_one("#answer", PieceLines).show(self._answer)
+        rows = self._result_rows() if self._stage == "done" else self._rows()
+        listed = self.query_one("#rows", RowList)
+        listed.set_rows(rows)
+        listed.styles.height = self._height(len(rows))
+
+    def _height(self, count: int) -> int:
+        return max(1, min(count, max(3, self.size.height - 12)))
+
+    @property
+    def _verb(self) -> str:
+        return "approve" if self._kind is DecisionKind.APPROVE else "reject"
+
+    def _question(self, width: int) -> list[list[Piece]]:
+        if self._stage == "reading":
+            return [[(f"{self._verb.capitalize()} …", "strong")], []]
+        count = len(self.taken)
+        noun = "proposal" if count == 1 else "proposals"
+        if self._stage == "working":
+            return [[(f"{count} {noun} …", "strong")], []]
+        if self._stage == "done":
+            well = sum(well for _, well in self._outcomes.values())
+            done = "landed" if self._kind is DecisionKind.APPROVE else "rejected"
+            bad = len(self._outcomes) - well
+            more = f", {bad} not" if bad else ""
+            return [[(f"{well} {done}{more}", "strong")], []]
+        per: dict[str, int] = {}
+        for candidate in self.taken:
+            per[candidate.project] = per.get(candidate.project, 0) + 1
+        end = " · ".join(f"{clip(name, 20)} {n}" for name, n in per.items())
+        head = f"{self._verb.capitalize()} {count} {noun}?" if count else f"Nothing to {self._verb} here."
+        room = width - len(head) - 3
+        return [justified([(head, "strong")], [(clip(end, room), "muted")] if room > 8 else [], width), []]
+
+    def _rows(self) -> list[Row]:
+        rows: list[Row] = []
+        by_project: dict[str, list[Candidate]] = {}
+        for candidate in self.taken:
+            by_project.setdefault(candidate.project, []).append(candidate)
+        for project, group in by_project.items():
+            goes = self._asked.destinations.get(project, "") if self._kind is DecisionKind.APPROVE else ""
+            rows.append(Row(f"={project}", project, f"→ {goes}" if goes else ""))
+            rows += [Row(candidate.id, candidate=candidate) for candidate in group]
+        if self.left_out:
+            rows.append(Row("=left", "LEFT OUT", str(len(self.left_out))))
+            rows += [Row(candidate.id, candidate=candidate) for candidate in self.left_out]
+        return rows
+
+    def _result_rows(self) -> list[Row]:
+        rows: list[Row] = []
+        for candidate in self._asked.candidates:
+            if candidate.id not in self._outcomes:
+                continue
+            words, well = self._outcomes[candidate.id]
+            first, *more = self._wrapped(words)
+            rows.append(Row(candidate.id, candidate=candidate, outcome=first, well=well))
+            rows += [Row(f"{candidate.id}/{n}", text=text, under=True) for n, text in enumerate(more)]
+        return rows
+
+    def _wrapped(self, words: str) -> list[str]:
+        """An outcome in as many lines as the dialog's width asks for."""
+        room = min(96, int(self.size.width * 0.96)) - 5 - _OUTCOME_FROM - 2
+        return textwrap.wrap(safe_line(words), max(20, room)) or [""]
+
+    def _notes(self, width: int) -> list[list[Piece]]:
+        if self._stage != "asking":
+            return []
+        lines: list[list[Piece]] = []
+        keys = self.nav.keymap
+        if any(candidate.left_out == NOT_SEEN for candidate in self.left_out):
+            words = f"not looked at: {keys.shown('batch.mark_seen')} marks it seen, {keys.shown('batch.include')} includes it"
+            lines.append([(words, "warn")])
+        if any(candidate.left_out.startswith(OVERLAPS) for candidate in self.left_out):
+            key = keys.shown("review.approve")
+            words = f"overlaps: approve one by itself ({key}); the other is then written anew on top of it"
+            lines.append([(words, "warn")])
+        if self._kind is DecisionKind.APPROVE:
+            going = {candidate.project for candidate in self.taken}
+            lines += [
+                [(f"Hooks exist in {name} ({', '.join(hooks)}): they will not run.", "muted")]
+                for name, hooks in self._asked.hooks.items()
+                if name in going
+            ][:3]
+            lines += [
+                [("⚠ ", "bad"), (f"{name}: {problem}", "")]
+                for name, problem in self._asked.problems.items()
+                if name in going
+            ][:3]
+        return [[], *lines] if lines else []
+
+    def _answer(self, width: int) -> list[list[Piece]]:
+        keys = self.nav.keymap
+        leave = f"{keys.shown('dialog.cancel')} leave it"
+        if self._stage == "done":
+            return [[], [(f"{keys.shown('dialog.confirm')} back", "accent")]]
+        if self._stage in ("reading", "working"):
+            return [[], [("…", "muted")]]
+        if not self.taken:
+            return [[], [(leave, "accent")]]
+        yes = f"{keys.shown('dialog.confirm')} {self._verb} {len(self.taken)}"
+        return [[], [(yes, "accent" if self.ready else "faint"), (f"     {leave}", "muted")]]
+
+    def armed(self) -> None:
+        """Keys answer now."""
+        self.query_one("#answer", PieceLines).refresh()
+
+    # Keys
+
+    def _change(self, candidate: Candidate, **changes: Any) -> None:
+        held = tuple(
+            replace(one, **changes) if one.id == candidate.id else one for one in self._asked.candidates
+        )
+        self._asked = replace(self._asked, candidates=held)
+        self._show()
+        following = next((c for c in self._asked.candidates if c.left_out == NOT_SEEN), None)
+        if following is not None:
+            self.query_one(RowList).move_to_key(following.id)
+
+    @property
+    def _current(self) -> Candidate | None:
+        row = self.query_one(RowList).current
+        return row.candidate if row is not None and self._stage == "asking" else None
+
+    def action_mark_seen(self) -> None:
+        """The one under the cursor counts as looked at."""
+        candidate = self._current
+        if candidate is None or candidate.seen or not self.ready:
+            return
+        self._change(candidate, seen=True)
+        self._note_seen(candidate.id)
+
+    @work
+    async def _note_seen(self, proposal: str) -> None:
+        await self.nav.ask("seen", {"ids": [proposal], "seen": True})
+
+    def action_include(self) -> None:
+        """Take the one under the cursor though it was not looked at, or leave it out again."""
+        candidate = self._current
+        if candidate is None or candidate.reason or candidate.seen or not self.ready:
+            return
+        self._change(candidate, included=not candidate.included)
+
+    def accept(self) -> None:
+        """Decide, then say what became of each."""
+        if self._stage == "done":
+            self.dismiss(tuple(self._outcomes))
+        elif self._stage == "asking" and self.taken:
+            self._stage = "working"
+            self._decide(self.taken)
+
+    def action_cancel(self) -> None:
+        """Leave everything as it is, or the summary."""
+        if self._stage == "done":
+            self.dismiss(tuple(self._outcomes))
+        elif self._stage != "working":
+            self.dismiss(None)
+
+    @work(exclusive=True)
+    async def _decide(self, taken: Sequence[Candidate]) -> None:
+        self._show()
+        args = {
+            "kind": self._kind.value,
+            "proposals": [{"id": candidate.id, "tree": candidate.tree} for candidate in taken],
+        }
+        answer = await self.nav.ask("decide", args)
+        if answer is None:
+            self._stage = "asking"
+            self._show()
+            return
+        self._outcomes = {
+            row["id"]: (words or "done", well)
+            for row in answer.get("decisions", [])
+            for words, well in [landing_words(row)]
+        }
+        self._stage = "done"
+        self._show()
+
+
+def _draw(row: Row, width: int) -> list[Piece]:
+    candidate = row.candidate
+    if row.under:
+        return [(" " * _OUTCOME_FROM, ""), (clip(row.text, width - _OUTCOME_FROM), "")]
+    if candidate is None:
+        return justified([(row.text, "heading")], [(row.end, "muted")], width)
+    head: list[Piece] = [(fit(candidate.id, 6), "accent" if not candidate.left_out else "muted")]
+    if row.outcome:
+        sign = ("✓ ", "good") if row.well else ("⚠ ", "warn")
+        name = clip(candidate.project, 16)
+        return [
+            *head,
+            (fit(name, 18), "muted"),
+            sign,
+            (fit(row.outcome, max(0, width - length(head) - 20)), ""),
+        ]
+    figures = f"+{candidate.added} −{candidate.removed}"
+    if candidate.left_out:
+        about = [
+            *head,
+            (fit(candidate.project, 16 if width >= 84 else 10), "muted"),
+            (f" {safe_line(candidate.title)}", "muted"),
+        ]
+        room = max(16, width // 2, width - length(about) - 2)
+        return justified(about, [(clip(candidate.left_out, room), "warn")], width)
+    marked: list[Piece] = [("not looked at  ", "warn")] if not candidate.seen else []
+    about = [*head, (fit(candidate.tree[:7], 9), "faint"), (safe_line(candidate.title), "")]
+    return justified(about, [*marked, (figures, "muted")], width)
+
+
+def candidates(
+    reader: Reader,
+    kind: DecisionKind,
+    pairs: Sequence[tuple[str, str]],
+    overlaps: Mapping[str, tuple[str, ...]],
+) -> tuple[list[Candidate], list[Proposal]]:
+    """Each proposal asked about, as it stands now. Runs in a thread."""
+    found: list[Candidate] = []
+    proposals: list[Proposal] = []
+    for identifier, tree in pairs:
+        proposal = reader.proposal(identifier)
+        state = reader.task(proposal.task_id).state
+        known = proposal.model_copy(update={"overlaps": overlaps.get(proposal.id, ())})
+        proposals.append(known)
+        found.append(
+            Candidate(
+                proposal.id,
+                tree,
+                proposal.project,
+                proposal.title,
+                _reason(kind, known, tree, state),
+                proposal.seen,
+                added=proposal.added,
+                removed=proposal.removed,
+            )
+        )
+    return found, proposals
+
+
+def _reason(kind: DecisionKind, proposal: Proposal, tree: str, state: TaskState) -> str:
+    from navigator.cascade.views.inbox import why_left_out
+
+    if proposal.tree != tree:
+        return "changed since it was on the screen"
+    approved = proposal.decision is not None and proposal.decision.kind is DecisionKind.APPROVE
+    if kind is DecisionKind.APPROVE and state is TaskState.APPROVED and approved:
+        return ""  # its landing is tried again
+    if proposal.state is not ProposalState.OPEN or state is not TaskState.AWAITING_APPROVAL:
+        return "no longer waits"
+    return why_left_out(proposal) if kind is DecisionKind.APPROVE else ""
+
+
+def _asked(found: Sequence[Candidate], proposals: Sequence[Proposal], homes: Sequence[Any]) -> Asked:
+    """Where each project's approvals go, and which hooks it has. Reads the repositories: runs in a thread."""
+    from navigator.workspace.git.facts import read_facts
+
+    destinations: dict[str, str] = {}
+    hooks: dict[str, tuple[str, ...]] = {}
+    problems: dict[str, str] = {}
+    batches: dict[int, dict[str, None]] = {}
+    for proposal in proposals:
+        batches.setdefault(proposal.project_id, {})[proposal.batch] = None
+    for project in homes:
+        try:
+            facts = read_facts(project.path)
+        except NavigatorError as error:
+            problems[project.name] = str(error)
+            continue
+        goes = dict.fromkeys(destination(project, batch, facts) for batch in batches.get(project.id, {}))
+        destinations[project.name] = ", ".join(goes)
+        if facts.hooks:
+            hooks[project.name] = facts.hooks
+    return Asked(tuple(found), destinations, hooks, problems)

@@ -1,0 +1,246 @@
+"""Everything the store knows about one task's proposals, read at once, and what the diff view shows beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from navigator.domain.models import Finding, Project, Proposal, Review, Task
+from navigator.domain.states import ProposalState, Role, TaskState
+from navigator.tui.data.deck_snapshot import short_model
+from navigator.tui.diff.model import FindingNote
+
+if TYPE_CHECKING:
+    from navigator.store.reads.reader import Reader
+
+COMMENT_DRAFT = "comment:"
+NOTE_DRAFT = "note:"
+
+REMARK = "new in this round and no blocker: a remark, which decides nothing"
+"""Beside a finding that a later reading was not asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """The developer's comment on a line, as the store holds it. `line` is 1-based; 0 means the whole file."""
+
+    number: int
+    proposal: str
+    path: str
+    side: str
+    line: int
+    quote: str
+    text: str
+    sent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A comment that was begun and not kept, by the key of its draft."""
+
+    key: str
+    proposal: str
+    path: str
+    side: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class ReviewContext:
+    """A task with all its proposals, oldest first.
+
+    Attributes:
+        drafts: unfinished texts of this task by key.
+        met: by (proposal id, index of the finding) what the next reading said about it: met or not, and why.
+        whole: the proposal that this task's first one is a part of.
+        mended: by proposal, in words, that its tests failed first and were sent back to the writer.
+        batches: the batch whose branch a version lands on, where that is not its own.
+    """
+
+    task: Task
+    project: Project
+    versions: tuple[Proposal, ...]
+    remarks: tuple[Remark, ...] = ()
+    unfinished: tuple[Unfinished, ...] = ()
+    drafts: Mapping[str, str] = field(default_factory=dict)
+    met: Mapping[tuple[str, int], tuple[bool, str]] = field(default_factory=dict)
+    whole: Proposal | None = None
+    batches: Mapping[str, str] = field(default_factory=dict)
+    mended: Mapping[str, str] = field(default_factory=dict)
+
+    def index(self, proposal: str) -> int:
+        """Where a proposal stands among the versions; the newest one for an id that is not among them."""
+        for place, version in enumerate(self.versions):
+            if version.id == proposal:
+                return place
+        return len(self.versions) - 1
+
+    @property
+    def current(self) -> Proposal:
+        """The one that decisions are about: the open one, else the newest that was not superseded."""
+        standing = [v for v in self.versions if v.state is not ProposalState.SUPERSEDED]
+        opened = [v for v in standing if v.state is ProposalState.OPEN]
+        return (opened or standing or list(self.versions))[-1]
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the task waits for the developer's word."""
+        return self.task.state is TaskState.AWAITING_APPROVAL and self.current.state is ProposalState.OPEN
+
+    @property
+    def unsent(self) -> tuple[Remark, ...]:
+        """Comments that go along when the task is sent back."""
+        return tuple(remark for remark in self.remarks if not remark.sent)
+
+
+def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
+    """Read it. Runs in a thread.
+
+    Raises:
+        NotFound: there is no such proposal.
+    """
+    from navigator.cascade.views.parts import landing_batch
+    from navigator.cascade.views.repairs import mended_words
+
+    with reader.snapshot():
+        found = reader.proposal(proposal)
+        task = reader.task(found.task_id)
+        versions = tuple(reader.proposals(task_id=task.id))
+        drafts = {
+            **reader.drafts(f"{NOTE_DRAFT}{task.id}:"),
+            **{
+                key: text
+                for version in versions
+                for key, text in reader.drafts(f"{COMMENT_DRAFT}{version.id}:").items()
+            },
+        }
+        return ReviewContext(
+            task,
+            reader.project(found.project_id),
+            versions,
+            tuple(_remark(row) for row in reader.comments(task_id=task.id)),
+            tuple(made for key, text in drafts.items() if (made := _unfinished(key, text)) is not None),
+            drafts,
+            _met(versions),
+            next((reader.proposal(version.parent) for version in versions if version.parent), None),
+            {version.id: landing_batch(reader, version) for version in versions},
+            {version.id: words for version in versions if (words := mended_words(reader, version))},
+        )
+
+
+def comment_key(proposal: str, side: str, line: int, path: str, number: int = 0) -> str:
+    """The key of a draft: of a new comment, or of comment `number` being changed."""
+    return f"{COMMENT_DRAFT}{proposal}:{side}:{line}:{number}:{path}"
+
+
+def note_key(task: str, kind: str) -> str:
+    """The key of the draft of a note that goes with a decision."""
+    return f"{NOTE_DRAFT}{task}:{kind}"
+
+
+def _unfinished(key: str, text: str) -> Unfinished | None:
+    if not key.startswith(COMMENT_DRAFT):
+        return None
+    parts = key.removeprefix(COMMENT_DRAFT).split(":", 4)
+    if len(parts) != 5 or not parts[2].isdigit() or parts[3] != "0":
+        return None
+    return Unfinished(key, parts[0], parts[4], parts[1], int(parts[2]), text)
+
+
+def _remark(row: Mapping[str, Any]) -> Remark:
+    return Remark(
+        row["id"],
+        f"P{row['proposal_id']}" if isinstance(row["proposal_id"], int) else row["proposal_id"],
+        row["path"],
+        row["side"],
+        row["line"],
+        row["quote"],
+        row["text"],
+        bool(row["sent"]),
+    )
+
+
+def _met(versions: Sequence[Proposal]) -> dict[tuple[str, int], tuple[bool, str]]:
+    """What each second reading said about the findings of the reading before it."""
+    from navigator.cascade.prompts.material import worth_sending
+
+    said: dict[tuple[str, int], tuple[bool, str]] = {}
+    for before, after in pairwise(versions):
+        if before.review is None or after.review is None or before.attempt != after.attempt:
+            continue
+        asked = worth_sending(before.review.findings)
+        places = {id(finding): index for index, finding in enumerate(before.review.findings)}
+        for entry in after.review.addressed:
+            number = entry.get("finding")
+            if isinstance(number, int) and 1 <= number <= len(asked):
+                place = places[id(asked[number - 1])]
+                said[before.id, place] = (bool(entry.get("met")), str(entry.get("why", "")))
+    return said
+
+
+def finding_notes(context: ReviewContext, shown: Proposal, *, anchors: bool = True) -> list[FindingNote]:
+    """The findings on one version, and below them what the round before asked for and did not get.
+
+    Args:
+        anchors: False where the diff shown is not the one the reviewer saw, so that its hunk labels mean nothing.
+    """
+    notes: list[FindingNote] = []
+    for review in (shown.review, shown.final_review):
+        if review is None:
+            continue
+        who = _who(review)
+        for index, finding in enumerate(review.findings):
+            said = context.met.get((shown.id, index)) if review is shown.review else None
+            remarks = [REMARK] if finding.remark else []
+            remarks += [_remark_on(said, shown.round + 1)] if said is not None else []
+            key = f"f{review.role.value}{index}"
+            notes.append(
+                FindingNote(
+                    key, _unhooked(finding, anchors), by=who, round=shown.round, remarks=tuple(remarks)
+                )
+            )
+    before = _version_before(context, shown)
+    if before is None or before.review is None:
+        return notes
+    repeated = {" ".join(note.finding.quote.split()) for note in notes if note.finding.quote}
+    for index, finding in enumerate(before.review.findings):
+        said = context.met.get((before.id, index))
+        if said is None or said[0] or " ".join(finding.quote.split()) in repeated:
+            continue
+        # Said of the round before: its labels and lines are not this diff's.
+        loose = finding.model_copy(update={"hunk": "", "line": None})
+        notes.append(
+            FindingNote(
+                f"e{index}",
+                loose,
+                by=_who(before.review),
+                round=before.round,
+                remarks=(_remark_on(said, shown.round),),
+            )
+        )
+    return notes
+
+
+def _version_before(context: ReviewContext, shown: Proposal) -> Proposal | None:
+    place = context.index(shown.id)
+    before = context.versions[place - 1] if place > 0 else None
+    return before if before is not None and before.attempt == shown.attempt else None
+
+
+def _unhooked(finding: Finding, anchors: bool) -> Finding:
+    return finding if anchors else finding.model_copy(update={"hunk": ""})
+
+
+def _remark_on(said: tuple[bool, str], round: int) -> str:
+    met, why = said
+    return f"round {round}: {'met' if met else 'not met'}{f' · {why}' if why else ''}"
+
+
+def _who(review: Review) -> str:
+    name = short_model(review.model) or "reviewer"
+    if review.role is Role.FINAL:
+        name += ", last reading"
+    return name

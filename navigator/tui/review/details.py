@@ -1,0 +1,128 @@
+"""Everything about one proposal that is not its diff: the task, the checks' output, policy, the reviewer's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from navigator.domain.models import Proposal, Review
+from navigator.domain.states import PolicyAction
+from navigator.domain.text import safe_text
+from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.review.context import ReviewContext
+from navigator.tui.review.words import why_it_waits
+
+Section = tuple[str, str]
+
+
+class DetailsDialog(ModalScreen[None]):
+    """Sections of words to read; any of the keys that leave closes it."""
+
+    DEFAULT_CSS = """
+    DetailsDialog { align: center middle; background: $background 60%; }
+    DetailsDialog > VerticalScroll {
+        width: 90%; max-width: 110; height: auto; max-height: 90%;
+        padding: 1 2; background: $surface; border-left: outer $accent;
+        scrollbar-size-vertical: 1;
+    }
+    DetailsDialog Static { width: 1fr; height: auto; }
+    DetailsDialog .title { color: $accent; text-style: bold; }
+    DetailsDialog .body { margin-bottom: 1; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("reading")
+
+    def __init__(self, context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -> None:
+        super().__init__()
+        self._sections = list(sections(context, shown, overlaps))
+
+    def compose(self) -> ComposeResult:
+        """Title and body of each section."""
+        with VerticalScroll():
+            for title, body in self._sections:
+                yield Static(Content(safe_text(title)), classes="title")
+                yield Static(Content(safe_text(body)), classes="body")
+
+    def on_mount(self) -> None:
+        """Keys scroll."""
+        self.query_one(VerticalScroll).focus()
+
+    def action_close(self) -> None:
+        """Back."""
+        self.dismiss()
+
+    def action_down(self) -> None:
+        """A line down."""
+        self.query_one(VerticalScroll).scroll_relative(y=1, animate=False)
+
+    def action_up(self) -> None:
+        """A line up."""
+        self.query_one(VerticalScroll).scroll_relative(y=-1, animate=False)
+
+
+def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -> Iterator[Section]:
+    """What there is to say, as titles and bodies."""
+    task = context.task
+    files = f"\nfiles: {', '.join(task.files)}" if task.files else ""
+    yield f"{task.id}  {task.kind.value} · {task.complexity.value}", f"{task.text.strip()}{files}"
+    if why := why_it_waits(context, shown):
+        yield "why it waits as it is", why
+    if task.note:
+        yield "your note to this attempt", task.note
+    if shown.policy:
+        yield (
+            "path policy",
+            "\n".join(
+                f"{'refused' if item.action is PolicyAction.REFUSE else 'to confirm'}: {item.path}  {item.detail or item.rule}"
+                for item in shown.policy
+            ),
+        )
+    for check in shown.checks:
+        detail = check.detail.strip()
+        was = f"; on the base: {check.before.value.replace('_', ' ')}" if check.before else ""
+        body = f"{check.outcome.value.replace('_', ' ')} in {check.seconds:.1f} s{was}"
+        yield f"check {check.name}", f"{body}\n{detail}" if detail else body
+    for review in (shown.review, shown.final_review):
+        if review is not None:
+            yield _review(review)
+    if shown.own_review is not None:
+        yield _own_reading(shown.own_review)
+    if overlaps:
+        touch = "touch" if len(overlaps) > 1 else "touches"
+        yield "overlaps", f"{', '.join(overlaps)} {touch} the same paths; what lands second may become stale."
+    yield (
+        "made of",
+        f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}\n"
+        f"{shown.usage.completion_tokens:,} tokens written by {shown.model} with {shown.prompt_version}"
+        f" in {shown.usage.seconds:.1f} s",
+    )
+
+
+def _own_reading(review: Review) -> Section:
+    """What the model that wrote says of its own change, with its findings: they stand nowhere else."""
+    lines = [review.summary or "no summary"]
+    for finding in review.findings:
+        where = f"{finding.path}:{finding.line}" if finding.line else finding.path or "nowhere in the diff"
+        loose = "" if finding.anchored else ", its quote was not found"
+        lines.append(f"{finding.severity.value} at {where}{loose}: {finding.message}")
+    return f"own reading (decides nothing) {review.model}  {review.verdict.value}", "\n".join(lines)
+
+
+def _review(review: Review) -> Section:
+    lines = [review.summary or "no summary"]
+    if review.stated_verdict is not None and review.stated_verdict is not review.verdict:
+        lines.append(
+            f"The reviewer itself said {review.stated_verdict.value}; its grounded findings make it {review.verdict.value}."
+        )
+    for entry in review.addressed:
+        word = "met" if entry.get("met") else "not met"
+        lines.append(f"finding {entry.get('finding')} of the round before: {word}. {entry.get('why', '')}")
+    title = f"{review.role.value} {review.model}  {review.prompt_version}  {review.verdict.value}"
+    return title, "\n".join(lines)

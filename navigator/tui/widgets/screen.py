@@ -1,0 +1,156 @@
+"""What every screen has: the strip on top, the key bar below, the newest picture, and the app by its own type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.screen import ModalScreen, Screen
+
+from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.keys.registry import SCOPES, Action
+from navigator.tui.messages import DeckSnapshotChanged, LiveChanged
+from navigator.tui.widgets.keybar import KeyBar
+from navigator.tui.widgets.strip import StatusStrip
+
+if TYPE_CHECKING:
+    from navigator.tui.app import NavigatorApp
+    from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
+
+_CARRIED_ELSEWHERE = frozenset({"app", "go", "list", "diff"})
+"""Groups whose actions the app or a widget has."""
+
+
+class NavScreen(Screen[None]):
+    """A screen of the application.
+
+    A subclass names its `SCOPE` (see `actions.SCOPES`), has a method `action_<name>` for each action of that group, and
+    yields its widgets from `compose_body`.
+
+    Hooks: `show_glance` for each new picture of the store, also when the screen comes to the front; `show_live` for
+    progress; `receive` for what it is opened with; `back` for esc.
+    """
+
+    SCOPE: ClassVar[str] = ""
+    FULL_STRIP: ClassVar[bool] = False
+    TITLE = ""
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (136, "-roomy"), (160, "-wide")]  # noqa: RUF012 (Textual declares it so)
+
+    _conductor = ""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        if cls.SCOPE:
+            cls.BINDINGS = bindings_of(
+                *(group for group in SCOPES[cls.SCOPE] if group not in _CARRIED_ELSEWHERE)
+            )
+        super().__init_subclass__(**kwargs)
+
+    @property
+    def nav(self) -> NavigatorApp:
+        """The app by its own type."""
+        return cast("NavigatorApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        """Strip, body, key bar."""
+        yield StatusStrip(self.TITLE or "", self.nav.strip_facts, full=self.FULL_STRIP)
+        yield from self.compose_body()
+        yield KeyBar(self.SCOPE)
+
+    def compose_body(self) -> ComposeResult:
+        """The screen's own widgets."""
+        yield from ()
+
+    def show_glance(self, glance: DeckSnapshot) -> None:
+        """A new picture of the store."""
+
+    def show_live(self, live: LiveStatus) -> None:
+        """New progress."""
+
+    def receive(self, request: Message) -> None:
+        """What the screen is opened with, such as `OpenProposal`; called once it is mounted."""
+
+    def back(self) -> bool:
+        """Esc was pressed: undo something small (a filter, a selection) and say True, or say False to leave the screen."""
+        return False
+
+    def on_screen_resume(self) -> None:
+        """Back in front: show what happened meanwhile."""
+        self._refresh_strip()
+        self.refresh_keys()
+        self.show_glance(self.nav.glance)
+        self.show_live(self.nav.link.live)
+
+    def on_glance_changed(self, event: DeckSnapshotChanged) -> None:
+        """The store says something new."""
+        self._refresh_strip()
+        self.show_glance(event.glance)
+
+    def on_live_changed(self, event: LiveChanged) -> None:
+        """Something moves."""
+        self._refresh_strip()
+        if event.live.conductor != self._conductor:
+            self._conductor = event.live.conductor
+            self.refresh_keys()
+        self.show_live(event.live)
+
+    def offers(self, action: Action) -> bool:
+        """Whether the footer shows an action now; its key answers all the same, if only to say what is missing."""
+        return True
+
+    def refresh_keys(self) -> None:
+        """What the keys do here has changed."""
+        for keybar in self.query(KeyBar):
+            keybar.refresh()
+
+    def _refresh_strip(self) -> None:
+        for strip in self.query(StatusStrip):
+            strip.show(self.nav.glance, self.nav.link.live)
+
+
+class Dialog(ModalScreen[Any]):
+    """A question over a screen. Accept keys are dead for a moment after it appears, so that a key meant for the screen
+    below does not answer it: `ready` says whether that moment is over."""
+
+    GRACE: ClassVar[float] = 0.5
+    BINDINGS = bindings_of("dialog")
+
+    DEFAULT_CSS = """
+    Dialog { align: center middle; background: $background 60%; }
+    """
+
+    @property
+    def nav(self) -> NavigatorApp:
+        """The app by its own type."""
+        return cast("NavigatorApp", self.app)
+
+    _ready = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether accept keys live."""
+        return self._ready
+
+    def on_mount(self) -> None:
+        """Start the moment of grace."""
+        self.set_timer(self.GRACE, self._arm)
+
+    def _arm(self) -> None:
+        self._ready = True
+        self.armed()
+
+    def armed(self) -> None:
+        """The moment of grace is over: show it."""
+
+    def action_confirm(self) -> None:
+        """Do it."""
+        if self.ready:
+            self.accept()
+
+    def accept(self) -> None:
+        """What confirming does; by default the dialog ends with True."""
+        self.dismiss(True)
+
+    def action_cancel(self) -> None:
+        """Leave everything as it is."""
+        self.dismiss(None)

@@ -1,0 +1,396 @@
+"""Tests and assertions that a change takes away, and tests that it switches off: by language, without running anything.
+
+A model that cannot make a test pass may make it go. What is found here is no proof of that: the developer confirms each file
+by itself, so that no batch key and no reviewer's word carries it along.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from navigator.workspace.checks.syntax import parse_python
+
+MOST_BYTES = 1_000_000
+
+_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """One changed file: its text before and after; None where it is absent."""
+
+    path: str
+    old: str | None
+    new: str | None
+
+
+@dataclass
+class Found:
+    """The tests of one text: name -> how many things it asserts; `bodies` tell a renamed test from a removed one."""
+
+    tests: dict[str, int] = field(default_factory=dict)
+    bodies: Counter[str] = field(default_factory=Counter)
+    by_name: dict[str, str] = field(default_factory=dict)
+    off: Counter[str] = field(default_factory=Counter)
+    loose: int = 0
+
+    def add(self, name: str, asserts: int, body: str) -> None:
+        """Note one test; a second one of the same name takes the first one's place, as in a run."""
+        self.tests[name] = asserts
+        self.by_name[name] = body
+        self.bodies[body] += 1
+
+
+_TEST_FILE = re.compile(
+    r"(?:^|/)(?:tests?|specs?|__tests__|testing|e2e)/|(?:^|/)(?:test_[^/]*|[^/]*_tests?|conftest)\.py$"
+    r"|\.(?:test|spec|cy)\.[cm]?[jt]sx?$|_test\.(?:go|dart|exs?|cc|cpp|c)$|(?:^|/)[^/]*(?:Tests?|Spec|IT)\.(?:java|kt|cs|scala|swift|php)$"
+    r"|(?:_spec|_test)\.rb$|\.bats$|(?:^|/)test[^/]*\.(?:c|cc|cpp|rs)$",
+    re.IGNORECASE,
+)
+
+
+def is_test_file(path: str) -> bool:
+    """Whether a path is by its name one of tests."""
+    return _TEST_FILE.search(path) is not None
+
+
+def removed_tests(files: Sequence[FileText]) -> dict[str, str]:
+    """What each file of a change takes away of tests, in words, by path.
+
+    A test that stands in another file of the same change afterwards, or under another name with the same body, is not
+    gone.
+    """
+    pairs = [(file, _read(file.path, file.old), _read(file.path, file.new)) for file in files]
+    names = Counter(name for _, _, after in pairs for name in after.tests)
+    bodies = sum((after.bodies for _, _, after in pairs), Counter[str]())
+    for _, before, _ in pairs:
+        names.subtract(before.tests.keys())
+        bodies.subtract(before.bodies)
+    said: dict[str, str] = {}
+    for file, before, after in pairs:
+        words = list(_compared(before, after, names, bodies))
+        if words:
+            gone = "removes the file: " if file.new is None else ""
+            said[file.path] = gone + "; ".join(words)
+    return said
+
+
+def _compared(before: Found, after: Found, names: Counter[str], bodies: Counter[str]) -> Iterable[str]:
+    gone = []
+    for name in before.tests:
+        if name in after.tests:
+            continue
+        body = before.by_name[name]
+        # Elsewhere in this change the same name, or the same body, came: it was moved or renamed.
+        if names[name] >= 0 or (body and bodies[body] >= 0):
+            continue
+        gone.append(name)
+    if gone:
+        yield f"removes {_number(gone, 'test')}: {_list(gone)}"
+    fewer = [name for name, count in before.tests.items() if after.tests.get(name, count) < count]
+    if fewer:
+        yield f"takes assertions out of {_list(fewer)}"
+    lost = before.loose - after.loose
+    if lost > 0 and not gone and not fewer:
+        yield f"removes {lost} assertion{'s' if lost > 1 else ''}"
+    off = list((after.off - before.off).elements())
+    if off:
+        yield f"switches tests off: {_list(sorted(set(off)))}"
+
+
+def _number(items: Sequence[str], word: str) -> str:
+    return f"1 {word}" if len(items) == 1 else f"{len(items)} {word}s"
+
+
+def _list(items: Sequence[str]) -> str:
+    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+    return ", ".join(items[:_SHOWN]) + more
+
+
+def _read(path: str, text: str | None) -> Found:
+    if text is None or len(text) > MOST_BYTES:
+        return Found()
+    suffix = PurePosixPath(path).suffix.lower()
+    if suffix in {".py", ".pyi"}:
+        return _python(path, text) if is_test_file(path) else Found()
+    rules = _RULES.get(suffix)
+    if rules is None or not (is_test_file(path) or suffix == ".rs"):
+        return Found()
+    return _by_patterns(text, rules)
+
+
+# Python, by its syntax
+
+_ASSERTS = re.compile(
+    r"assert|(?:raises|warns|deprecated_call|fail|should|expect|verify|check_call|approx)$|^(?:raises|warns)"
+)
+_OFF_PYTHON = re.compile(
+    r"\b(?:pytest\.)?mark\.(?:skip|skipif|xfail)\b|\bpytest\.(?:skip|xfail|importorskip)\s*\(|\bunittest\.skip\w*|\bskipTest\s*\("
+    r"|@skip\w*\b|\bexpectedFailure\b|\b__test__\s*=\s*False|\bcollect_ignore\w*\b|@(?:unittest\.)?skip\b"
+)
+
+
+def _python(path: str, text: str) -> Found:
+    found = Found(off=Counter(match[0].strip("( ") for match in _OFF_PYTHON.finditer(_without_strings(text))))
+    try:
+        tree = parse_python(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _by_patterns(text, _RULES[".py"])
+    _walk_python(tree.body, "", found)
+    return found
+
+
+def _without_strings(text: str) -> str:
+    """Comments are no code; strings stay, since few of them look like a call."""
+    return re.sub(r"(?m)^\s*#.*$", "", text)
+
+
+def _walk_python(body: Sequence[ast.stmt], above: str, found: Found) -> None:
+    for statement in body:
+        if isinstance(statement, ast.ClassDef):
+            _walk_python(statement.body, f"{above}{statement.name}.", found)
+        elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            if statement.name.startswith("test"):
+                reached = _reached(statement.body)
+                found.add(f"{above}{statement.name}", sum(map(_asserted, reached)), _shape(statement.body))
+            else:
+                found.loose += sum(map(_asserted, statement.body))
+        elif isinstance(statement, ast.If | ast.Try | ast.With):
+            if (
+                isinstance(statement, ast.If)
+                and isinstance(statement.test, ast.Constant)
+                and not statement.test.value
+            ):
+                continue  # `if False:`
+            _walk_python(statement.body, above, found)
+            _walk_python(getattr(statement, "orelse", []), above, found)
+
+
+def _reached(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements before one that always ends the function."""
+    reached: list[ast.stmt] = []
+    for statement in body:
+        reached.append(statement)
+        if isinstance(statement, ast.Return | ast.Raise):
+            break
+    return reached
+
+
+def _asserted(statement: ast.stmt) -> int:
+    return sum(_is_assertion(node) for node in ast.walk(statement))
+
+
+def _is_assertion(node: ast.AST) -> bool:
+    """An assertion that can fail: `assert True` and the like hold nothing."""
+    if isinstance(node, ast.Assert):
+        return not (isinstance(node.test, ast.Constant) and bool(node.test.value))
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if not _ASSERTS.search(name):
+        return False
+    return not (node.args and all(isinstance(arg, ast.Constant) for arg in node.args))
+
+
+def _shape(body: Sequence[ast.stmt]) -> str:
+    kept = [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    shape = "\n".join(ast.dump(statement) for statement in kept)
+    # A body that says next to nothing tells no test from another.
+    return shape if len(shape) > 60 else ""
+
+
+# Other languages, by patterns on text without comments
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    test: re.Pattern[str]
+    asserts: re.Pattern[str]
+    off: re.Pattern[str]
+    comments: Callable[[str], str]
+
+
+def _c_comments(text: str) -> str:
+    """Without `/* … */` and `// …`; in one pass, whatever is left open."""
+    parts: list[str] = []
+    at = 0
+    while (start := text.find("/*", at)) >= 0:
+        end = text.find("*/", start + 2)
+        parts.append(text[at:start])
+        at = len(text) if end < 0 else end + 2
+    return _LINE_COMMENTS.sub(" ", " ".join([*parts, text[at:]]))
+
+
+_HASH_LINES = re.compile(r"(?m)^\s*#(?!\[)[^\n]*")
+
+
+def _hash_comments(text: str) -> str:
+    return _HASH_LINES.sub("", text)
+
+
+_LINE_COMMENTS = re.compile(r"(?m)(?<![:\"'`/])//[^\n]*")
+
+_JS = _Rules(
+    re.compile(
+        r"\b(?:x?it|x?test|specify|Deno\.test)(?:\.\w+)*(?:\([^()\n]{0,300}\))?\s*\(\s*(['\"`])(?P<name>[^\n]{0,200}?)\1"
+    ),
+    re.compile(
+        r"\b(?:expect|assert(?:\.\w+)*|should|t\.(?:is|true|false|deepEqual|throws|not|like|regex|assert)\w*)\s*\("
+    ),
+    re.compile(
+        r"\b(?:it|test|describe|context|suite)\.(?:skip|todo|only|failing|fixme)\b|\bx(?:it|test|describe)\b|\bf(?:it|describe)\b"
+        r"|\bskip\s*:\s*(?:true|['\"])|\bt\.skip\("
+    ),
+    _c_comments,
+)
+_JVM = _Rules(
+    re.compile(
+        r"@(?:Test|ParameterizedTest|RepeatedTest|Theory)\b(?:\([^)]{0,300}\))?(?:\s{0,80}@\w+(?:\([^)]{0,300}\))?){0,8}\s*"
+        r"(?:(?:public|private|protected|internal|open|override|suspend|static|final|void|fun)\s+){0,6}(?P<name>`[^`]+`|\w+)\s*\("
+    ),
+    re.compile(r"\b(?:assert\w*|verify|should\w*|expect\w*|fail)\s*[({]"),
+    re.compile(r"@(?:Disabled|Ignore)\w*\b|\bassume\w*\("),
+    _c_comments,
+)
+_CSHARP = _Rules(
+    re.compile(
+        r"\[(?:Fact|Theory|Test|TestCase|TestMethod)\b[^\]]{0,300}\](?:\s{0,80}\[[^\]]{0,300}\]){0,8}\s*(?:[\w<>\[\]?]+\s+){1,8}?(?P<name>\w+)\s*\("
+    ),
+    re.compile(r"\b(?:Assert\.\w+|\w+\.Should\w*|Verify)\s*[(<]"),
+    re.compile(r"\[Ignore\b|\bSkip\s*=|\[Explicit\b"),
+    _c_comments,
+)
+_CPP = _Rules(
+    re.compile(
+        r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|TEST_CASE|SCENARIO|SECTION|BOOST_AUTO_TEST_CASE|START_TEST)\s*\(\s*(?P<name>[^)\n]+)\)"
+        r"|\bvoid\s+(?P<name2>test_\w+)\s*\("
+    ),
+    re.compile(
+        r"\b(?:EXPECT_|ASSERT_|REQUIRE|CHECK|BOOST_(?:CHECK|REQUIRE|TEST)|assert|ck_assert|TEST_ASSERT)\w*\s*\("
+    ),
+    re.compile(r"\bGTEST_SKIP\b|\bDISABLED_\w+|\[\.\]|\[!hide\]|#if\s+0\b"),
+    _c_comments,
+)
+_RUBY = _Rules(
+    re.compile(
+        r"(?m)^\s*(?:it|specify|test|scenario|example)\s*\(?\s*(['\"])(?P<name>.*?)\1|^\s*def\s+(?P<name2>test_\w+)"
+    ),
+    re.compile(r"\b(?:expect|assert\w*|refute\w*|should\w*|must_\w+|wont_\w+)\b"),
+    re.compile(r"\b(?:xit|xdescribe|xcontext|pending|skip|fit|fdescribe)\b"),
+    _hash_comments,
+)
+_RULES: dict[str, _Rules] = {
+    ".py": _Rules(
+        re.compile(r"(?m)^\s*(?:async\s+)?def\s+(?P<name>test\w*)\s*\("),
+        re.compile(r"\bassert\b|\.assert\w+\(|\braises\("),
+        _OFF_PYTHON,
+        _hash_comments,
+    ),
+    ".go": _Rules(
+        re.compile(
+            r"(?m)^func\s+(?P<name>(?:Test|Benchmark|Fuzz|Example)\w*)\s*\(|\bt\.Run\(\s*\"(?P<name2>[^\"]+)\""
+        ),
+        re.compile(
+            r"\b[tb]\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:assert|require)\.\w+\(|\bExpect\("
+        ),
+        re.compile(r"\b[tb]\.(?:Skip|Skipf|SkipNow)\(|//go:build\s+ignore"),
+        _c_comments,
+    ),
+    ".rs": _Rules(
+        re.compile(
+            r"#\[(?:\w+::)*(?:test|rstest|test_case|quickcheck|proptest)\b[^\]]{0,300}\](?:\s{0,80}#\[[^\]]{0,300}\]){0,8}\s*(?:pub\s+)?(?:async\s+)?"
+            r"fn\s+(?P<name>\w+)"
+        ),
+        re.compile(r"\b(?:assert\w*|prop_assert\w*|debug_assert\w*|panic|matches)!\s*[(\[{]|#\[should_panic"),
+        re.compile(r"#\[ignore\b|#\[cfg\(any\(\)\)\]"),
+        _c_comments,
+    ),
+    ".ex": _Rules(
+        re.compile(r"\btest\s+\"(?P<name>[^\"]+)\""),
+        re.compile(r"\b(?:assert|refute)\w*\b"),
+        re.compile(r"@tag\s+:?skip"),
+        _hash_comments,
+    ),
+    ".php": _Rules(
+        re.compile(r"\bfunction\s+(?P<name>test\w+)\s*\("),
+        re.compile(r"->assert\w+\(|::assert\w+\(|->expect\w+\(|\bexpect\("),
+        re.compile(r"markTest(?:Skipped|Incomplete)"),
+        _c_comments,
+    ),
+    ".swift": _Rules(
+        re.compile(r"\bfunc\s+(?P<name>test\w+)\s*\(|@Test(?:\([^)]*\))?\s*func\s+(?P<name2>\w+)"),
+        re.compile(r"\bXCT\w+\(|#expect\(|#require\("),
+        re.compile(r"\bXCTSkip\w*|\.disabled\("),
+        _c_comments,
+    ),
+    ".bats": _Rules(
+        re.compile(r"(?m)^@test\s+(['\"])(?P<name>.*?)\1"),
+        re.compile(r"(?m)^\s*(?:\[|assert\w*|refute\w*)"),
+        re.compile(r"(?m)^\s*skip\b"),
+        _hash_comments,
+    ),
+    **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"), _JS),
+    **dict.fromkeys((".java", ".kt", ".kts", ".scala", ".groovy"), _JVM),
+    ".cs": _CSHARP,
+    **dict.fromkeys((".c", ".cc", ".cpp", ".cxx", ".h", ".hpp"), _CPP),
+    ".rb": _RUBY,
+}
+_RULES[".exs"] = _RULES[".ex"]
+
+
+def _by_patterns(text: str, rules: _Rules) -> Found:
+    code = rules.comments(text)
+    found = Found(off=Counter(" ".join(match[0].split()).strip("( ") for match in rules.off.finditer(code)))
+    places = [
+        (
+            match.start(),
+            (match.groupdict().get("name") or match.groupdict().get("name2") or "").strip("`\"' "),
+        )
+        for match in rules.test.finditer(code)
+    ]
+    ends = [*(start for start, _ in places[1:]), len(code)][: len(places)]
+    found.loose = len(rules.asserts.findall(code[: places[0][0]] if places else code))
+    for (start, name), end in zip(places, ends, strict=True):
+        body = code[start:end]
+        shape = " ".join(body.replace(name, "", 1).split())
+        found.add(name, len(rules.asserts.findall(body)), shape if len(shape) > 60 else "")
+    return found
+
+
+# How tests are run
+
+_SETTINGS = re.compile(
+    r"(?:^|/)(?:pytest\.ini|tox\.ini|\.coveragerc|noxfile\.py|jest\.config\.\w+|vitest\.(?:config|workspace)\.\w+|\.mocharc\.\w+"
+    r"|karma\.conf\.\w+|phpunit\.xml(?:\.dist)?|\.rspec|nextest\.toml|playwright\.config\.\w+|cypress\.config\.\w+)$"
+)
+_SECTIONS = {
+    "pyproject.toml": re.compile(
+        r"^\[tool\.(?:pytest|coverage|tox|nox|hatch\.envs)[^\]]*\].*?(?=^\[(?!tool\.pytest)|\Z)",
+        re.M | re.S,
+    ),
+    "setup.cfg": re.compile(r"^\[tool:pytest\].*?(?=^\[|\Z)", re.M | re.S),
+    "package.json": re.compile(
+        r'"(?:pre|post)?test(?::[\w:-]+)?"\s*:\s*"(?:[^"\\]|\\.)*"|"(?:jest|mocha|ava|vitest)"\s*:\s*\{.*?\n  \}',
+        re.S,
+    ),
+    "Cargo.toml": re.compile(
+        r"^\[\[(?:test|bench)\]\].*?(?=^\[|\Z)|^\s*(?:autotests|test|harness)\s*=.*$", re.M | re.S
+    ),
+}
+
+
+def changed_settings(file: FileText) -> str:
+    """In words, that a file says how the project's tests are run and is changed there; "" where it is not."""
+    if _SETTINGS.search(file.path):
+        return "decides how the tests are run" if file.old != file.new else ""
+    section = _SECTIONS.get(PurePosixPath(file.path).name)
+    if section is None or file.old is None:
+        return ""
+    before = [match[0].strip() for match in section.finditer(file.old)]
+    after = [match[0].strip() for match in section.finditer(file.new or "")]
+    return "changes how the tests are run" if before != after else ""
