@@ -20,7 +20,7 @@ def test_each_name_leads_to_an_operation(op: str) -> None:
     module, name = registry._OPERATIONS[op]
     function: Any = getattr(importlib.import_module(f"navigator.cascade.verbs.{module}"), name)
     assert inspect.iscoroutinefunction(function)
-    assert next(iter(inspect.signature(function).parameters)) == "world"
+    assert next(iter(inspect.signature(function).parameters)) == "deps"
 
 
 async def test_an_unknown_operation_is_refused() -> None:
