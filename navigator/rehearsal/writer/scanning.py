@@ -10,7 +10,7 @@ from typing import Any
 from navigator.domain.states import Complexity, TaskKind
 from navigator.rehearsal.chance import fraction
 from navigator.rehearsal.reading import WritingPrompt
-from navigator.rehearsal.samples.wording import WORDINGS, Wording
+from navigator.rehearsal.samples.texts import WORDINGS, Wording
 from navigator.rehearsal.writer.work import LARGEST_FILE
 
 UNFAITHFUL_RATE = 0.12
