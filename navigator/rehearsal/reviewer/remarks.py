@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from navigator.rehearsal.chance import fraction, pick
+from navigator.faults.chance import fraction, pick
 from navigator.rehearsal.reviewer.diff import Line, ReadFile, ReadHunk
 
 SEVERITIES = ("blocker", "major", "minor", "nit")

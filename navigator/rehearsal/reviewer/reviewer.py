@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from navigator.rehearsal.chance import fraction
+from navigator.faults.chance import fraction
 from navigator.rehearsal.reading import ReviewPrompt, read_review
 from navigator.rehearsal.reviewer.checks import check_file
 from navigator.rehearsal.reviewer.context import places_left, unknown_names
