@@ -87,5 +87,7 @@ def test_a_worker_ends_with_its_input() -> None:
         assert process.wait(10) == 0
     finally:
         worker.close()
-    done = subprocess.run([sys.executable, "-P", "-m", bounded._PROCESS], input=b"", capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", bounded._PROCESS], input=b"", capture_output=True, check=True
+    )
     assert done.stdout == b"" and LENGTH.size == 8

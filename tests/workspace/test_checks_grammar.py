@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from navigator.workspace.checks.grammar import GrammarGate
 from navigator.workspace.bounded import run as bounded
+from navigator.workspace.bounded.run import Worker
+from navigator.workspace.checks.grammar import GrammarGate
 from navigator.workspace.context.repomap import pool as pools
 from navigator.workspace.context.repomap.brackets import first_odd
 from navigator.workspace.context.repomap.languages import LANGUAGES, language_of
-from navigator.workspace.bounded.run import Worker
 
 SOURCES = {
     "a.js": "const a = { b: [1, 2] };\nfunction f(x) {\n  return x.map((y) => `{${y}(`) || /[({]/.test('(');\n}\n",

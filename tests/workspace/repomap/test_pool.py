@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.workspace.context.repomap import pool as pools
 from navigator.workspace.bounded import run as bounded
 from navigator.workspace.bounded.run import Worker, WorkerLost
+from navigator.workspace.context.repomap import pool as pools
 from navigator.workspace.context.repomap.extract import tags
 from navigator.workspace.context.repomap.pool import Job, Pool, ask
 
