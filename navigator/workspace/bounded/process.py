@@ -25,7 +25,7 @@ def answer(body: bytes) -> bytes:
         told = (True, function(*args))
     except (RecursionError, MemoryError):
         told = (False, WorkerLost())
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 it is raised where the call came from
         told = (False, error)
     return pickle.dumps(told, pickle.HIGHEST_PROTOCOL)
 

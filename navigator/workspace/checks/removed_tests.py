@@ -279,7 +279,8 @@ _CPP = _Rules(
 )
 _RUBY = _Rules(
     re.compile(
-        r"(?m)^[ \t]*(?:it|specify|test|scenario|example)[ \t]{0,40}\(?[ \t]{0,40}(['\"])(?P<name>.*?)\1|^[ \t]*def[ \t]+(?P<name2>test_\w+)"
+        r"(?m)^[ \t]*(?:it|specify|test|scenario|example)[ \t]{0,40}\(?[ \t]{0,40}(['\"])(?P<name>.*?)\1"
+        r"|^[ \t]*def[ \t]+(?P<name2>test_\w+)"
     ),
     re.compile(r"\b(?:expect|assert\w*|refute\w*|should\w*|must_\w+|wont_\w+)\b"),
     re.compile(r"\b(?:xit|xdescribe|xcontext|pending|skip|fit|fdescribe)\b"),

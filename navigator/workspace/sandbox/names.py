@@ -231,7 +231,8 @@ def passed_count(text: str) -> int | None:
 
 
 _NONE_SAID = re.compile(
-    r"^=*[ \t]*(?:no tests (?:ran|collected)|\d+ (?:deselected|warnings?)(?:, \d+ (?:deselected|warnings?))*) in [\d.]+s"  # pytest
+    r"^=*[ \t]*(?:no tests (?:ran|collected)"
+    r"|\d+ (?:deselected|warnings?)(?:, \d+ (?:deselected|warnings?))*) in [\d.]+s"  # pytest
     r"|^Ran 0 tests in |^NO TESTS RAN$"  # unittest
     r"|^No tests? (?:files? )?found\b"  # jest, vitest
     r"|^No tests executed!|^No tests were found!!!|^No test (?:modules found|is available)\b",  # phpunit, ctest, deno, dotnet
