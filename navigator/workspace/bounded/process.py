@@ -13,6 +13,7 @@ import resource
 import signal
 import sys
 from functools import reduce
+from typing import Any
 
 from navigator.workspace.bounded.run import HEAD, LENGTH, WorkerLost
 
@@ -20,7 +21,7 @@ from navigator.workspace.bounded.run import HEAD, LENGTH, WorkerLost
 def answer(body: bytes) -> bytes:
     """Call what a request names; whether it returned, and its value or the error it raised, pickled."""
     module, name, args = pickle.loads(body)
-    function = reduce(getattr, name.split("."), importlib.import_module(module))
+    function: Any = reduce(getattr, name.split("."), importlib.import_module(module))
     try:
         told = (True, function(*args))
     except (RecursionError, MemoryError):

@@ -178,5 +178,5 @@ def _align_middle(old: Sequence[str], new: Sequence[str], offset: int) -> list[P
     return pieces
 
 
-def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+def _opcodes(old: Sequence[str], new: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
     return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
