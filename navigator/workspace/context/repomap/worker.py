@@ -13,9 +13,9 @@ import resource
 import signal
 import sys
 
+from navigator.domain.secrets import secret_in
 from navigator.workspace.context.repomap.extract import extract
 from navigator.workspace.context.repomap.faults import faults
-from navigator.workspace.context.secrets import secret_in
 
 _MEMORY = 3 << 30
 _SECONDS = 2.0
