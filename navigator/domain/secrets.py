@@ -48,7 +48,8 @@ _TOKENS = re.compile(
     + rb")(?![A-Za-z0-9_])"
 )
 _KEY_BLOCK = re.compile(
-    r"-----BEGIN (?P<what>(?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?)-----[^-]{0,20000}(?:-----END (?P=what)-----)?"
+    r"-----BEGIN (?P<what>(?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?)-----(?:(?!-----).){0,20000}(?:-----END (?P=what)-----)?",
+    re.DOTALL,
 )
 _TEXT_TOKENS = re.compile(_TOKENS.pattern.decode("ascii"))
 _FEWEST_CHARACTERS = 10
@@ -137,12 +138,15 @@ def _redacted_token(match: re.Match[str]) -> str:
 
 
 _ASSIGNMENT = re.compile(
-    r"""^\s*(?:export\s+|set\s+)?["']?(?P<name>[\w./:@-]{1,200})["']?\s*(?:=>|:=|[=:])\s*(?P<value>\S[^\r\n]{0,4000})$""",
+    r"""^[ \t-]*(?:export\s+|set\s+)?["']?(?P<name>[\w./:@-]{1,200})["']?"""
+    r"""[ \t]*(?:=>|:=|[=:])[ \t]*(?P<value>\S[^\r\n]{0,4000})$""",
     re.MULTILINE,
 )
 _NAMES_A_SECRET = re.compile(r"(?i)pass|secret|token|key|pwd|cred|auth|salt|login")
 _MIXED = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])")
-_EVERYDAY = re.compile(r"(?i)true|false|none|null|yes|no|on|off|localhost|production|development|v?\d+(?:\.\d+)*")
+_EVERYDAY = re.compile(
+    r"(?i)true|false|none|null|yes|no|on|off|localhost|production|development|v?\d+(?:\.\d+)*"
+)
 _JSON_STRING = re.compile(r'"((?:[^"\\\n]|\\.){1,4000})"')
 _LARGEST_FILE = 256 * 1024
 

@@ -309,7 +309,8 @@ def is_own(proposal: Proposal, role: Role, model: str) -> bool:
 def _record(deps: Dependencies, task: Task, proposal: Proposal, review: Review, role: Role) -> None:
     revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
     with deps.store.transaction() as tx:
-        tx.add_review(proposal.id, review)
+        # A finding quotes what the reviewer was shown; a secret in it is shown to nobody else.
+        tx.add_review(proposal.id, Review.model_validate(deps.redact.data(review.model_dump())))
         if role is Role.GENERATOR:
             return
         if revise and task.round < deps.settings.batch.revisions:

@@ -8,12 +8,13 @@ import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
+from navigator.domain.secrets import Redactor
 from navigator.domain.states import CheckOutcome
 from navigator.domain.text import safe_line, safe_text
 from navigator.workspace.git.private import PrivateRepo
@@ -33,6 +34,7 @@ from navigator.workspace.sandbox.supervise import supervise
 from navigator.workspace.sandbox.tree import write_out
 
 SHOWN = 4_000
+_BY_FORM = Redactor()
 """Characters of a run's output that are kept: for the developer, and for models as data."""
 
 _FORMAT = "2"
@@ -107,6 +109,7 @@ def run_suite(
     *,
     without: bool = False,
     cancel: threading.Event | None = None,
+    redact: Callable[[str], str] = _BY_FORM,
 ) -> SuiteRun:
     """Write `tree` out, run the project's check on it, and take everything away again. Blocks: call it in a thread.
 
@@ -114,6 +117,7 @@ def run_suite(
         scratch_root: the folder below which the run gets one of its own.
         without: run without a sandbox where there is none.
         cancel: when set, the run ends as "cancelled".
+        redact: applied to the whole output, before any of it is cut, kept or shown.
     """
     if not spec.command.strip():
         return _untested(
@@ -139,7 +143,7 @@ def run_suite(
         return _untested(f"the run could not be prepared: {error.strerror or error}", "Is the disk full?")
     finally:
         _take_away(scratch)
-    return read_run(ran, spec)
+    return read_run(ran, spec, redact)
 
 
 def _untested(why: str, what_to_do: str = "", ran: Ran | None = None, output: str = "") -> SuiteRun:
@@ -150,10 +154,10 @@ def _untested(why: str, what_to_do: str = "", ran: Ran | None = None, output: st
     )
 
 
-def read_run(ran: Ran, spec: SandboxSpec) -> SuiteRun:
+def read_run(ran: Ran, spec: SandboxSpec, redact: Callable[[str], str] = _BY_FORM) -> SuiteRun:
     """What a finished run means: its exit status, the tests it names, and why it could not start, in words."""
-    text = safe_text(plain(ran.output))
-    names = tuple(safe_line(name) for name in failing_tests(ran.output))
+    text = redact(safe_text(plain(ran.output)))
+    names = tuple(redact(safe_line(name)) for name in failing_tests(ran.output))
     passed = passed_count(ran.output)
     if not ran.cut and not names and none_ran(ran.output, ended_well=ran.status == 0):
         return _untested(NO_TEST_RAN, _NOTHING_FOUND, ran, excerpt(text))
