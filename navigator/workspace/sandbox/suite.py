@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from navigator.domain.models import Project
 from navigator.domain.secrets import Redactor
 from navigator.domain.states import CheckOutcome
 from navigator.domain.text import safe_line, safe_text
+from navigator.workspace.bounded.run import WorkerLost, run_bounded
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.sandbox.binds import digest_of
 from navigator.workspace.sandbox.limits import Limits, Ran
@@ -45,6 +46,9 @@ _NOTHING_FOUND = (
     "The command ran, and its own output says that it found no test to run. Give the project the one that runs its tests: "
     "`navigator project check NAME --set CMD`."
 )
+
+_READING = 20.0
+"""Seconds of processor time in which an output is read."""
 
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
@@ -109,7 +113,7 @@ def run_suite(
     *,
     without: bool = False,
     cancel: threading.Event | None = None,
-    redact: Callable[[str], str] = _BY_FORM,
+    redact: Redactor = _BY_FORM,
 ) -> SuiteRun:
     """Write `tree` out, run the project's check on it, and take everything away again. Blocks: call it in a thread.
 
@@ -143,7 +147,11 @@ def run_suite(
         return _untested(f"the run could not be prepared: {error.strerror or error}", "Is the disk full?")
     finally:
         _take_away(scratch)
-    return read_run(ran, spec, redact)
+    try:
+        return run_bounded(read_run, ran, spec, redact, size=len(ran.output), seconds=_READING)
+    except WorkerLost:
+        line = "The output could not be read within the limits of time and memory"
+        return SuiteRun(CheckOutcome.FAILED, (), f"{line} (exit status {ran.status})", ran.seconds)
 
 
 def _untested(why: str, what_to_do: str = "", ran: Ran | None = None, output: str = "") -> SuiteRun:
@@ -154,12 +162,13 @@ def _untested(why: str, what_to_do: str = "", ran: Ran | None = None, output: st
     )
 
 
-def read_run(ran: Ran, spec: SandboxSpec, redact: Callable[[str], str] = _BY_FORM) -> SuiteRun:
+def read_run(ran: Ran, spec: SandboxSpec, redact: Redactor = _BY_FORM) -> SuiteRun:
     """What a finished run means: its exit status, the tests it names, and why it could not start, in words."""
-    text = redact(safe_text(plain(ran.output)))
-    names = tuple(redact(safe_line(name)) for name in failing_tests(ran.output))
-    passed = passed_count(ran.output)
-    if not ran.cut and not names and none_ran(ran.output, ended_well=ran.status == 0):
+    output = plain(ran.output)
+    text = redact(safe_text(output))
+    names = tuple(redact(safe_line(name)) for name in failing_tests(output))
+    passed = passed_count(output)
+    if not ran.cut and not names and none_ran(output, ended_well=ran.status == 0):
         return _untested(NO_TEST_RAN, _NOTHING_FOUND, ran, excerpt(text))
     if not ran.cut and ran.status == 0:
         count = f"{passed} passed" if passed is not None else "passed"
