@@ -151,7 +151,9 @@ async def test_thousands_of_requests_whose_answers_nobody_reads_do_not_keep_the_
     connection.connect(str(tmp_path / "s.sock"))
     connection.setblocking(False)
     loop = asyncio.get_running_loop()
-    flood = b"".join(wire.encode({"id": n, "op": "hello", "args": {"text": "x" * 500}}) for n in range(30_000))
+    flood = b"".join(
+        wire.encode({"id": n, "op": "hello", "args": {"text": "x" * 500}}) for n in range(30_000)
+    )
     sending = asyncio.create_task(loop.sock_sendall(connection, flood))
     try:
         assert await ask(tmp_path / "s.sock", "hello", text="others are answered") == {

@@ -308,8 +308,7 @@ def test_loose_objects_of_the_user_keep_their_times(world: World) -> None:
     git(world.repo, "add", "-A")
     git(world.repo, "stash", "create")
     times = {
-        path: path.stat().st_mtime_ns
-        for path in (world.repo / ".git" / "objects").glob("[0-9a-f][0-9a-f]/*")
+        path: path.stat().st_mtime_ns for path in (world.repo / ".git" / "objects").glob("[0-9a-f][0-9a-f]/*")
     }
     for path in times:
         os.utime(path, ns=(10**18, 10**18))
