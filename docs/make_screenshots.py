@@ -55,7 +55,7 @@ def prepare(state: Path) -> None:
     """A whole rehearsed session, some decisions, and more work in the queue."""
     navigator("demo", "--headless", "--state", str(state), "--time-scale", str(SCALE), "--seed", str(SEED))
     fit = approvable()
-    for one in fit[:3]:  # each by itself: what does not land on this machine keeps no other back
+    for one in fit[:3]:  # one at a time: a landing that fails on this machine does not block the others
         navigator("approve", one, check=False)
     navigator("reject", fit[-1], "--note", "The old spelling is part of the file format.", check=False)
     queue(state)
@@ -87,7 +87,7 @@ def navigator(*words: str, check: bool = True) -> str:
 
 
 def queue(state: Path) -> None:
-    """Tasks for the models to have in hand on the pictures."""
+    """Tasks for the models to work on in the pictures."""
     from navigator.cascade.socket.alone import act_alone
     from navigator.config.paths import StatePaths
     from navigator.rehearsal.samples.repositories import sample_projects, sample_tasks
