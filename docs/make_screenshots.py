@@ -119,7 +119,7 @@ async def take(state: Path) -> None:
     app = NavigatorApp(load_settings(), paths, time_scale=SCALE, seed=SEED, autostart=True)
     try:
         async with app.run_test(size=SIZE) as pilot:
-            await until(pilot, lambda: app.glance.loaded and bool(app.glance.figured.rehearsed_rates))
+            await until(pilot, lambda: app.snapshot.loaded and bool(app.snapshot.figured.rehearsed_rates))
             await pilot.press("s", "g")
             await until(pilot, lambda: at_work(app))
             app.screen.post_message(LiveChanged(app.link.live))
@@ -146,14 +146,14 @@ async def take(state: Path) -> None:
 def at_work(app: NavigatorApp) -> bool:
     """Some proposals wait for the reviewer, others are being written."""
     live = app.link.live
-    return app.glance.awaiting_review >= 5 and live.streams >= 2 and live.chars_per_second > 600
+    return app.snapshot.awaiting_review >= 5 and live.streams >= 2 and live.chars_per_second > 600
 
 
 def open_objection(app: NavigatorApp) -> None:
     """To the proposal with the most to see: the reviewer objected, or it took the most rounds."""
     from navigator.tui.messages import OpenProposal
 
-    cards = [card for card in app.glance.inbox if card.proposal]
+    cards = [card for card in app.snapshot.inbox if card.proposal]
     best = max(cards, key=lambda card: (card.findings, card.round, card.added))
     app.go("review", OpenProposal(best.proposal, [card.proposal for card in cards]))
 
