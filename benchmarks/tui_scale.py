@@ -37,7 +37,7 @@ async def key_to_paint(folder: Path, *, projects: int, proposals: int) -> tuple[
     app = NavigatorApp(Settings(), paths, autostart=False)
     async with app.run_test(size=SIZE) as pilot:
         began = time.perf_counter()
-        while not app.glance.loaded or len(app.glance.inbox) != proposals:
+        while not app.snapshot.loaded or len(app.snapshot.inbox) != proposals:
             await pilot.pause(0.01)
         loaded = time.perf_counter() - began
         for _ in range(20):  # until the first counting of rates is over
@@ -66,7 +66,7 @@ async def hold_diff(folder: Path) -> None:
     world.fill(paths)
     app = NavigatorApp(Settings(), paths, autostart=False)
     async with app.run_test(size=SIZE) as pilot:
-        while not app.glance.loaded:
+        while not app.snapshot.loaded:
             await pilot.pause(0.01)
         view = DiffView(sample(50_000))
         await app.screen.mount(view)

@@ -94,8 +94,8 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
         self.paths = paths
         self.keymap = keymap or Keymap()
         self.prefs = Prefs(paths.root)
-        self.glance = DeckSnapshot()
-        self.feed = DataFeed(paths, self._new_glance, self._store_failed)
+        self.snapshot = DeckSnapshot()
+        self.feed = DataFeed(paths, self._new_snapshot, self._store_failed)
         self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale, seed=seed)
         self.time_scale, self.seed = time_scale, seed
         self._autostart = autostart
@@ -155,15 +155,15 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
 
     # The picture
 
-    def _new_glance(self, glance: DeckSnapshot) -> None:
-        before, self.glance = self.glance, glance
-        if before.loaded and not self.app_focus and len(glance.inbox) > len(before.inbox):
-            self._call_back(len(glance.inbox))
-        self.screen.post_message(DeckSnapshotChanged(glance))
+    def _new_snapshot(self, snapshot: DeckSnapshot) -> None:
+        before, self.snapshot = self.snapshot, snapshot
+        if before.loaded and not self.app_focus and len(snapshot.inbox) > len(before.inbox):
+            self._call_back(len(snapshot.inbox))
+        self.screen.post_message(DeckSnapshotChanged(snapshot))
 
     def _store_failed(self, problem: str) -> None:
         self.toast(problem, "error")
-        self._new_glance(replace(self.glance, problem=problem))
+        self._new_snapshot(replace(self.snapshot, problem=problem))
 
     def _event(self, event: dict[str, Any]) -> None:
         self.feed.poke()

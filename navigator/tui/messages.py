@@ -13,9 +13,9 @@ from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 class DeckSnapshotChanged(Message):
     """The store says something new. Sent to the screen in front; others get it when they come to the front."""
 
-    def __init__(self, glance: DeckSnapshot) -> None:
+    def __init__(self, snapshot: DeckSnapshot) -> None:
         super().__init__()
-        self.glance = glance
+        self.snapshot = snapshot
 
 
 class LiveChanged(Message):

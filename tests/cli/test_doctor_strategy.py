@@ -12,8 +12,8 @@ from threading import Thread
 from typing import Any, ClassVar
 
 import pytest
-from navigator.cli.doctor.strategy import strategy_items
 
+from navigator.cli.doctor.command import strategy_items
 from navigator.cli.doctor.serving import serving_items
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings, load_settings

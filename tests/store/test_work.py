@@ -491,7 +491,7 @@ def test_finished_proposals_are_those_nobody_touches_again(
     assert waiting.id != finished.id
 
 
-def test_the_counts_of_one_glance(store: Store, task: Task, answer: AnswerMaker, paths: StatePaths) -> None:
+def test_the_counts_of_one_snapshot(store: Store, task: Task, answer: AnswerMaker, paths: StatePaths) -> None:
     with store.transaction() as tx:
         for state in (TaskState.GENERATING, TaskState.CHECKING, TaskState.AWAITING_APPROVAL):
             tx.set_task_state(task.id, state)

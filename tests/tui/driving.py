@@ -25,5 +25,5 @@ async def until(pilot: Pilot[Any], true: Callable[[], bool], *, what: str = "it"
 async def loaded(pilot: Pilot[Any]) -> NavigatorApp:
     """The app, once it shows the store with its figures."""
     app = cast("NavigatorApp", pilot.app)
-    await until(pilot, lambda: app.glance.loaded, what="the first picture")
+    await until(pilot, lambda: app.snapshot.loaded, what="the first picture")
     return app

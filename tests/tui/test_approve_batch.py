@@ -136,7 +136,7 @@ async def test_a_refused_landing_is_said_and_takes_no_other_with_it(reviewing: R
         readme = reviewing.repository / "README.md"
         readme.write_text("Another text altogether.\n")
         git(reviewing.repository, "commit", "--quiet", "-am", "Meanwhile")
-        await at.until(lambda: bool(at.app.glance.inbox))
+        await at.until(lambda: bool(at.app.snapshot.inbox))
         dialog = await asked(at)
         await at.press("enter")
         await done(at, dialog)
@@ -198,7 +198,7 @@ async def test_it_opens_at_its_top(tmp_path: Path) -> None:
 async def test_overlaps_say_what_to_do(reviewing: Reviewing) -> None:
     async with opened(reviewing, "P3") as at:
         await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3"]})
-        at.app.glance = replace(at.app.glance, overlaps={"P3": ("P31",)})
+        at.app.snapshot = replace(at.app.snapshot, overlaps={"P3": ("P31",)})
         dialog = BatchDialog(DecideAll(DecisionKind.APPROVE, [("P3", at.proposal("P3").tree)]))
         at.app.push_screen(dialog)
         await at.until(lambda: dialog._stage == "asking", "the dialog's list")

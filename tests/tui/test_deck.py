@@ -151,7 +151,7 @@ async def test_a_asks_about_exactly_what_is_under_the_cursor(
         await pilot.press("j", "a")
         await pilot.pause()
         asked = last(heard, DecideAll)
-        card = app.glance.card("P163")
+        card = app.snapshot.card("P163")
         assert (asked.kind, asked.proposals) == (DecisionKind.APPROVE, (("P163", card.tree),))
 
 
@@ -188,9 +188,9 @@ async def test_m_marks_as_looked_at(deck: Any, state: Any) -> None:
     async with deck() as (pilot, app, screen, _):
         assert not screen.current_card.seen
         await pilot.press("m")
-        await until(pilot, lambda: app.glance.card("P162").seen)
+        await until(pilot, lambda: app.snapshot.card("P162").seen)
         await pilot.press("m")
-        await until(pilot, lambda: not app.glance.card("P162").seen)
+        await until(pilot, lambda: not app.snapshot.card("P162").seen)
     assert not Reader(open_reader(state.database)).proposal("P162").seen
 
 
@@ -198,7 +198,7 @@ async def test_t_retries_what_failed(deck: Any) -> None:
     async with deck() as (pilot, app, screen, _):
         await to_row(pilot, screen, "ended", "T162")
         await pilot.press("t")
-        await until(pilot, lambda: app.glance.card("T162").state is TaskState.QUEUED)
+        await until(pilot, lambda: app.snapshot.card("T162").state is TaskState.QUEUED)
 
 
 async def test_x_cancels_after_asking(deck: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,18 +213,18 @@ async def test_x_cancels_after_asking(deck: Any, monkeypatch: pytest.MonkeyPatch
         assert isinstance(app.screen, ConfirmDialog), "the key that was meant for the deck must not answer"
         app.screen._arm()
         await pilot.press("enter")
-        await until(pilot, lambda: app.glance.card("T179").state is TaskState.CANCELLED)
+        await until(pilot, lambda: app.snapshot.card("T179").state is TaskState.CANCELLED)
 
 
 async def test_u_asks_before_it_takes_a_landing_back(deck: Any) -> None:
     async with deck() as (pilot, app, screen, _):
-        landed = next(card for card in app.glance.ended if card.state is TaskState.LANDED)
+        landed = next(card for card in app.snapshot.ended if card.state is TaskState.LANDED)
         await to_row(pilot, screen, "ended", landed.task)
         await pilot.press("u")
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, DeckScreen))
-        assert app.glance.card(landed.task).state is TaskState.LANDED
+        assert app.snapshot.card(landed.task).state is TaskState.LANDED
 
 
 async def test_what_does_not_fit_is_said(deck: Any) -> None:
@@ -262,7 +262,7 @@ async def test_plus_finds_repositories_and_adds_them(deck: Any, tmp_path: Any) -
         await until(pilot, lambda: len(app.screen.query_one("#found").rows) == 2)
         await pilot.press("ctrl+a", "enter")
         await until(pilot, lambda: isinstance(app.screen, DeckScreen))
-        await until(pilot, lambda: len(app.glance.projects) == 26)
+        await until(pilot, lambda: len(app.snapshot.projects) == 26)
 
 
 async def test_help_theme_and_back(deck: Any) -> None:
@@ -311,13 +311,13 @@ async def test_something_new_rings_when_nobody_looks(deck: Any) -> None:
     async with deck() as (_pilot, app, _, _):
         written: list[str] = []
         app._driver.write = written.append
-        grown = app.glance
+        grown = app.snapshot
         from dataclasses import replace
 
-        app._new_glance(replace(grown, inbox=(*grown.inbox, grown.inbox[0])))
+        app._new_snapshot(replace(grown, inbox=(*grown.inbox, grown.inbox[0])))
         assert not any("\x1b]9;" in text for text in written)
         app.app_focus = False
-        app._new_glance(replace(grown, inbox=(*grown.inbox, *grown.inbox)))
+        app._new_snapshot(replace(grown, inbox=(*grown.inbox, *grown.inbox)))
         assert any("\x1b]9;Navigator: 16 wait for you\x07" in text for text in written)
 
 
@@ -332,11 +332,11 @@ async def test_a_store_that_cannot_be_read_stays_said(make_app: AppMaker, state:
     state.database.write_bytes(b"not a database at all, " * 400)
     app = make_app()
     async with app.run_test(size=(140, 50)) as pilot:
-        await until(pilot, lambda: bool(app.glance.problem))
+        await until(pilot, lambda: bool(app.snapshot.problem))
         await pilot.pause()
         app.clear_notifications()
         assert isinstance(app.screen, DeckScreen)
         shown = " ".join(app.screen.pane("inbox").empty)
         assert "cannot be read" in shown and "navigator.db is damaged" in shown
         state.database.write_bytes(whole)
-        await until(pilot, lambda: app.glance.loaded and not app.glance.problem)
+        await until(pilot, lambda: app.snapshot.loaded and not app.snapshot.problem)

@@ -18,7 +18,8 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import GeneratorSettings, ReviewerSettings, Settings
 from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.states import Role
-from navigator.serving.status import ServerLook, look_at_servers
+from navigator.serving.status import ServerLook
+from navigator.serving.swap import look_at_servers
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.fleet import panes

@@ -20,33 +20,33 @@ from tests.tui import world
 def looked(follower: Follower) -> DeckSnapshot:
     """The picture after everything, figures included, was looked at."""
     last = None
-    while (glance := follower.look()) is not None:
-        last = glance
+    while (snapshot := follower.look()) is not None:
+        last = snapshot
         follower._figures_due = 0.0
     assert last is not None
     return last
 
 
 def test_a_day_is_sorted_into_its_lists(state: StatePaths) -> None:
-    glance = looked(Follower(open_reader(state.database)))
-    assert len(glance.projects) == 24
-    assert [card.project for card in glance.inbox][:2] == ["billing", "dune-loader"]
-    assert glance.inbox[-1].report
-    assert {card.state for card in glance.ended} == {
+    snapshot = looked(Follower(open_reader(state.database)))
+    assert len(snapshot.projects) == 24
+    assert [card.project for card in snapshot.inbox][:2] == ["billing", "dune-loader"]
+    assert snapshot.inbox[-1].report
+    assert {card.state for card in snapshot.ended} == {
         TaskState.LANDED,
         TaskState.REJECTED,
         TaskState.FAILED,
         TaskState.CANCELLED,
     }
-    assert glance.work[0].state is TaskState.GENERATING
-    assert glance.work[-1].state is TaskState.QUEUED
-    assert glance.resident == "generator"
-    loader = next(row for row in glance.projects if row.name == "dune-loader")
+    assert snapshot.work[0].state is TaskState.GENERATING
+    assert snapshot.work[-1].state is TaskState.QUEUED
+    assert snapshot.resident == "generator"
+    loader = next(row for row in snapshot.projects if row.name == "dune-loader")
     assert (loader.queued, loader.work, loader.waiting) == (0, 1, 2)
     assert loader.rate is not None and (loader.rate.n, loader.rate.revise) == (26, 7)
-    revise = next(card for card in glance.inbox if card.verdict is Verdict.REVISE)
+    revise = next(card for card in snapshot.inbox if card.verdict is Verdict.REVISE)
     assert (revise.blocking, revise.findings, revise.confirm) == (1, 2, ("packaging:pyproject.toml",))
-    overlapping = {name for names in glance.overlaps.values() for name in names}
+    overlapping = {name for names in snapshot.overlaps.values() for name in names}
     assert len(overlapping) == 2
 
 
@@ -148,10 +148,10 @@ def test_yesterdays_ends_leave_the_picture_at_midnight(
 
 
 def test_a_card_is_found_by_either_name(state: StatePaths) -> None:
-    glance = looked(Follower(open_reader(state.database)))
-    card = glance.inbox[0]
-    assert glance.card(card.proposal) == glance.card(card.task) == card
-    assert glance.card("P99999") is None
+    snapshot = looked(Follower(open_reader(state.database)))
+    card = snapshot.inbox[0]
+    assert snapshot.card(card.proposal) == snapshot.card(card.task) == card
+    assert snapshot.card("P99999") is None
 
 
 def test_three_on_one_path_overlap_each_other(state: StatePaths) -> None:

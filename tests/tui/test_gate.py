@@ -35,11 +35,11 @@ def type_at_once(app: NavigatorApp, text: str) -> None:
 
 async def test_what_follows_the_slash_goes_into_the_field(state: StatePaths) -> None:
     async with opened(state) as (app, pilot):
-        before = app.glance
+        before = app.snapshot
         type_at_once(app, "/is:approve")
         await until(pilot, lambda: isinstance(app.focused, Input) and app.focused.value == "is:approve")
         assert len(app.screen_stack) == 1
-        assert app.glance.inbox == before.inbox
+        assert app.snapshot.inbox == before.inbox
 
 
 async def test_a_key_after_one_that_opens_a_dialog_goes_to_the_dialog(state: StatePaths) -> None:

@@ -62,9 +62,9 @@ def test_swaps_of_another_direction_or_that_failed_say_nothing() -> None:
 
 
 def test_the_meter_names_the_price_of_now_and_of_waiting(state: StatePaths) -> None:
-    glance = looked(Follower(open_reader(state.database)))
+    snapshot = looked(Follower(open_reader(state.database)))
     live = LiveStatus(conductor="here", status={"resident": "generator"})
-    meter = meter_of(glance, live, BatchRules(), streams=8)
+    meter = meter_of(snapshot, live, BatchRules(), streams=8)
     assert (meter.waiting, meter.target) == (5, 30)
     assert meter.figures.source == "measured"
     assert meter.price.now_each == pytest.approx(meter.figures.round_trip / 5)
@@ -72,16 +72,16 @@ def test_the_meter_names_the_price_of_now_and_of_waiting(state: StatePaths) -> N
 
 
 def test_without_a_conductor_no_review_is_in_sight(state: StatePaths) -> None:
-    glance = looked(Follower(open_reader(state.database)))
-    assert meter_of(glance, LiveStatus(), BatchRules(), streams=8).eta is None
+    snapshot = looked(Follower(open_reader(state.database)))
+    assert meter_of(snapshot, LiveStatus(), BatchRules(), streams=8).eta is None
 
 
 def test_what_the_reviewer_writes_is_not_waited_for_before_its_review(state: StatePaths) -> None:
-    glance = looked(Follower(open_reader(state.database)))
+    snapshot = looked(Follower(open_reader(state.database)))
     live = LiveStatus(conductor="here", status={"resident": "generator", "until": "idle"})
     routed = RoutingSettings.model_validate(dict.fromkeys((kind.value for kind in TaskKind), "reviewer"))
-    usual = meter_of(glance, live, BatchRules(), streams=1).eta
-    sooner = meter_of(glance, live, BatchRules(), streams=1, routing=routed).eta
+    usual = meter_of(snapshot, live, BatchRules(), streams=1).eta
+    sooner = meter_of(snapshot, live, BatchRules(), streams=1, routing=routed).eta
     assert usual is not None
     assert sooner is not None
     assert sooner < usual
@@ -98,37 +98,37 @@ def test_figures_are_published_until_something_is_measured(
     assert measured.generator_speed == pytest.approx(1850 / 10.2, rel=0.01)
 
 
-def text_of(glance: DeckSnapshot, live: LiveStatus, width: int) -> tuple[str, str]:
-    meter = meter_of(glance, live, FACTS.rules, streams=8)
-    first, second = strip_lines(glance, live, FACTS, meter, width)
+def text_of(snapshot: DeckSnapshot, live: LiveStatus, width: int) -> tuple[str, str]:
+    meter = meter_of(snapshot, live, FACTS.rules, streams=8)
+    first, second = strip_lines(snapshot, live, FACTS, meter, width)
     return "".join(text for text, _ in first), "".join(text for text, _ in second)
 
 
 def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
-    glance = looked(Follower(open_reader(state.database)))
+    snapshot = looked(Follower(open_reader(state.database)))
     here = LiveStatus(conductor="here", status={"resident": "generator"})
-    assert "GENERATOR 35B" in text_of(glance, here, 120)[0]
-    assert text_of(glance, here, 78)[0].startswith("● 35B")
-    assert "4 tasks queued, nobody works: ctrl+n start" in text_of(glance, LiveStatus(), 120)[0]
-    assert text_of(glance, LiveStatus(), 78)[0].startswith("○ 4 tasks queued, nobody works: ctrl+n start")
-    idle = replace(glance, work=())
+    assert "GENERATOR 35B" in text_of(snapshot, here, 120)[0]
+    assert text_of(snapshot, here, 78)[0].startswith("● 35B")
+    assert "4 tasks queued, nobody works: ctrl+n start" in text_of(snapshot, LiveStatus(), 120)[0]
+    assert text_of(snapshot, LiveStatus(), 78)[0].startswith("○ 4 tasks queued, nobody works: ctrl+n start")
+    idle = replace(snapshot, work=())
     assert "no conductor" in text_of(idle, LiveStatus(), 120)[0]
     assert "41 min ago" in text_of(idle, LiveStatus(), 120)[0]
-    assert "starting" in text_of(glance, LiveStatus(conductor="starting"), 120)[0]
-    assert text_of(glance, LiveStatus(problem="No swap strategy."), 120)[1] == "No swap strategy."
+    assert "starting" in text_of(snapshot, LiveStatus(conductor="starting"), 120)[0]
+    assert text_of(snapshot, LiveStatus(problem="No swap strategy."), 120)[1] == "No swap strategy."
     swapping = replace(here, swap=SwapProgress("generator", "reviewer", 0.0, "load", 0.0))
-    assert "SWAPPING 35B → 122B" in text_of(glance, swapping, 120)[0]
-    assert "review now: 15." in text_of(glance, here, 120)[1]
+    assert "SWAPPING 35B → 122B" in text_of(snapshot, swapping, 120)[0]
+    assert "review now: 15." in text_of(snapshot, here, 120)[1]
     both = LiveStatus(conductor="here", status={"both_resident": True})
-    assert "BOTH RESIDENT" in text_of(glance, both, 120)[0]
-    assert "GPU empty" in text_of(glance, LiveStatus(conductor="here", status={"resident": None}), 120)[0]
+    assert "BOTH RESIDENT" in text_of(snapshot, both, 120)[0]
+    assert "GPU empty" in text_of(snapshot, LiveStatus(conductor="here", status={"resident": None}), 120)[0]
 
 
 def test_unsandboxed_tests_are_said_everywhere(state: StatePaths) -> None:
-    glance = looked(Follower(open_reader(state.database)))
+    snapshot = looked(Follower(open_reader(state.database)))
     facts = replace(FACTS, unsandboxed=True)
-    meter = meter_of(glance, LiveStatus(), facts.rules, streams=8)
+    meter = meter_of(snapshot, LiveStatus(), facts.rules, streams=8)
     for width in (78, 198):
         assert "unsandboxed" in "".join(
-            text for text, _ in strip_lines(glance, LiveStatus(), facts, meter, width)[0]
+            text for text, _ in strip_lines(snapshot, LiveStatus(), facts, meter, width)[0]
         )

@@ -106,7 +106,7 @@ async def opened(
     async with app.run_test(size=size) as pilot:
         await loaded(pilot)
         first = proposal or reviewing.second
-        app.go("review", OpenProposal(first, [card.proposal for card in app.glance.inbox]))
+        app.go("review", OpenProposal(first, [card.proposal for card in app.snapshot.inbox]))
         await until(pilot, lambda: app.current_mode == "review", what="the review screen")
         driver = Driver(pilot, app, reviewing)
         await driver.drawn(first)

@@ -40,7 +40,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def to_review(pilot: Pilot[Any], proposal: str = "P2") -> ReviewScreen:
     app = await loaded(pilot)
-    app.go("review", OpenProposal(proposal, [card.proposal for card in app.glance.inbox]))
+    app.go("review", OpenProposal(proposal, [card.proposal for card in app.snapshot.inbox]))
     await until(pilot, lambda: isinstance(app.screen, ReviewScreen) and app.screen._drawn is not None)
     screen = app.screen
     assert isinstance(screen, ReviewScreen)

@@ -12,6 +12,6 @@ async def test_the_first_picture_arrives(make_app: AppMaker) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await loaded(pilot)
         assert isinstance(app.screen, DeckScreen)
-        assert len(app.glance.projects) == 24
-        assert [card.proposal or card.task for card in app.glance.inbox]
-        assert app.glance.awaiting_review == 5
+        assert len(app.snapshot.projects) == 24
+        assert [card.proposal or card.task for card in app.snapshot.inbox]
+        assert app.snapshot.awaiting_review == 5

@@ -37,7 +37,7 @@ def settings(tmp_path: Path) -> Settings:
 
 async def settled(pilot: Pilot[Any]) -> NavigatorApp:
     app = await loaded(pilot)
-    await until(pilot, lambda: bool(app.glance.figured.rates or not app.glance.projects))
+    await until(pilot, lambda: bool(app.snapshot.figured.rates or not app.snapshot.projects))
     return app
 
 

@@ -1,67 +1,87 @@
-"""Names of operations, and where the functions behind them stand."""
+"""Every verb by name, and performing one that came over the socket or from a command."""
 
 from __future__ import annotations
 
 import importlib
-import inspect
+from functools import cache
 from typing import Any
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.socket.wire import Result
+from navigator.cascade.verbs.base import Verb
 from navigator.domain.errors import UsageError
 from navigator.store.space import require_space
 
-# operation -> (module of this package, function `async (deps, **args) -> Result`). Imported when asked for, since each
-# module brings its own imports: adding a task pays for no git.
-_OPERATIONS = {
-    "project.add": ("projects", "add_project"),
-    "project.check": ("checks", "check_project"),
-    "project.move": ("projects", "move_project"),
-    "project.remove": ("projects", "remove_projects"),
-    "task.add": ("tasks", "add_tasks"),
-    "task.cancel": ("tasks", "cancel_tasks"),
-    "task.retry": ("tasks", "retry_tasks"),
-    "task.done": ("tasks", "close_tasks"),
-    "task.send-back": ("tasks", "send_back_tasks"),
-    "suggestions.accept": ("suggestions", "accept_suggestions"),
-    "suggestions.dismiss": ("suggestions", "dismiss_suggestions"),
-    "decide": ("decisions", "decide"),
-    "split": ("hunks", "split"),
-    "undo": ("decisions", "undo_landings"),
-    "take-back": ("decisions", "take_back"),
-    "seen": ("notes", "mark_seen"),
-    "draft.save": ("notes", "save_draft"),
-    "comment.add": ("notes", "add_comment"),
-    "comment.remove": ("notes", "remove_comment"),
+# name -> module of this package and class. Imported on first use, so that adding a task does not import git.
+_VERBS = {
+    "approve": "approve:Approve",
+    "reject": "reject:Reject",
+    "send-back": "send_back:SendBack",
+    "split": "split:Split",
+    "undo": "undo:Undo",
+    "review.now": "review_now:ReviewNow",
+    "seen": "notes:MarkSeen",
+    "draft.save": "notes:SaveDraft",
+    "comment.add": "comment:AddComment",
+    "comment.remove": "comment:RemoveComment",
+    "task.add": "task_add:AddTasks",
+    "task.cancel": "cancel:Cancel",
+    "task.retry": "retry:Retry",
+    "task.done": "put_away:PutAway",
+    "suggestions.accept": "suggestions:Accept",
+    "suggestions.dismiss": "suggestions:Dismiss",
+    "project.add": "projects:AddProject",
+    "project.set": "projects:SetProject",
+    "project.move": "projects:MoveProject",
+    "project.remove": "projects:RemoveProjects",
+    "project.check": "project_check:CheckProject",
 }
 
 
-_SMALL = frozenset({"project.remove", "task.cancel", "take-back", "seen", "draft.save", "comment.remove"})
-"""Operations that end or keep something in a few bytes: done on a full disk too, as long as SQLite finds room."""
-
-
 def known() -> tuple[str, ...]:
-    """Every operation's name."""
-    return tuple(_OPERATIONS)
+    """Every verb's name."""
+    return tuple(_VERBS)
 
 
-async def perform(deps: Dependencies, op: str, args: dict[str, Any]) -> Result:
-    """Do one thing.
+@cache
+def verb(name: str) -> Verb[Any, Any]:
+    """The verb of a name.
 
     Raises:
-        UsageError: no such operation, or arguments that do not fit it.
-        DiskFull: there is too little room to begin anything.
-        NavigatorError: what the operation itself refuses.
+        UsageError: there is none.
     """
-    if op not in _OPERATIONS:
-        raise UsageError(f"There is no operation {op!r}.", hint="The two sides may be of different versions.")
-    module, name = _OPERATIONS[op]
-    function = getattr(importlib.import_module(f"navigator.cascade.verbs.{module}"), name)
-    try:
-        inspect.signature(function).bind(deps, **args)
-    except TypeError as error:
-        raise UsageError(f"{op}: {error}.") from error
-    if op not in _SMALL:
+    if name not in _VERBS:
+        raise UsageError(f"There is no operation {name!r}.", hint="Are the two sides of the same version?")
+    module, _, title = _VERBS[name].partition(":")
+    made = getattr(importlib.import_module(f"navigator.cascade.verbs.{module}"), title)()
+    assert isinstance(made, Verb)
+    return made
+
+
+async def perform(deps: Dependencies, name: str, document: dict[str, Any]) -> dict[str, Any]:
+    """Do one thing, from and to JSON.
+
+    Raises:
+        UsageError: no such verb, or arguments that do not fit it.
+        DiskFull: there is too little room to begin anything.
+        NavigatorError: what the verb itself refuses.
+    """
+    found = verb(*_renamed(name, document))
+    args = found.read_args(document)
+    if not found.small:
         require_space(deps.paths.root)
-    result: Result = await function(deps, **args)
-    return result
+    result = await found.perform(deps, args)
+    dumped: dict[str, Any] = result.model_dump(mode="json")
+    return dumped
+
+
+def _renamed(name: str, document: dict[str, Any]) -> tuple[str]:
+    """The names that screens still use for what are verbs of their own now."""
+    if name == "decide":
+        kind = str(document.pop("kind")).replace("_", "-")
+        if kind != "approve":
+            document.pop("confirm", None)
+        return (kind,)
+    if name == "task.send-back":
+        document["tasks"], document["proposals"] = document.pop("ids"), []
+        return ("send-back",)
+    return ({"take-back": "undo"}.get(name, name),)

@@ -43,9 +43,9 @@ class AnswerScreen(NavScreen):
         """Keep what was typed."""
         await self.drafts.close()
 
-    def show_glance(self, glance: DeckSnapshot) -> None:
+    def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """Something happened, perhaps to this task."""
-        if glance.loaded:
+        if snapshot.loaded:
             self._read()
 
     @work(exclusive=True, group="read")

@@ -42,9 +42,9 @@ class TaskScreen(NavScreen):
             yield Static(id="outcome")
             yield Static(id="events", classes="muted")
 
-    def show_glance(self, glance: DeckSnapshot) -> None:
+    def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """Something happened, perhaps to this task."""
-        if glance.loaded:
+        if snapshot.loaded:
             self._read()
 
     @work(exclusive=True)

@@ -137,7 +137,7 @@ class ComposeScreen(NavScreen):
         for lines in self.query(PieceLines):
             lines.refresh(layout=True)
 
-    def show_glance(self, glance: DeckSnapshot) -> None:
+    def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """Projects came or went."""
         self._redraw()
         self._look()
@@ -145,7 +145,7 @@ class ComposeScreen(NavScreen):
     # What stands above the text
 
     def _facts(self, width: int) -> list[list[Piece]]:
-        sheet, total = self._sheet, len(self.nav.glance.projects)
+        sheet, total = self._sheet, len(self.nav.snapshot.projects)
         count = len(sheet.projects)
         names = "all projects" if count > 1 and count == total else shortened(sheet.projects, 5)
         words = names or (
@@ -192,7 +192,7 @@ class ComposeScreen(NavScreen):
     def _look(self) -> None:
         """Look at the chosen projects that were not looked at yet."""
         missing = [n for n in self._sheet.projects if n not in self._grounds and n not in self._looking]
-        known = {row.name: row.project for row in self.nav.glance.projects}
+        known = {row.name: row.project for row in self.nav.snapshot.projects}
         projects = [known[name] for name in missing if name in known]
         if projects:
             self._looking.update(project.name for project in projects)
@@ -222,7 +222,7 @@ class ComposeScreen(NavScreen):
         await self._pick_projects()
 
     async def _pick_projects(self) -> bool:
-        rows = {row.name: row for row in self.nav.glance.projects}
+        rows = {row.name: row for row in self.nav.snapshot.projects}
         chosen = await self.nav.push_screen_wait(
             PickDialog(
                 "For which projects?",
@@ -243,7 +243,7 @@ class ComposeScreen(NavScreen):
         """Choose files out of the projects' trees at their bases."""
         if not self._sheet.projects and not await self._pick_projects():
             return
-        known = {row.name: row.project for row in self.nav.glance.projects}
+        known = {row.name: row.project for row in self.nav.snapshot.projects}
         await self._look_at([known[n] for n in self._sheet.projects if n in known and n not in self._grounds])
         grounds = [self._grounds[name] for name in self._sheet.projects if name in self._grounds]
         paths = dict.fromkeys(path for ground in grounds for path in ground.paths)

@@ -151,7 +151,7 @@ class LiveStatus:
         return len(self.tasks)
 
 
-def make_glance(
+def make_snapshot(
     projects: Iterable[Project],
     cards: Iterable[Card],
     *,

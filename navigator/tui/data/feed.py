@@ -18,7 +18,7 @@ from navigator.config.paths import StatePaths
 from navigator.domain.models import Project, Swap
 from navigator.store.reads.cards import LIVE_STATES, Card, CardReads
 from navigator.tui import clock
-from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, make_glance
+from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, make_snapshot
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
@@ -67,7 +67,7 @@ class Follower:
         elif not self._count():  # counting reads everything: rows first, figures with the next look
             return None
         resident = self._reader.last_event("resident")
-        return make_glance(
+        return make_snapshot(
             self._projects,
             self._cards.values(),
             seq=self._seq,
@@ -164,15 +164,15 @@ class DataFeed:
         while not self._closed:
             self._poke.clear()
             try:
-                glance = await loop.run_in_executor(self._following, self._look)
+                snapshot = await loop.run_in_executor(self._following, self._look)
             except NavigatorError as error:
                 if str(error) != told:
                     told = str(error)
                     self._fail(told)
-                glance = None
-            if glance is not None:
+                snapshot = None
+            if snapshot is not None:
                 told = ""
-                self._publish(glance)
+                self._publish(snapshot)
             try:
                 await asyncio.wait_for(self._poke.wait(), POLL)
             except TimeoutError:

@@ -60,7 +60,7 @@ GENERATOR_WRITES = RoutingSettings()
 
 
 def meter_of(
-    glance: DeckSnapshot,
+    snapshot: DeckSnapshot,
     live: LiveStatus,
     rules: BatchRules,
     *,
@@ -70,21 +70,21 @@ def meter_of(
     """The batch meter of one picture.
 
     Args:
-        glance: the store.
+        snapshot: the store.
         live: the conductor.
         rules: the settings' `[batch]`.
         streams: requests the generator takes at once.
         routing: which model writes what.
     """
-    figures = glance.figured.figures
-    waiting = glance.awaiting_review
+    figures = snapshot.figured.figures
+    waiting = snapshot.awaiting_review
     busy = live.status.get("busy")
     return Meter(
         waiting,
         rules.target,
         price(waiting, rules.target, figures),
         review_eta(
-            _snapshot(glance, live, rules, busy if isinstance(busy, Mapping) else {}, streams, routing),
+            _snapshot(snapshot, live, rules, busy if isinstance(busy, Mapping) else {}, streams, routing),
             time.monotonic(),
             write_seconds=figures.write_seconds,
         )
@@ -95,7 +95,7 @@ def meter_of(
 
 
 def _snapshot(
-    glance: DeckSnapshot,
+    snapshot: DeckSnapshot,
     live: LiveStatus,
     rules: BatchRules,
     busy: Mapping[str, Any],
@@ -115,9 +115,9 @@ def _snapshot(
             since=now - seconds_since(card.since),
             writer=routing.writer(TaskKind(card.kind), Complexity(card.complexity)),
         )
-        for card in glance.work
+        for card in snapshot.work
     )
-    arrivals = [seconds_since(card.created) for card in glance.work]
+    arrivals = [seconds_since(card.created) for card in snapshot.work]
     both = bool(live.status.get("both_resident"))
     return SchedulerSnapshot(
         tasks=views,
@@ -185,7 +185,7 @@ def _usual_phases(swaps: Sequence[Swap]) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in by_phase.items()}
 
 
-def meanwhile(glance: DeckSnapshot) -> str:
+def meanwhile(snapshot: DeckSnapshot) -> str:
     """What the CPU does while the GPU is swapped: `6 checks`; "" for nothing."""
-    checks = sum(card.state is TaskState.CHECKING for card in glance.work)
+    checks = sum(card.state is TaskState.CHECKING for card in snapshot.work)
     return f"{checks} check{'s' if checks != 1 else ''}" if checks else ""

@@ -65,7 +65,7 @@ class DeckDecisions:
 
     def action_review_now(self) -> None:
         """Swap to the reviewer without waiting for the batch to fill."""
-        if self._deck.nav.glance.loaded and not self._deck.nav.glance.awaiting_review:
+        if self._deck.nav.snapshot.loaded and not self._deck.nav.snapshot.awaiting_review:
             self._deck.nav.toast("Nothing waits for review.", "warning")
             return
         self._review_now()

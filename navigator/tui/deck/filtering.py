@@ -86,7 +86,7 @@ CARD_ORDERS: dict[str, Callable[[Sequence[Card]], list[Card]]] = {
     "project": lambda cards: sorted(cards, key=attrgetter("project")),
     "size": lambda cards: sorted(cards, key=lambda card: card.added + card.removed),
 }
-"""Orders of the inbox; a glance holds it oldest first."""
+"""Orders of the inbox; a snapshot holds it oldest first."""
 
 PROJECT_ORDERS: dict[str, Callable[[Sequence[ProjectRow]], list[ProjectRow]]] = {
     "name": list,
@@ -96,7 +96,7 @@ PROJECT_ORDERS: dict[str, Callable[[Sequence[ProjectRow]], list[ProjectRow]]] = 
         rows, key=lambda row: -(row.rate.rate or 0.0) if row.rate and row.rate.rate is not None else 1.0
     ),
 }
-"""Orders of the projects; a glance holds them by name."""
+"""Orders of the projects; a snapshot holds them by name."""
 
 
 def following(orders: Mapping[str, object], name: str) -> str:

@@ -56,7 +56,7 @@ class DeckScreen(DeckDecisions, NavScreen):
     def __init__(self) -> None:
         super().__init__()
         self._query = Query()
-        self._glance = DeckSnapshot()
+        self._snapshot = DeckSnapshot()
         self._project_order = "name"
         self._card_order = "oldest"
         self._greeted = False
@@ -109,13 +109,13 @@ class DeckScreen(DeckDecisions, NavScreen):
         row = self.pane(self.focused_pane).current
         return row if isinstance(row, Card) else None
 
-    def show_glance(self, glance: DeckSnapshot) -> None:
+    def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """New rows."""
-        self._glance = glance
+        self._snapshot = snapshot
         self._fill()
-        if glance.loaded and not self._greeted:
+        if snapshot.loaded and not self._greeted:
             self._greeted = True
-            if not glance.projects and self.nav.settings.source is None:
+            if not snapshot.projects and self.nav.settings.source is None:
                 from navigator.tui.welcome.first_run import FirstRunScreen
 
                 self.nav.push_screen(FirstRunScreen())
@@ -126,29 +126,31 @@ class DeckScreen(DeckDecisions, NavScreen):
             self.pane("work").refresh()
 
     def _fill(self) -> None:
-        glance, query = self._glance, self._query
-        if not glance.loaded:
-            if glance.problem:  # it stays: an empty deck would look as if all were gone
+        snapshot, query = self._snapshot, self._query
+        if not snapshot.loaded:
+            if snapshot.problem:  # it stays: an empty deck would look as if all were gone
                 pane = self.pane("inbox")
-                words = wrap(safe_line(glance.problem), max(20, pane.size.width - 4))
+                words = wrap(safe_line(snapshot.problem), max(20, pane.size.width - 4))
                 pane.empty = ("What is stored cannot be read; nothing of it is lost by that.", "", *words)
                 pane.refresh()
             return
-        self.pane("inbox").empty = _NOTHING_MATCHES if query and glance.inbox else _NOTHING_WAITS
-        if not glance.projects:
+        self.pane("inbox").empty = _NOTHING_MATCHES if query and snapshot.inbox else _NOTHING_WAITS
+        if not snapshot.projects:
             self.pane("inbox").empty = _BEGIN
-        self.pane("projects").empty = _NOTHING_MATCHES if glance.projects else _NO_PROJECTS
-        inbox = self._admitted(glance.inbox)
+        self.pane("projects").empty = _NOTHING_MATCHES if snapshot.projects else _NO_PROJECTS
+        inbox = self._admitted(snapshot.inbox)
         self.pane("inbox").set_rows(CARD_ORDERS.get(self._card_order, list)(inbox))
-        projects = [row for row in glance.projects if query.admits_project(row)] if query else glance.projects
+        projects = (
+            [row for row in snapshot.projects if query.admits_project(row)] if query else snapshot.projects
+        )
         self.pane("projects").set_rows(PROJECT_ORDERS.get(self._project_order, list)(projects))
-        self._set_short("work", self._admitted(glance.work), 16)
-        self._set_short("ended", self._admitted(glance.ended), 10)
+        self._set_short("work", self._admitted(snapshot.work), 16)
+        self._set_short("ended", self._admitted(snapshot.ended), 10)
 
     def _admitted(self, cards: tuple[Card, ...]) -> list[Card]:
         if not self._query:
             return list(cards)
-        return [card for card in cards if self._query.admits(card, self._glance.overlaps)]
+        return [card for card in cards if self._query.admits(card, self._snapshot.overlaps)]
 
     def _set_short(self, name: str, cards: list[Card], most: int) -> None:
         """A list that takes no more room than its rows need, and no more than its share."""
@@ -168,8 +170,8 @@ class DeckScreen(DeckDecisions, NavScreen):
     def _inbox_heading(self, width: int) -> list[Piece]:
         pane = self.pane("inbox")
         notes = []
-        if len(pane.rows) != len(self._glance.inbox):
-            notes.append(f"of {len(self._glance.inbox)}")
+        if len(pane.rows) != len(self._snapshot.inbox):
+            notes.append(f"of {len(self._snapshot.inbox)}")
         if pane.selection:
             notes.append(f"{len(pane.selection)} selected")
         if self._card_order != "oldest":
@@ -185,7 +187,7 @@ class DeckScreen(DeckDecisions, NavScreen):
         return draw.card_heading("IN WORK", len(cards) - queued, note, width, self._elsewhere("work"))
 
     def _ended_heading(self, width: int) -> list[Piece]:
-        note = draw.ended_note(self._glance.ended_counts)
+        note = draw.ended_note(self._snapshot.ended_counts)
         return draw.card_heading("ENDED TODAY", None if note else 0, note, width, self._elsewhere("ended"))
 
     def _elsewhere(self, name: str) -> str:
@@ -199,7 +201,7 @@ class DeckScreen(DeckDecisions, NavScreen):
         return f"{key} → " + " · ".join(f"{words[other]} {len(self.pane(other).rows)}" for other in others)
 
     def _draw_waiting(self, card: Card, width: int) -> list[Piece]:
-        return draw.draw_waiting(card, width, self._glance.overlaps)
+        return draw.draw_waiting(card, width, self._snapshot.overlaps)
 
     def _draw_work(self, card: Card, width: int) -> list[Piece]:
         return draw.draw_work(card, width, self.nav.link.live)

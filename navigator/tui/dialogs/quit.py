@@ -47,7 +47,7 @@ class QuitDialog(Dialog, inherit_bindings=False):
 
     def _under_way(self) -> str:
         busy = self.nav.link.live.status.get("busy")
-        queued = len(self.nav.glance.work)
+        queued = len(self.nav.snapshot.work)
         held = len(busy) if isinstance(busy, dict) else 0
         if not queued:
             return "The conductor has nothing to do right now."

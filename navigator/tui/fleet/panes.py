@@ -53,7 +53,7 @@ SINGLE_SPEED = 137.0
 class FleetView:
     """Everything the overview is drawn from. `looks` is None before the servers were asked."""
 
-    glance: DeckSnapshot
+    snapshot: DeckSnapshot
     live: LiveStatus
     facts: StripFacts
     looks: tuple[ServerLook, ...] | None
@@ -64,25 +64,25 @@ def overview(view: FleetView, width: int) -> list[Line]:
     return [
         *now_lines(view, width),
         *server_lines(view, width),
-        *_swaps(view.glance.swaps, width),
+        *_swaps(view.snapshot.swaps, width),
         *_forecast(view, width),
     ]
 
 
 def now_lines(view: FleetView, width: int) -> list[Line]:
     """What the GPU holds, or the swap under way phase by phase."""
-    live, glance, facts = view.live, view.glance, view.facts
+    live, snapshot, facts = view.live, view.snapshot, view.facts
     lines: list[Line] = [[], [("NOW", "title")], []]
     if live.swap is not None:
-        return [*lines, *_swap_lines(live.swap, glance, facts, width)]
+        return [*lines, *_swap_lines(live.swap, snapshot, facts, width)]
     if live.conductor != "here":
         said = "the conductor starts …" if live.conductor == "starting" else "no conductor"
         lines.append([("○ ", "warn"), (said, "warn"), (f"   {facts.start_key} starts one", "muted")])
         if live.problem:
             lines.append([(clip(live.problem, width), "muted")])
-        if glance.resident and glance.resident_at:
-            held = "both models" if glance.resident == "both" else f"the {glance.resident}"
-            age = duration(seconds_since(glance.resident_at))
+        if snapshot.resident and snapshot.resident_at:
+            held = "both models" if snapshot.resident == "both" else f"the {snapshot.resident}"
+            age = duration(seconds_since(snapshot.resident_at))
             lines.append([(f"last known: {held} resident, {age} ago", "muted")])
         return lines
     status = live.status
@@ -143,9 +143,9 @@ def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _swap_lines(swap: SwapProgress, glance: DeckSnapshot, facts: StripFacts, width: int) -> list[Line]:
+def _swap_lines(swap: SwapProgress, snapshot: DeckSnapshot, facts: StripFacts, width: int) -> list[Line]:
     now = time.monotonic()
-    shown = swap_bar(swap, glance.swaps, now)
+    shown = swap_bar(swap, snapshot.swaps, now)
     origin = facts.name(shown.origin) if shown.origin else "nothing"
     head: list[Piece] = [("SWAPPING ", "strong"), (f"{origin} → {facts.name(shown.to)}", "strong")]
     end: list[Piece] = [
@@ -153,7 +153,7 @@ def _swap_lines(swap: SwapProgress, glance: DeckSnapshot, facts: StripFacts, wid
         (f"  {shown.seconds:.0f} s of ~{shown.expected:.0f} s, {shown.source}", ""),
     ]
     ended = dict(swap.done)
-    usual = _usual(glance.swaps, swap)
+    usual = _usual(snapshot.swaps, swap)
     names = [*ended, *(name for name in usual if name not in ended)]
     if swap.phase and swap.phase not in names:
         names.append(swap.phase)
@@ -171,7 +171,7 @@ def _swap_lines(swap: SwapProgress, glance: DeckSnapshot, facts: StripFacts, wid
         else:
             row = [("· ", "faint"), (fit(name, 10), "muted"), (right("", 9), "")]
         lines.append(cropped([*row, (f"   {usually}", "muted")], width))
-    doing = meanwhile(glance)
+    doing = meanwhile(snapshot)
     if doing:
         lines.append([(clip(f"meanwhile {doing}", width), "muted")])
     return lines
@@ -246,9 +246,9 @@ def _swaps(swaps: Sequence[Swap], width: int) -> list[Line]:
 
 
 def _forecast(view: FleetView, width: int) -> list[Line]:
-    figures = view.glance.figured.figures
+    figures = view.snapshot.figured.figures
     made = forecast(view.facts.rules.target, figures)
-    rehearsed = view.glance.rehearsal
+    rehearsed = view.snapshot.rehearsal
     origin = {
         "measured": "from the rehearsal's own, scaled figures"
         if rehearsed

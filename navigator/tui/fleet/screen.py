@@ -12,8 +12,7 @@ from textual.worker import Worker
 
 from navigator.serving.status import ServerLook
 from navigator.serving.swap import look_at_servers
-from navigator.tui.data.deck_snapshot import DeckSnapshot
-from navigator.tui.data.deck_snapshot import LiveStatus as LivePicture
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview, swap_price
 from navigator.tui.fleet.server_log import LogSource, log_sources
 from navigator.tui.keys.registry import Action
@@ -38,8 +37,8 @@ class FleetScreen(NavScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._glance = DeckSnapshot()
-        self._live = LivePicture()
+        self._snapshot = DeckSnapshot()
+        self._live = LiveStatus()
         self._looks: tuple[ServerLook, ...] | None = None
         self._sources: tuple[LogSource, ...] = ()
         self._source = 0
@@ -73,15 +72,15 @@ class FleetScreen(NavScreen):
         self._ask_if_shown()
         self._read_if_shown()
 
-    def show_glance(self, glance: DeckSnapshot) -> None:
+    def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """New swaps, new figures."""
-        changed = glance.swaps is not self._glance.swaps
-        self._glance = glance
+        changed = snapshot.swaps is not self._snapshot.swaps
+        self._snapshot = snapshot
         self.query_one("#overview", Page).redraw()
         if changed:
             self.query_one("#history", Page).redraw()
 
-    def show_live(self, live: LivePicture) -> None:
+    def show_live(self, live: LiveStatus) -> None:
         """A swap moves, a model has come."""
         came = live.status.get("resident") != self._live.status.get("resident")
         self._live = live
@@ -94,10 +93,10 @@ class FleetScreen(NavScreen):
         return self._live.conductor == "here" or action.id not in _NEEDS_CONDUCTOR
 
     def _overview(self, width: int) -> list[Line]:
-        return overview(FleetView(self._glance, self._live, self.nav.strip_facts, self._looks), width)
+        return overview(FleetView(self._snapshot, self._live, self.nav.strip_facts, self._looks), width)
 
     def _history(self, width: int) -> list[Line]:
-        return history_lines(self._glance.swaps, width)
+        return history_lines(self._snapshot.swaps, width)
 
     def _log_page(self, width: int) -> list[Line]:
         name = self._sources[self._source].name if self._sources else "the conductor's"
@@ -188,7 +187,7 @@ class FleetScreen(NavScreen):
             f"{len(self._live.tasks)} requests are under way; they end first."
             if self._live.tasks
             else "Nothing is in hand.",
-            f"{swap_price(self._glance.swaps, to)} Afterwards Navigator goes on by its own rules.",
+            f"{swap_price(self._snapshot.swaps, to)} Afterwards Navigator goes on by its own rules.",
         ]
         if await self.nav.push_screen_wait(ConfirmDialog(f"Swap to the {to}?", lines, yes="swap")):
             await self.nav.ask(

@@ -120,7 +120,7 @@ class BatchDialog(Dialog):
     async def _look(self) -> None:
         import asyncio
 
-        overlaps = self.nav.glance.overlaps
+        overlaps = self.nav.snapshot.overlaps
         kind, pairs = self._kind, self._pairs
 
         def read(reader: Reader) -> tuple[list[Candidate], list[Proposal]]:

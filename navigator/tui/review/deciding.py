@@ -188,7 +188,7 @@ class Deciding:
     def _following(self, decided: str) -> str:
         """The next proposal in the row that still waits; "" where none does."""
         queue = self._desk.waiting_queue
-        waiting = {card.proposal for card in waiting_cards(self._desk.nav.glance.inbox)} - {decided}
+        waiting = {card.proposal for card in waiting_cards(self._desk.nav.snapshot.inbox)} - {decided}
         here = queue.index(decided) if decided in queue else -1
         order = [*queue[here + 1 :], *queue[: max(0, here)]]
         return next((name for name in order if name in waiting), "")
@@ -253,7 +253,7 @@ class Deciding:
     def _ask_batch(self, kind: DecisionKind) -> None:
         screen = self._desk
         wanted = screen.selected or set(screen.waiting_queue)
-        cards = [card for card in waiting_cards(screen.nav.glance.inbox) if card.proposal in wanted]
+        cards = [card for card in waiting_cards(screen.nav.snapshot.inbox) if card.proposal in wanted]
         if not cards:
             screen.nav.toast("No proposal here waits for a decision.", "warning")
             return

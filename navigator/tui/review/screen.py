@@ -123,7 +123,7 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
     @property
     def waiting_queue(self) -> tuple[str, ...]:
         """What n and p step through: as it was opened with, else the inbox."""
-        return self.queue or tuple(card.proposal for card in self.nav.glance.inbox if card.proposal)
+        return self.queue or tuple(card.proposal for card in self.nav.snapshot.inbox if card.proposal)
 
     # Opening
 
@@ -147,11 +147,11 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
             self._loading -= 1
         if self._stale and not self._loading:
             self._stale = False
-            self.call_later(self.show_glance, self.nav.glance)
+            self.call_later(self.show_snapshot, self.nav.snapshot)
 
     async def _load(self) -> None:
         wanted = self.shown_id
-        self._seq = self.nav.glance.seq
+        self._seq = self.nav.snapshot.seq
         try:
             context = await self.nav.feed.read(partial(load_review_context, proposal=wanted))
         except NavigatorError as error:
@@ -248,13 +248,13 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
 
     def overlaps_of(self, proposal: str) -> tuple[str, ...]:
         """Other open proposals that touch one of its paths."""
-        return self.nav.glance.overlaps.get(proposal, ())
+        return self.nav.snapshot.overlaps.get(proposal, ())
 
-    def show_glance(self, glance: DeckSnapshot) -> None:
+    def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """Something happened: perhaps here."""
-        if self.context is None or glance.seq == self._seq:
+        if self.context is None or snapshot.seq == self._seq:
             return
-        self.look_for_part(glance)
+        self.look_for_part(snapshot)
         if self._loading:
             self._stale = True  # what is being read now may be older; it is not thrown away for that
             return

@@ -213,10 +213,10 @@ class Choosing:
         else:
             self._open_part()
 
-    def look_for_part(self, glance: DeckSnapshot) -> None:
+    def look_for_part(self, snapshot: DeckSnapshot) -> None:
         """Open the part that is waited for, once its checks are done."""
         part = self._awaited[0]
-        if part and any(card.proposal == part for card in (*glance.inbox, *glance.ended)):
+        if part and any(card.proposal == part for card in (*snapshot.inbox, *snapshot.ended)):
             self._open_part()
 
     def _open_part(self) -> None:

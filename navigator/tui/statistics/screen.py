@@ -94,19 +94,19 @@ class StatsScreen(NavScreen):
         """What is shown; None before it was counted."""
         return self._counted
 
-    def show_glance(self, glance: DeckSnapshot) -> None:
+    def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """The store has changed: count anew, but not all the time."""
-        if not glance.loaded or glance.seq == self._seq:
+        if not snapshot.loaded or snapshot.seq == self._seq:
             return
         wait = max(0.0, self._due - time.monotonic())
         if wait:
-            self.set_timer(wait + 0.05, partial(self._late, glance.seq))
+            self.set_timer(wait + 0.05, partial(self._late, snapshot.seq))
         else:
-            self._count(glance.seq)
+            self._count(snapshot.seq)
 
     def _late(self, seq: int) -> None:
         if self.is_current and seq > self._seq and time.monotonic() >= self._due:
-            self._count(self.nav.glance.seq)
+            self._count(self.nav.snapshot.seq)
 
     def _count(self, seq: int) -> None:
         self._seq = seq

@@ -68,7 +68,7 @@ class AddProjectsScreen(NavScreen):
             return
         self._say(f"looking under {folder} …")
         found = await asyncio.to_thread(find_repositories, folder)
-        self._known = frozenset(row.project.path for row in self.nav.glance.projects)
+        self._known = frozenset(row.project.path for row in self.nav.snapshot.projects)
         rows = self.query_one("#found", RowList)
         rows.set_rows(found)
         self._say(

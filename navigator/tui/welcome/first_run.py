@@ -76,7 +76,7 @@ class FirstRunScreen(NavScreen):
         self.nav.push_screen(AddProjectsScreen(), lambda _: self._leave_if_done())
 
     def _leave_if_done(self) -> None:
-        if self.nav.glance.projects and self.is_current:
+        if self.nav.snapshot.projects and self.is_current:
             self.dismiss(None)
 
     def action_go_on(self) -> None:

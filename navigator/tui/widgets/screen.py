@@ -28,7 +28,7 @@ class NavScreen(Screen[None]):
     A subclass names its `SCOPE` (see `actions.SCOPES`), has a method `action_<name>` for each action of that group, and
     yields its widgets from `compose_body`.
 
-    Hooks: `show_glance` for each new picture of the store, also when the screen comes to the front; `show_live` for
+    Hooks: `show_snapshot` for each new picture of the store, also when the screen comes to the front; `show_live` for
     progress; `receive` for what it is opened with; `back` for esc.
     """
 
@@ -61,7 +61,7 @@ class NavScreen(Screen[None]):
         """The screen's own widgets."""
         yield from ()
 
-    def show_glance(self, glance: DeckSnapshot) -> None:
+    def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """A new picture of the store."""
 
     def show_live(self, live: LiveStatus) -> None:
@@ -78,13 +78,13 @@ class NavScreen(Screen[None]):
         """Back in front: show what happened meanwhile."""
         self._refresh_strip()
         self.refresh_keys()
-        self.show_glance(self.nav.glance)
+        self.show_snapshot(self.nav.snapshot)
         self.show_live(self.nav.link.live)
 
-    def on_glance_changed(self, event: DeckSnapshotChanged) -> None:
+    def on_deck_snapshot_changed(self, event: DeckSnapshotChanged) -> None:
         """The store says something new."""
         self._refresh_strip()
-        self.show_glance(event.glance)
+        self.show_snapshot(event.snapshot)
 
     def on_live_changed(self, event: LiveChanged) -> None:
         """Something moves."""
@@ -105,7 +105,7 @@ class NavScreen(Screen[None]):
 
     def _refresh_strip(self) -> None:
         for strip in self.query(StatusStrip):
-            strip.show(self.nav.glance, self.nav.link.live)
+            strip.show(self.nav.snapshot, self.nav.link.live)
 
 
 class Dialog(ModalScreen[Any]):

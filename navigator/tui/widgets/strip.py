@@ -49,26 +49,26 @@ class StatusStrip(Widget):
         super().__init__(classes="full" if full else "")
         self._title = title
         self._facts = facts
-        self._glance = DeckSnapshot()
+        self._snapshot = DeckSnapshot()
         self._live = LiveStatus()
         self._meter = meter_of(
-            self._glance, self._live, facts.rules, streams=facts.streams, routing=facts.routing
+            self._snapshot, self._live, facts.rules, streams=facts.streams, routing=facts.routing
         )
         self._metered = 0.0
 
-    def show(self, glance: DeckSnapshot, live: LiveStatus) -> None:
+    def show(self, snapshot: DeckSnapshot, live: LiveStatus) -> None:
         """Another picture. The meter walks every task, so it is read anew only when something it depends on changed."""
         now = time.monotonic()
         same = (
-            glance is self._glance
+            snapshot is self._snapshot
             and live.status == self._live.status
             and live.conductor == self._live.conductor
         )
         if not same or now - self._metered > _METER_PAUSE:
             facts = self._facts
-            self._meter = meter_of(glance, live, facts.rules, streams=facts.streams, routing=facts.routing)
+            self._meter = meter_of(snapshot, live, facts.rules, streams=facts.streams, routing=facts.routing)
             self._metered = now
-        self._glance, self._live = glance, live
+        self._snapshot, self._live = snapshot, live
         self.refresh()
 
     @property
@@ -84,7 +84,7 @@ class StatusStrip(Widget):
     def render(self) -> Content:
         """One or two lines."""
         width = self.size.width
-        lines = strip_lines(self._glance, self._live, self._facts, self._meter, width)
+        lines = strip_lines(self._snapshot, self._live, self._facts, self._meter, width)
         head = [("navigator", "title"), (f"  {self._title}" if self._title else "", "muted")]
         if length(head) + length(lines[0]) + 2 > width:
             head.pop()

@@ -52,11 +52,11 @@ def strip_facts(settings: Settings, start_key: str = "ctrl+n") -> StripFacts:
 
 
 def strip_lines(
-    glance: DeckSnapshot, live: LiveStatus, facts: StripFacts, meter: Meter, width: int
+    snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, meter: Meter, width: int
 ) -> tuple[list[Piece], list[Piece]]:
     """The first line (what happens) and the second one (what reviewing now would cost)."""
     wide = width >= WIDE
-    first = _gpu(glance, live, facts, wide)
+    first = _gpu(snapshot, live, facts, wide)
     share = meter.waiting / meter.target
     if wide:
         first += [
@@ -68,13 +68,13 @@ def strip_lines(
             first.append((_eta(meter.eta), "muted"))
     else:
         first += [("  batch ", "muted"), (f"{meter.waiting}/{meter.target}", "")]
-    return first, _price_line(glance, live, meter, wide)
+    return first, _price_line(snapshot, live, meter, wide)
 
 
-def _gpu(glance: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool) -> list[Piece]:
+def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool) -> list[Piece]:
     warning: list[Piece] = [("⚠ tests run unsandboxed   ", "warn")] if facts.unsandboxed else []
     if live.swap is not None:
-        shown = swap_bar(live.swap, glance.swaps, time.monotonic())
+        shown = swap_bar(live.swap, snapshot.swaps, time.monotonic())
         left = f"{shown.seconds:.0f} s of ~{shown.expected:.0f} s"
         if not wide:
             return [
@@ -84,7 +84,7 @@ def _gpu(glance: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool) 
                 (f" ~{duration(shown.left)}", ""),
             ]
         origin = facts.name(shown.origin) if shown.origin else "nothing"
-        doing = meanwhile(glance)
+        doing = meanwhile(snapshot)
         return [
             *warning,
             ("SWAPPING ", "strong"),
@@ -97,7 +97,7 @@ def _gpu(glance: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool) 
     if live.conductor == "starting":
         return [*warning, ("○ ", "muted"), ("starting the conductor …", "muted")]
     if live.conductor != "here":
-        return [*warning, *_last_known(glance, facts, wide)]
+        return [*warning, *_last_known(snapshot, facts, wide)]
     if live.status.get("both_resident"):
         held = "BOTH RESIDENT"
     else:
@@ -110,7 +110,7 @@ def _gpu(glance: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool) 
             else "GPU empty"
         )
     pieces: list[Piece] = [*warning, ("● ", "good"), (held, "strong")]
-    if glance.rehearsal or facts.strategy == "rehearsal":
+    if snapshot.rehearsal or facts.strategy == "rehearsal":
         pieces.append(("  rehearsal", "warn"))
     if live.streams:
         speed = live.chars_per_second / CHARS_PER_TOKEN
@@ -120,15 +120,15 @@ def _gpu(glance: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool) 
     return pieces
 
 
-def _last_known(glance: DeckSnapshot, facts: StripFacts, wide: bool) -> list[Piece]:
-    queued = sum(card.state is TaskState.QUEUED for card in glance.work)
+def _last_known(snapshot: DeckSnapshot, facts: StripFacts, wide: bool) -> list[Piece]:
+    queued = sum(card.state is TaskState.QUEUED for card in snapshot.work)
     if queued:
         words = f"{queued} task{'s' if queued != 1 else ''} queued, nobody works: "
         return [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" start", "")]
     pieces: list[Piece] = [("○ ", "warn"), ("no conductor", "warn")]
-    if wide and glance.resident and glance.resident_at:
-        age = duration(seconds_since(glance.resident_at))
-        held = "both" if glance.resident == "both" else facts.name(glance.resident)
+    if wide and snapshot.resident and snapshot.resident_at:
+        age = duration(seconds_since(snapshot.resident_at))
+        held = "both" if snapshot.resident == "both" else facts.name(snapshot.resident)
         pieces.append((f"  last known {held}, {age} ago", "muted"))
     return pieces
 
@@ -137,12 +137,12 @@ def _eta(seconds: float) -> str:
     return "  review due" if seconds < 1 else f"  reviews in {duration(seconds)}"
 
 
-def _price_line(glance: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bool) -> list[Piece]:
+def _price_line(snapshot: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bool) -> list[Piece]:
     if live.conductor == "absent" and live.problem:
         return [(safe_line(live.problem), "warn")]
     price = meter.price
     if price.now_each is None:
-        return [("nothing waits for review" if glance.loaded else "", "faint")]
+        return [("nothing waits for review" if snapshot.loaded else "", "faint")]
     pieces: list[Piece] = [
         ("review now: ", "muted"),
         (f"{price.now_each:.1f} s", ""),

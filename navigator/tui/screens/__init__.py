@@ -1,1 +1,0 @@
-"""One module a screen, imported when it is first shown."""
