@@ -261,7 +261,7 @@ def serving(**attributes: str) -> Iterator[int]:
     [
         ({}, "needs an API key", "no known vulnerability"),
         ({"key": ""}, "needs no API key; any local program can use it", "no known vulnerability"),
-        ({"admin": ""}, "has one key for users and administrators", "no known vulnerability"),
+        ({"admin": ""}, "has one key for requests and administration", "no known vulnerability"),
         ({"version": "0.5.20"}, "needs an API key", "CVE-2026-93034"),
         ({"version": "0.5.9"}, "needs an API key", "CVE-2026-15969"),
     ],

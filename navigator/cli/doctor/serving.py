@@ -358,7 +358,7 @@ def _access(settings: Settings, role: Role) -> Iterator[Check]:
         yield Check(label, "warn", found, hint)
     elif one_key:
         hint = "Set --admin-api-key too, as `navigator swap install` does: else every user can change the weights."
-        yield Check(label, "warn", f"{server.base_url} has one key for users and administrators", hint)
+        yield Check(label, "warn", f"{server.base_url} has one key for requests and administration", hint)
     elif not others:
         yield Check(label, "ok", f"port {port} is open to this machine only and needs an API key")
     yield _holes(f"{role.value} version", version, keyless)
