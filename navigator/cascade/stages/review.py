@@ -28,12 +28,7 @@ from navigator.domain.states import Role, TaskState, Verdict
 from navigator.domain.text import safe_line
 from navigator.serving.client.client import ChatAnswer
 from navigator.serving.client.errors import BadAnswer, CutByLength, Refused, ServingError
-<<<<<<< HEAD
 from navigator.serving.client.names import same_base
-from navigator.workspace.context.secrets import find_secret, secret_in
-=======
-from navigator.serving.client.names import same_model
->>>>>>> main
 from navigator.workspace.git.diffs import decode_lines
 from navigator.workspace.git.source import TreeSource
 
