@@ -28,7 +28,7 @@ from navigator.domain.states import Role, TaskState, Verdict
 from navigator.domain.text import safe_line
 from navigator.serving.client.client import ChatAnswer
 from navigator.serving.client.errors import BadAnswer, CutByLength, Refused, ServingError
-from navigator.serving.client.names import same_model
+from navigator.serving.client.names import same_base
 from navigator.workspace.git.diffs import decode_lines
 from navigator.workspace.git.source import TreeSource
 
@@ -303,7 +303,7 @@ def conclude(
 def is_own(proposal: Proposal, role: Role, model: str) -> bool:
     """Whether the model that reads is the one that wrote: by its role, or by its name where one model plays both."""
     named = bool(proposal.model and model)
-    return proposal.written_by is role or (named and same_model(proposal.model, model))
+    return proposal.written_by is role or (named and same_base(proposal.model, model))
 
 
 def _record(deps: Dependencies, task: Task, proposal: Proposal, review: Review, role: Role) -> None:
