@@ -34,7 +34,7 @@ def test_a_dry_run_shows_everything_but_the_keys_and_writes_nothing(home: Home, 
 
 def test_nobody_to_ask_is_no_yes(home: Home, sglang: Path) -> None:
     refused = home.run(*PROFILE, "--sglang", str(sglang), code=2)
-    assert "nobody to ask" in refused.stderr
+    assert "needs a terminal" in refused.stderr
     assert files_below(home.config) == {}
 
 
@@ -102,7 +102,7 @@ def test_uninstall_leaves_nothing(home: Home, sglang: Path) -> None:
     home.run("--uninstall", "--yes")
     assert files_below(home.config) == {}
     assert not (home.config / "navigator").exists()
-    assert "Nothing of an installation is here." in home.run("--uninstall", "--yes").stdout
+    assert "No installation found." in home.run("--uninstall", "--yes").stdout
 
 
 def test_uninstall_as_a_dry_run_removes_nothing(home: Home, sglang: Path) -> None:
