@@ -150,7 +150,7 @@ def test_a_key_of_somebody_else_is_not_removed(home: Home, sglang: Path) -> None
 
 def test_without_sglang_it_says_how_to_name_one(home: Home) -> None:
     refused = home.run(*PROFILE, "--yes", code=3)
-    assert "No SGLang is found" in refused.stderr and "--for-version 0.5.9 or 0.5.23" in refused.stderr
+    assert "No SGLang was found" in refused.stderr and "--for-version 0.5.9 or 0.5.23" in refused.stderr
 
 
 def test_for_a_version_the_packaged_list_is_asked(home: Home) -> None:
@@ -167,7 +167,7 @@ def test_flags_follow_the_version(home: Home, tmp_path: Path) -> None:
     assert "--mamba-scheduler-strategy extra_buffer" in said.stdout
     assert "--mamba-radix-cache-strategy" not in said.stdout
     assert "--language-model-only" not in said.stdout
-    assert "Left out, since this version does not know them" in said.stderr
+    assert "Left out, because this version does not have them" in said.stderr
 
 
 def test_a_value_that_the_parser_refuses_stops_it(home: Home, sglang: Path, tmp_path: Path) -> None:
@@ -184,8 +184,8 @@ def test_a_value_that_the_parser_refuses_stops_it(home: Home, sglang: Path, tmp_
     ("words", "told"),
     [
         (("--profile", "absent"), "There is no profile absent"),
-        ((*PROFILE, "--model", "reviewer"), "is no ROLE=PATH"),
-        ((*PROFILE, "--service-user", "x"), "belongs to --system"),
+        ((*PROFILE, "--model", "reviewer"), "is not ROLE=PATH"),
+        ((*PROFILE, "--service-user", "x"), "needs --system"),
         ((), "No profile is named"),
     ],
 )
