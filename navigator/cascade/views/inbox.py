@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from navigator.domain.errors import Conflict
-from navigator.domain.models import Proposal
-from navigator.domain.states import PolicyAction, ProposalState, TaskState, Verdict
+from navigator.domain.models import CheckResult, Proposal
+from navigator.domain.states import CheckOutcome, PolicyAction, ProposalState, TaskState, Verdict
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
+
+
+OVERRULED = "overruled"
+"""Confirms, with the proposal's id, an APPROVE that was derived although the reviewer itself said REVISE."""
 
 
 def open_proposal(reader: Reader, task_id: str) -> Proposal:
@@ -57,6 +61,11 @@ def with_overlaps(proposals: Sequence[Proposal]) -> list[Proposal]:
         else proposal
         for proposal in proposals
     ]
+
+
+def _could_not_run(check: CheckResult) -> bool:
+    ran_before = check.before in (CheckOutcome.PASSED, CheckOutcome.FAILED)
+    return check.outcome is CheckOutcome.UNTESTED and ran_before
 
 
 def _others(proposal: Proposal, by_path: dict[tuple[int, str], list[Proposal]]) -> tuple[str, ...]:
@@ -107,6 +116,11 @@ def why_left_out(proposal: Proposal, confirmed: frozenset[str] = frozenset()) ->
         return "self-reviewed"  # the model that wrote it read it: nobody else has
     if proposal.failed_checks:
         return f"failed check: {proposal.failed_checks[0].name}"
+    if any(_could_not_run(check) for check in proposal.checks):
+        return "the tests could not run with this change; they do on its base"
+    overruled = f"{OVERRULED}:{proposal.id}"
+    if proposal.review.stated_verdict is Verdict.REVISE and overruled not in confirmed:
+        return f"to be confirmed separately: {overruled} (the reviewer said REVISE; none of its findings was anchored)"
     for item in proposal.policy:
         if item.action is PolicyAction.CONFIRM and f"{item.rule}:{item.path}" not in confirmed:
             return f"to be confirmed by itself: {item.rule} {item.path}"
