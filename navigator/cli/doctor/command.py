@@ -19,7 +19,7 @@ from navigator import __version__
 from navigator.cli import output
 from navigator.cli.doctor.item import Item
 from navigator.cli.session import state_paths
-from navigator.config.paths import CONFIG_VARIABLE, STATE_VARIABLE, StatePaths, config_path
+from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import Settings, load_settings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.states import Role
@@ -63,6 +63,7 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Item]:
     yield _state(paths)
     yield _database(paths)
     yield _bubblewrap()
+    yield from _set_aside(paths)
     yield _tool("nvidia-smi", "reads the GPU's memory", "Comes with NVIDIA's driver.")
     yield from card_items()
     yield _tool(
@@ -73,12 +74,7 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Item]:
     except NavigatorError as error:
         yield Item("settings", "missing", error.message, error.hint)
         return
-    named = os.environ.get(CONFIG_VARIABLE)
-    if named and settings.source is None:
-        hint = "Correct the path, or unset the variable. The defaults hold."
-        yield Item("settings", "warn", f"{CONFIG_VARIABLE} names {named}, which does not exist", hint)
-    else:
-        yield Item("settings", "ok", str(settings.source or f"none at {config_path()}: all defaults"))
+    yield Item("settings", "ok", str(settings.source or f"none at {config_path()}: all defaults"))
     if settings.checks.unsandboxed:
         yield Item(
             "tests",
@@ -168,6 +164,15 @@ def _state(paths: StatePaths) -> Item:
             "state folder", "warn", f"{paths.root} ({mode}), {free} MB free", "Free some space there."
         )
     return Item("state folder", "ok", f"{paths.root} ({mode}), {free // 1024} GB free")
+
+
+def _set_aside(paths: StatePaths) -> Iterator[Item]:
+    from navigator.workspace.sandbox.folders import SET_ASIDE
+
+    left = sorted((paths.root / "checks").glob(f"{SET_ASIDE}*"))
+    if left:
+        found = f"{len(left)} folders of finished test runs could not be removed: {left[0]}"
+        yield Item("leftovers", "warn", found, "Remove them yourself.")
 
 
 def _bubblewrap() -> Item:

@@ -36,7 +36,7 @@ def remove(folder: Path) -> bool:
         try:
             lifted = f"{secrets.token_hex(8)}-"
             count = 0
-            while names := os.listdir(top):
+            while names := os.listdir(top):  # noqa: PTH208
                 for name in names:
                     count = _flatten(top, name, lifted, count)
         finally:
@@ -66,7 +66,7 @@ def _flatten(top: int, name: str, lifted: str, count: int) -> int:
     else:
         return count
     try:
-        for inner in os.listdir(folder):
+        for inner in os.listdir(folder):  # noqa: PTH208
             if _is_folder(inner, folder):
                 # A folder's own mode has to allow its parent to change.
                 os.chmod(inner, 0o700, dir_fd=folder)
