@@ -35,7 +35,7 @@ from tests.rehearsal.conversation import difference
 from tests.workspace.edits.support import tree
 
 MOST = 8.0
-SECONDS = float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "60"))
+SECONDS = float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "20"))
 
 _FIRST, _LAST = 4_096, 131_072
 _MEASURABLE = 0.01
