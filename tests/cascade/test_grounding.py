@@ -67,7 +67,7 @@ ANY_TEXT = st.text(max_size=400) | st.text(alphabet='{}[]":,\\ \n`findgsverctAPR
 
 
 @given(ANY_TEXT, ANY_TEXT)
-def test_any_text_comes_to_something_and_never_to_an_approval_by_itself(content: str, reasoning: str) -> None:
+def test_any_text_has_a_result_and_never_an_approval_by_default(content: str, reasoning: str) -> None:
     verdict, _ = judged(content, reasoning)
     assert verdict is UNREVIEWED or "APPROVE" in content.upper() or '"verdict"' in content + reasoning
 
