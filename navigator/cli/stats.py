@@ -26,7 +26,7 @@ def _add(page: StatisticsPage[Any]) -> None:
         help="From this day on, e.g. 2026-11-03, or of the last 12h, 7d, 8w.",
     )
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-    def show(since: str, as_json: bool, by: str = "") -> None:
+    def show(since: str, as_json: bool, by: str | None = None) -> None:
         question = Question(by or "", utc_text(moment_of(since) or since) if since else "")
         with reading() as store:
             found = page.read(store, question)
@@ -37,9 +37,9 @@ def _add(page: StatisticsPage[Any]) -> None:
 
     show.__doc__ = page.help
     if page.name == "revise-rate":
-        show = click.option("--by", type=click.Choice(GROUPINGS), default="", help="Group by this property.")(
-            show
-        )
+        show = click.option(
+            "--by", type=click.Choice(GROUPINGS), default=None, help="Group by this property."
+        )(show)
     stats.command(page.name)(show)
 
 

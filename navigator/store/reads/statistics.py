@@ -36,13 +36,18 @@ _FIRST = (
     " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND r.at >= ?"
 )
 _NEWEST = "(SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role = 'reviewer')"
-_REVIEWS = f" FROM proposals a JOIN reviews r ON r.id = {_NEWEST}"
+_FINDINGS = (
+    "CASE WHEN r.findings = '[]' THEN 0 ELSE (SELECT count(*) FROM json_each(r.findings) WHERE {0}) END"
+)
 _READ = "r.verdict <> 'UNREVIEWED'"
 _ANSWERED = "outcome IN ('ok', 'refused', 'tests_failed')"
+_REVIEWING = "(purpose >= 'review' AND purpose < 'reviex')"
 _BATCH = (
-    "CASE role WHEN 'reviewer' THEN purpose LIKE 'review%'"
-    " ELSE purpose NOT LIKE 'review%' AND purpose NOT IN ('scan', 'report', 'final') END"
+    f"(CASE role WHEN 'reviewer' THEN {_REVIEWING}"
+    f" ELSE NOT {_REVIEWING} AND purpose NOT IN ('scan', 'report') END)"
 )
+"""Whether a call is the work that a batch is made of: a change written, or a review."""
+
 _ENDED = (
     " FROM calls WHERE rehearsal = ? AND role = ? AND model = ? AND ended >= ?"
     " AND outcome NOT IN ('started', 'lost')"
@@ -126,25 +131,22 @@ class StatisticsReads(Queries):
 
     def review_totals(self, since: str = "") -> list[ReviewTotals]:
         """Sums over the reviewer's newest review of each proposal, parts left out."""
-        totals = self._all(
-            f"SELECT r.rehearsal, count(*) AS reviews, sum(r.parts > 1) AS in_parts, sum(NOT {_READ}) AS unreviewed,"
-            f" sum({_READ} AND r.stated_verdict IS NOT NULL) AS stated,"
-            f" sum({_READ} AND r.stated_verdict IS NOT NULL AND r.stated_verdict <> r.verdict) AS disagreed,"
-            f" sum({_READ} AND a.round > 0) AS later,"
-            f" sum({_READ} AND a.round > 0 AND r.reversals <> '[]') AS reversed"
-            f"{_REVIEWS} WHERE a.parent IS NULL AND r.at >= ? GROUP BY 1",
-            since,
+        return from_rows(
+            ReviewTotals,
+            self._all(
+                "SELECT r.rehearsal, count(*) AS reviews, sum(r.parts > 1) AS in_parts,"
+                f" sum(NOT {_READ}) AS unreviewed, sum({_READ} AND r.stated_verdict IS NOT NULL) AS stated,"
+                f" sum({_READ} AND coalesce(r.stated_verdict, r.verdict) <> r.verdict) AS disagreed,"
+                f" sum({_READ} AND a.round > 0) AS later,"
+                f" sum({_READ} AND a.round > 0 AND r.reversals <> '[]') AS reversed,"
+                " sum(json_array_length(r.findings)) AS findings,"
+                f" sum({_FINDINGS.format("coalesce(json_extract(value, '$.anchored'), 0) = 0")}) AS unanchored,"
+                f" sum({_FINDINGS.format("json_extract(value, '$.remark') = 1")}) AS remarks"
+                f" FROM proposals a JOIN reviews r ON r.id = {_NEWEST}"
+                " WHERE a.parent IS NULL AND r.at >= ? GROUP BY 1",
+                since,
+            ),
         )
-        findings = self._all(
-            "SELECT r.rehearsal, count(*) AS findings,"
-            " sum(NOT coalesce(json_extract(f.value, '$.anchored'), 0)) AS unanchored,"
-            " sum(coalesce(json_extract(f.value, '$.remark'), 0)) AS remarks"
-            f"{_REVIEWS} JOIN json_each(r.findings) f WHERE a.parent IS NULL AND r.at >= ?"
-            " AND r.findings <> '[]' GROUP BY 1",
-            since,
-        )
-        found = {row["rehearsal"]: {name: row[name] for name in row.keys()[1:]} for row in findings}
-        return [from_row(ReviewTotals, row, **found.get(row["rehearsal"], {})) for row in totals]
 
     def edit_totals(self, since: str = "") -> list[EditTotals]:
         """How edits applied, real and rehearsed. A round's time is its proposal's, else that of its last failed edit."""
@@ -197,8 +199,10 @@ class StatisticsReads(Queries):
     def _busy_seconds(self, *chosen: object) -> float:
         """The union of the calls' intervals: going back in time, each adds what no later one covers."""
         busy, reached = 0.0, float("inf")
+        cursor = self._connection.cursor()
+        cursor.row_factory = None  # plain tuples: there may be hundreds of thousands
         sql = f"SELECT 86400.0 * julianday(ended), seconds{_ENDED} ORDER BY ended DESC"
-        for end, seconds in self._all(sql, *chosen):
+        for end, seconds in cursor.execute(sql, chosen):
             begin = end - seconds
             if begin < reached:
                 busy += min(end, reached) - begin

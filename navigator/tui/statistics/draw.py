@@ -14,9 +14,11 @@ from navigator.tui.widgets.page import Line
 
 _FACT = 10
 _WIDE = 110
-"""Cells from which a page shows every column, and notes beside the rows."""
+"""Cells from which a page shows notes beside the rows."""
 
-_NOTE = 20
+_NOTE, _LABEL, _PLOT = 20, 28, 24
+"""Cells of the notes, of the labels beside a plot, and of the smallest plot that every column leaves room for."""
+
 _MOST_LABEL = 56
 """Most cells of the labels: figures are near what they are about, however wide the screen."""
 
@@ -64,12 +66,14 @@ def table_lines(table: Table, width: int, *, period: str = "") -> list[Line]:
 
 
 def _columned(table: Table, width: int) -> list[Line]:
-    wide = width >= _WIDE
-    columns = [column for column in table.columns if wide or not column.wide]
     plotted = any(row.share is not None for row in table.rows)
-    noted = _NOTE if wide and plotted and any(row.note for row in table.rows) else 0
+    roomy = width >= _WIDE
+    noted = _NOTE if roomy and plotted and any(row.note for row in table.rows) else 0
+    least = _LABEL + noted + (_PLOT if plotted else 0)
+    every = sum(column.width for column in table.columns) + least <= width
+    columns = [column for column in table.columns if every or not column.wide]
     rest = width - sum(column.width for column in columns) - noted
-    label = (28 if wide else min(27, rest - 12)) if plotted else max(12, min(_MOST_LABEL, rest))
+    label = (_LABEL if roomy else min(_LABEL - 1, rest - 12)) if plotted else max(12, min(_MOST_LABEL, rest))
     plot = max(4, rest - label - 2) if plotted else 0
     heads: list[Piece] = [(" " * label, ""), (axis(plot) + "  " if plotted else "", "faint")]
     heads += [(right(column.name, column.width), "muted") for column in columns]
