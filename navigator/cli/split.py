@@ -64,9 +64,7 @@ def _looked_at(verb: Split, args: SplitArgs) -> tuple[SplitArgs, str]:
 
     paths = state_paths()
     with reading(paths) as store:
-        refusal = verb.refuse(store, args)
-        if refusal is not None:
-            raise refusal
+        verb.require(store, args)
         whole = store.proposal(args.proposal)
         project = store.project(whole.project_id)
         private = PrivateRepo.open(paths.private, project)

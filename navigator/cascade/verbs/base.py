@@ -91,6 +91,15 @@ class Verb(ABC, Generic[A, R]):
         """Why it is not allowed now, as the error that `perform` would raise; None where it is."""
         return None
 
+    def require(self, reader: Reader, args: A) -> None:
+        """Raise what `refuse` says.
+
+        Raises:
+            NavigatorError: it is not allowed.
+        """
+        if (refusal := self.refuse(reader, args)) is not None:
+            raise refusal
+
     def question(self, reader: Reader, args: A) -> Question | None:
         """What to ask first; None for nothing. May read repositories: call it in a thread."""
         return None
@@ -260,20 +269,16 @@ class SubjectVerb(Verb[A, R]):
 
     def refuse(self, reader: Reader, args: A) -> NavigatorError | None:
         """The first refusal among those named."""
-        for identifier in self.ids(args):
-            refusal = self.refuse_one(Subject.read(reader, identifier))
-            if refusal is not None:
-                return refusal
-        return None
+        refusals = (self.refuse_one(Subject.read(reader, identifier)) for identifier in self.ids(args))
+        return next((one for one in refusals if one is not None), None)
 
-    def require(self, on: Subject) -> None:
+    def require_one(self, on: Subject) -> None:
         """Raise what `refuse_one` says.
 
         Raises:
             NavigatorError: it is not allowed.
         """
-        refusal = self.refuse_one(on)
-        if refusal is not None:
+        if (refusal := self.refuse_one(on)) is not None:
             raise refusal
 
 

@@ -97,7 +97,7 @@ class Undo(SubjectVerb[UndoArgs, Undone]):
             # A landing under way is not interrupted: once it is done, there is a landing to undo and no approval.
             async with deps.project_lock(proposal.project_id):
                 on = Subject.of(deps.reader, deps.reader.proposal(proposal.id))
-                self.require(on)
+                self.require_one(on)
                 if on.landing is not LandingState.LANDED:
                     return _withdraw(deps, on)
             return await _undo_landing(deps, proposal)
