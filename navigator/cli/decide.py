@@ -40,7 +40,7 @@ TREE = click.option(
     callback=whole_pin,
     help=f"Refuse unless the proposal is this tree (at least {TREE_DIGITS} digits).",
 )
-NOTE = click.option("--note", default="", metavar="TEXT", help="Note to record with the decision.")
+NOTE = click.option("--note", default="", metavar="TEXT", help="A note to record with the decision.")
 YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -104,7 +104,7 @@ def approve(
         taken = {why: [one for one in named if one in approved] for why, named in untold.items()}
         document |= {"left_out": left_out} | taken
         if any(taken.values()) and not as_json:
-            output.note(f"Of {len(approved)} approved: {_untold_words(taken)}")
+            output.say(f"Of {len(approved)} approved: {_untold_words(taken)}")
     if not result.decisions and not as_json:
         more = " Approve what is left out by its id: `navigator approve P…`." if left_out else ""
         output.say(f"Nothing to approve.{more}")
@@ -137,12 +137,12 @@ def _chosen(
     return [Pinned(id=one.id, tree=one.tree) for one in choice.taken], left_out, untold
 
 
-_UNTOLD = {"untested": "untested", "failed_before": "with tests that failed before"}
+_UNTOLD = {"untested": "untested", "failed_before": "whose tests also fail on the base"}
 """Outcomes of tests that a batch approval names, and in which words."""
 
 
 def _untold_words(untold: dict[str, list[str]]) -> str:
-    """`1 untested: P3; 2 with tests that failed before: P4, P5`."""
+    """`1 untested: P3; 2 whose tests also fail on the base: P4, P5`."""
     return "; ".join(f"{len(ids)} {_UNTOLD[why]}: {', '.join(ids)}" for why, ids in untold.items() if ids)
 
 

@@ -24,16 +24,16 @@ _SPARE = 60.0
 @click.command()
 @click.argument("proposal", metavar="P…", shell_complete=complete_proposals)
 @click.argument("hunks", nargs=-1, required=True, metavar="H…")
-@click.option("--note", default="", metavar="TEXT", help="Note for the attempt that writes the rest.")
-@click.option("--drop-rest", is_flag=True, help="Drop the rest instead of having it written again.")
+@click.option("--note", default="", metavar="TEXT", help="A note for the attempt that rewrites the rest.")
+@click.option("--drop-rest", is_flag=True, help="Drop the other hunks instead of rewriting them.")
 @TREE
 @JSON
 def split(
     proposal: str, hunks: tuple[str, ...], note: str, drop_rest: bool, tree: str, as_json: bool
 ) -> None:
-    """Make a proposal of some hunks of another one (H1 H3, or H1,H3).
+    """Make a separate proposal from some hunks (H1 H3, or H1,H3).
 
-    The new proposal goes through every check again and is approved by its own id; the rest is written again on top of it.
+    All checks run on it; approve it by its own id. The remaining hunks are rewritten on top of it.
     """
     labels = tuple(label for word in hunks for label in word.split(",") if label)
     verb = Split()

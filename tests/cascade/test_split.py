@@ -261,7 +261,7 @@ def test_a_rest_whose_part_was_undone_starts_anew(bench: SplitBench) -> None:
     rest = bench.answer(parent.task_id, {"n.txt": THIRTY.replace(b"\n5\n", b"\nFIVE\n")})
     bench.approve(part)
     said = bench.undo(part)
-    assert said["undone"] and f"{parent.task_id} builds on it" in said["reason"]
+    assert said["undone"] and f"{parent.task_id} was based on it" in said["reason"]
     assert bench.approve(rest)["landing"] == "refused"
     assert bench.task(parent.task_id).state is TaskState.STALE
     assert "do the whole task" in bench.task(parent.task_id).note

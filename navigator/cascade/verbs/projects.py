@@ -143,7 +143,7 @@ class MoveProject(Verb[MoveProjectArgs, ProjectDone]):
         facts = await asyncio.to_thread(read_facts, args.path)
         if project.root_commit and facts.root_commit and project.root_commit != facts.root_commit:
             raise Conflict(
-                f"{facts.path} is another repository than {project.name}: its first commit differs.",
+                f"{facts.path} is a different repository than {project.name}: its first commit differs.",
                 hint="Add it as a project of its own: `navigator project add PATH`.",
             )
         async with deps.project_lock(project.id):

@@ -159,7 +159,7 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
         left = ", ".join(rest.hunks)
         if rest.state is TaskState.REJECTED:
             return [*told, Told(rest.task, f"{left} dropped")]
-        return [*told, Told(rest.task, f"writes {left} again on top of {part.id}")]
+        return [*told, Told(rest.task, f"rewrites {left} on top of {part.id}")]
 
 
 def _build(deps: Dependencies, parent: Proposal, hunks: Sequence[str], drop_rest: bool) -> _Built:

@@ -122,7 +122,7 @@ async def _undo_landing(deps: Dependencies, proposal: Proposal) -> UndoneRow:
     landing = await undo(deps, proposal.id)
     above = [task.id for task in built_on(deps.reader, proposal)]
     more = (
-        f"; {', '.join(above)} builds on it and is written again once its proposal is approved"
+        f"; {', '.join(above)} was based on it and will be rewritten once its proposal is approved"
         if above
         else ""
     )
