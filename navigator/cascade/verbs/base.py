@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import ValidationError
 
 from navigator.cascade.socket.wire import NoConductor
-from navigator.domain.errors import NavigatorError, UsageError
+from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.models import Model
 from navigator.domain.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
 
@@ -83,7 +83,7 @@ class Verb(ABC, Generic[A, R]):
     args: type[A]
     result: type[R]
     small: ClassVar[bool] = False
-    """It ends or keeps something in a few bytes: done on a full disk too, while SQLite finds room."""
+    """It writes only a few bytes: allowed on a full disk too, as long as SQLite can write them."""
     needs_conductor: ClassVar[bool] = False
     """Only a running conductor can do it; see `controls`."""
 
@@ -139,8 +139,18 @@ class Verb(ABC, Generic[A, R]):
             ) from error
 
     def read_result(self, document: dict[str, Any]) -> R:
-        """A result as it came over the socket."""
-        return self.result.model_validate(document)
+        """A result as it came over the socket.
+
+        Raises:
+            Conflict: it does not fit: the conductor is of another version.
+        """
+        try:
+            return self.result.model_validate(document)
+        except ValidationError as error:
+            raise Conflict(
+                f"The conductor's answer to {self.name} is of another version: {explained(error)}.",
+                hint="Restart it: `navigator stop`, then `navigator run`.",
+            ) from error
 
 
 def explained(error: ValidationError) -> str:

@@ -128,7 +128,7 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
         async with deps.project_lock(project.id):
             built = await asyncio.to_thread(_build, deps, parent, args.hunks, args.drop_rest)
         with deps.store.transaction() as tx:
-            # Checked again: the trees took a moment to make, and somebody may have decided meanwhile.
+            # Checked again: the user may have decided while the trees were made.
             self.require(deps.reader, args.model_copy(update={"tree": parent.tree}))
             part = _add_part(tx, parent, built)
             if args.drop_rest:
