@@ -182,7 +182,7 @@ def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> N
         decided, rounds = decided_rows(store), edit_rounds(store)
     assert choice.taken == ()
     assert [(held.id, reason) for held, reason in choice.left_out] == [
-        (part, f"part of {parent}: approved by itself")
+        (part, f"part of {parent}: approve it separately")
     ]
     assert len(verdicts) == 1, "the whole was reviewed once"
     assert decided == [], "taken in part is neither approved nor rejected"
@@ -291,7 +291,7 @@ def test_a_part_whose_files_changed_is_written_anew_as_that_part(bench: SplitBen
     bench.approve(rest)
     note = bench.task(parent.task_id).note
     assert bench.task(parent.task_id).state is TaskState.STALE
-    assert f"written by itself as {part.task_id}" in note and "+thirty" in note
+    assert f"written separately, as {part.task_id}" in note and "+thirty" in note
 
 
 def test_a_part_sent_back_stays_a_part(bench: SplitBench) -> None:

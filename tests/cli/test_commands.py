@@ -279,7 +279,7 @@ def test_a_run_that_allows_it_lands_what_was_refused_before(command: Command, re
 def test_a_file_that_is_not_there_is_said(command: Command, repository: Path) -> None:
     command.run("project", "add", str(repository), "--name", "thing")
     done = command.run("task", "add", "thing", "Fix it", "--file", "thign.py", "--file", "thing.py")
-    assert "holds no thign.py" in done.stderr
+    assert "has no file thign.py" in done.stderr
     assert "thing.py:" not in done.stderr
 
 

@@ -101,7 +101,7 @@ def test_completion_makes_no_state(tmp_path: Path) -> None:
         text=True,
         timeout=60,
     )
-    assert done.stdout == "" and done.stderr == ""
+    assert done.stdout.strip() == "" and done.stderr == ""
     assert not (tmp_path / "none" / "navigator.db").exists()
 
 
