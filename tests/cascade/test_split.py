@@ -118,7 +118,7 @@ def test_the_projects_tests_run_on_a_part(tmp_path: Path, monkeypatch: pytest.Mo
     assert outcomes(bench, with_both["id"])["tests"] is CheckOutcome.PASSED
 
 
-def test_what_the_policy_asks_of_a_part_is_asked_anew(bench: SplitBench) -> None:
+def test_what_the_policy_asks_of_a_part_is_asked_again(bench: SplitBench) -> None:
     parent = bench.waiting({"Makefile": b"all:\n", "n.txt": THIRTY})
     assert bench.proposal(bench.split(parent, "H2", drop_rest=True)["part"]["id"]).policy == ()
     again = bench.waiting({"Makefile": b"all:\n", "n.txt": THIRTY})
@@ -242,7 +242,7 @@ def test_the_rest_lands_where_the_developer_merged_the_part(bench: SplitBench) -
     assert "FIVE" in bench.on_branch("n.txt")
 
 
-def test_a_rest_whose_part_was_rejected_starts_anew(bench: SplitBench) -> None:
+def test_a_rest_whose_part_was_rejected_starts_again(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
     part = bench.split(parent.id, "H4", note="Digits.")["part"]["id"]
     rest = bench.answer(parent.task_id, {"other.txt": b"elsewhere\n"})
@@ -255,7 +255,7 @@ def test_a_rest_whose_part_was_rejected_starts_anew(bench: SplitBench) -> None:
     assert not git(bench.repository, "branch", "--list", "navigator/*")
 
 
-def test_a_rest_whose_part_was_undone_starts_anew(bench: SplitBench) -> None:
+def test_a_rest_whose_part_was_undone_starts_again(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
     part = bench.split(parent.id, "H4")["part"]["id"]
     rest = bench.answer(parent.task_id, {"n.txt": THIRTY.replace(b"\n5\n", b"\nFIVE\n")})
@@ -278,7 +278,7 @@ def test_undoing_a_part_under_a_rest_that_landed_is_refused_or_a_revert(bench: S
     assert bench.on_branch("n.txt", f"navigator/undo-{part}").encode() == NUMBERS.strip()
 
 
-def test_a_part_whose_files_changed_is_written_anew_as_that_part(bench: SplitBench) -> None:
+def test_a_part_whose_files_changed_is_rewritten_as_that_part(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
     part = bench.proposal(bench.split(parent.id, "H4")["part"]["id"])
     (bench.repository / "n.txt").write_bytes(FIVE)

@@ -204,7 +204,7 @@ def test_a_broken_settings_file_is_named_with_its_key(command: Command) -> None:
     assert str(command.config) in done.stderr
 
 
-def test_doctor_names_what_is_missing(command: Command) -> None:
+def test_doctor_lists_what_is_missing(command: Command) -> None:
     command.config.write_text("")
     document = command.json("doctor", code=3)
     missing = [item["name"] for item in document["items"] if item["state"] == "missing"]

@@ -62,7 +62,7 @@ def test_a_choice_that_is_none_is_refused(bench: SplitBench, words: list[str], c
     assert len(bench.desk.json("proposals")["proposals"]) == 1
 
 
-def test_gc_keeps_what_the_rest_stands_on(bench: SplitBench) -> None:
+def test_gc_keeps_what_the_rest_is_based_on(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
     part = bench.desk.json("split", parent.id, "H4")["proposals"][0]["id"]
     bench.approve(part)
