@@ -8,7 +8,7 @@ import pytest
 
 from navigator.cascade.views.figures import decided_rows, edit_rounds, first_verdicts
 from navigator.cascade.views.inbox import batch_choice, waiting_proposals
-from navigator.cascade.views.parts import ground_of
+from navigator.cascade.views.parts import part_at_base
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.states import CheckOutcome, LandingState, ProposalState, TaskState, Verdict
 from navigator.workspace.git.hunks import ChoiceRefused
@@ -68,7 +68,7 @@ def test_the_rest_is_a_new_attempt_on_top_of_the_part(bench: SplitBench) -> None
     assert task.base_commit not in ("", parent.base_commit)
     assert bench.content(task.base_commit, "n.txt") == THIRTY
     with bench.desk.reading() as store:
-        ground = ground_of(store, task.base_commit)
+        ground = part_at_base(store, task.base_commit)
         assert ground is not None and ground.id == part["id"]
         unsent = store.comments(task_id=task.id, sent=False)
     taken, left = task.note.split("These were not taken:")
