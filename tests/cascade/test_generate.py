@@ -70,7 +70,7 @@ def found(room: Room, identifier: str) -> list[Suggestion]:
 # Scans
 
 
-def test_a_scan_ends_before_the_developer_with_what_stands_up(room: Room) -> None:
+def test_a_scan_ends_with_the_suggestions_that_hold_up(room: Room) -> None:
     identifier = scan(room, listing(suggestion("Write the guide", kind="docs", evidence={}), suggestion()))
     task = room.task(identifier)
     assert (task.state, task.reason) == (TaskState.AWAITING_APPROVAL, "2 suggestions")
@@ -169,11 +169,11 @@ def test_a_stored_answer_is_read_and_not_asked_for_again(room: Room) -> None:
     assert not room.models.written
 
 
-def test_a_scan_sent_back_is_read_anew_with_the_note(room: Room) -> None:
+def test_a_scan_sent_back_runs_again_with_the_note(room: Room) -> None:
     identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
     room.act("suggestions.accept", task=identifier, ranks=[1])
     room.act("task.cancel", ids=["T2"])
-    room.act("task.send-back", ids=[identifier], note="Only tests, please.")
+    room.act("send-back", proposals=[], tasks=[identifier], note="Only tests, please.")
     room.models.write = lambda messages: listing(
         suggestion(), suggestion("Say what double does", kind="docs"), suggestion("Test double", kind="test")
     )
@@ -184,7 +184,7 @@ def test_a_scan_sent_back_is_read_anew_with_the_note(room: Room) -> None:
         "Say what double does",
     ]
     assert [one.state for one in room.read().suggestions(identifier, attempt=0)] == ["accepted", "dismissed"]
-    with pytest.raises(NavigatorError, match="attempt 2"):
+    with pytest.raises(NavigatorError, match="newer attempt"):
         room.act("suggestions.accept", task=identifier, ranks=[1], attempt=0)
 
 
@@ -208,7 +208,7 @@ def test_a_choice_that_means_nothing_changes_nothing(room: Room, args: dict[str,
 def test_all_or_none_are_accepted(room: Room) -> None:
     identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
     room.act("suggestions.accept", task=identifier, ranks=[1])
-    with pytest.raises(NavigatorError, match="is T2 already"):
+    with pytest.raises(NavigatorError, match="accepted already, as T2"):
         room.act("suggestions.accept", task=identifier, ranks=[2, 1])
     assert found(room, identifier)[1].state == "open"
     room.act("suggestions.dismiss", task=identifier, ranks=[2])
@@ -249,18 +249,18 @@ def test_a_change_is_never_taken_for_a_report(room: Room) -> None:
 def test_a_report_goes_back_only_with_a_note_and_only_while_it_waits(room: Room) -> None:
     room.models.write = lambda messages: "All in one module."
     identifier = room.queue("How does it hang together?", kind="architecture")
-    with pytest.raises(NavigatorError, match="does not wait"):
-        room.act("task.send-back", ids=[identifier], note="more")
+    with pytest.raises(NavigatorError, match="is not waiting"):
+        room.act("send-back", proposals=[], tasks=[identifier], note="more")
     room.work()
     with pytest.raises(NavigatorError, match="say what to do otherwise"):
-        room.act("task.send-back", ids=[identifier], note="  ")
-    room.act("task.send-back", ids=[identifier], note="Name the lines.")
+        room.act("send-back", proposals=[], tasks=[identifier], note="  ")
+    room.act("send-back", proposals=[], tasks=[identifier], note="Name the lines.")
     assert room.task(identifier).attempt == 1
     room.models.write = lambda messages: edit("return x * 2")
     change = room.queue()
     room.work()
     with pytest.raises(NavigatorError, match="has a proposal"):
-        room.act("task.send-back", ids=[change], note="more")
+        room.act("send-back", proposals=[], tasks=[change], note="more")
 
 
 # Who writes
@@ -301,7 +301,7 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
     assert room.task(identifier).round == 1
 
 
-def test_an_attempt_goes_on_with_the_model_that_began_it(room: Room) -> None:
+def test_an_attempt_continues_with_the_model_that_began_it(room: Room) -> None:
     """Settings that change between two sessions are followed where a task begins anew."""
     room.models.read = lambda messages: approval(findings=[objection("    return x * 3")], verdict="REVISE")
     room.models.write = lambda messages: edit("return x * 3")
@@ -311,9 +311,7 @@ def test_an_attempt_goes_on_with_the_model_that_began_it(room: Room) -> None:
     room.models.write = lambda messages: edit("return x * 2")
     room.work()
     assert {made.written_by for made in room.proposals()} == {Role.GENERATOR}
-    room.act(
-        "decide", kind="send_back", proposals=[{"id": room.proposals()[-1].id}], note="Multiply, please."
-    )
+    room.act("send-back", proposals=[{"id": room.proposals()[-1].id}], note="Multiply, please.")
     room.models.read = lambda messages: approval() if is_reading(messages) else edit("return x * 2")
     room.work()
     assert room.task(identifier).attempt == 1
@@ -425,7 +423,7 @@ def test_own_readings_are_short_and_without_thinking(room: Room, monkeypatch: py
 
 
 @pytest.mark.parametrize("answer", ["no JSON at all", Refusal(400), Refusal(500)])
-def test_an_own_reading_that_fails_holds_nobody_up(room: Room, answer: str | Refusal) -> None:
+def test_a_failed_self_review_delays_nothing(room: Room, answer: str | Refusal) -> None:
     own(room, *[answer] * 9)
     identifier = room.queue()
     room.work()
@@ -449,7 +447,7 @@ def test_what_the_reviewer_wrote_is_not_read_by_the_generator(room: Room) -> Non
     assert proposal.state is ProposalState.OPEN
 
 
-def test_nobody_reads_his_own_change_unasked(room: Room) -> None:
+def test_no_self_review_unless_the_settings_ask_for_it(room: Room) -> None:
     room.queue()
     room.work()
     assert room.proposals()[0].own_review is None

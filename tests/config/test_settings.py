@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.config.reading import line_of
-from navigator.config.routing import RoutingSettings
-from navigator.config.settings import Settings, describe, load_settings, time_scale
+from navigator.config.settings import RoutingSettings, Settings, describe, load_settings, time_scale
 from navigator.domain.errors import ConfigError, UsageError
 from navigator.domain.states import Complexity, Role, TaskKind
 
@@ -212,8 +211,8 @@ def test_a_key_like_no_other_gets_the_list(tmp_path: Path) -> None:
         ('[[project]]\npath = "src/thing"\n', "config.toml:2: project[1].path"),
         ("[[project]]\nname = 'x'\n", "config.toml:1: project[1].path"),
         ('[[project]]\npath = "/a"\nlanding = "main"\n', "config.toml:3: project[1].landing"),
-        ('[[project]]\npath = "/a"\n[[project]]\npath = "/b/../a"\n', "project: /b/../a stands twice"),
-        ('[[project]]\npath = "/a/x"\n[[project]]\npath = "/b/x"\n', "project: the name x stands twice"),
+        ('[[project]]\npath = "/a"\n[[project]]\npath = "/b/../a"\n', "project: /b/../a appears twice"),
+        ('[[project]]\npath = "/a/x"\n[[project]]\npath = "/b/x"\n', "project: the name x appears twice"),
         ('[project]\npath = "/a"\n', "config.toml:1: project"),
         ("generator = 3\n", "config.toml:1: generator"),
         ("[batch\n", "is not valid TOML"),
@@ -380,3 +379,10 @@ def test_read_ahead_is_on_and_can_be_bounded(tmp_path: Path) -> None:
     assert shown["floor_mb"] == {"value": 8192, "from": "default"}
     with pytest.raises(ConfigError, match="rate_mb_s"):
         load_settings(write(tmp_path, "[swap.read_ahead]\nrate_mb_s = -1\n"))
+
+
+def test_the_variable_may_not_name_a_missing_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(tmp_path / "gone.toml"))
+    with pytest.raises(ConfigError, match=r"gone\.toml, which does not exist"):
+        load_settings()
+    assert load_settings(tmp_path / "gone.toml.too") == Settings()

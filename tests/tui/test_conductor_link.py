@@ -197,13 +197,13 @@ async def test_without_a_strategy_the_screens_say_it_in_a_line(
         assert not await app.started()
         await pilot.pause()
         (said,) = (note.message for note in app._notifications)
-        first = "No swap strategy is chosen, so Navigator does not know how to change models."
+        first = "No swap strategy is set, so Navigator does not know how to change models."
         assert said == f"{first} `navigator doctor` says how."
         strip = app.screen.query_one(StatusStrip)
         await until(pilot, lambda: first in str(strip.render()), what="the banner, not cut")
 
 
 def test_a_short_hint_is_said_whole() -> None:
-    said = "navigator: The conductor ended at once: navigator: Another one works here. End it first."
+    said = "navigator: The conductor did not start: navigator: Another one works here. End it first."
     assert in_brief(said) == ("Another one works here.", "End it first.")
     assert in_brief("no sentence") == ("no sentence", "")

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from navigator.cascade.dependencies import Dependencies, at_home
 from navigator.cascade.stages.land_tests import in_turn, tests_are_due, why_not_on
-from navigator.cascade.views.parts import landing_batch, lost_ground, renewed_note, waits_for
+from navigator.cascade.views.parts import landing_batch, note_after_part, waits_for, why_part_is_lost
 from navigator.cascade.views.repairs import repair_prompts
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, Proposal, Task, utc_now
@@ -73,9 +73,7 @@ async def land(
             if refusal:
                 return _refuse(deps, proposal, refusal)
             sound = made.tree
-    return _refuse(
-        deps, proposal, "The branch moved each time the tests had passed on its tip. Approve again."
-    )
+    return _refuse(deps, proposal, "The branch kept moving while the tests ran. Approve again.")
 
 
 async def _land(
@@ -88,7 +86,7 @@ async def _land(
     """
     try:
         _require_nothing_open(deps, proposal)
-        _require_ground(deps, proposal)
+        _require_part_record(deps, proposal)
         plan = await asyncio.to_thread(_prepare, deps, task, proposal, allow_rehearsal)
     except StaleBase as error:
         return _stale(deps, task, proposal, str(error))
@@ -131,11 +129,11 @@ def _require_nothing_open(deps: Dependencies, proposal: Proposal) -> None:
         if entry.proposal_id == proposal.id:
             raise LandingRefused(
                 f"An earlier landing of {proposal.id} was cut off and cannot be looked at.",
-                hint="Is the repository where it was? Then approve again; the log says what stood in the way.",
+                hint="Check that the repository is still at its path, then approve again; the log has the reason.",
             )
 
 
-def _require_ground(deps: Dependencies, proposal: Proposal) -> None:
+def _require_part_record(deps: Dependencies, proposal: Proposal) -> None:
     """What was written on top of a part lands after it, and on its branch."""
     part = waits_for(deps.reader, proposal)
     if part is not None:
@@ -143,7 +141,7 @@ def _require_ground(deps: Dependencies, proposal: Proposal) -> None:
             f"{proposal.id} was written on top of {part.id}, which has not landed yet.",
             hint=f"Approve {part.id} first, then {proposal.id} again.",
         )
-    lost = lost_ground(deps.reader, proposal)
+    lost = why_part_is_lost(deps.reader, proposal)
     if lost:
         raise StaleBase(lost, paths=proposal.paths, hint="The task starts a new attempt on today's files.")
 
@@ -224,7 +222,7 @@ def _stale(deps: Dependencies, task: Task, proposal: Proposal, reason: str) -> L
     landing = Landing(state=LandingState.REFUSED, reason=reason, at=utc_now())
     with deps.store.transaction() as tx:
         tx.set_landing(proposal.id, landing)
-        tx.set_task_state(task.id, TaskState.STALE, reason=reason, note=renewed_note(tx.read, task))
+        tx.set_task_state(task.id, TaskState.STALE, reason=reason, note=note_after_part(tx.read, task))
     return landing
 
 
@@ -287,9 +285,9 @@ def _undone(deps: Dependencies, proposal: Proposal, plan: LandingPlan, entry: in
 
 
 _HOW = {
-    "moved_back": "{branch} stands where it stood before",
-    "branch_deleted": "{branch}, which the landing had made, is gone",
-    "revert_branch": "a revert commit stands on {branch}",
+    "moved_back": "{branch} is back at its previous commit",
+    "branch_deleted": "{branch}, created by the landing, was deleted",
+    "revert_branch": "a revert commit is on {branch}",
 }
 
 

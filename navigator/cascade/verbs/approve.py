@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import logging
 from typing import TYPE_CHECKING
 
 from navigator.cascade.verbs.base import ConfirmItem, Question, Subject, Told, plural
@@ -14,13 +13,20 @@ from navigator.cascade.verbs.deciding import (
     DecisionRow,
     not_waiting,
 )
+from navigator.cascade.views.inbox import (
+    OVERRULED,
+    item_key,
+    shared_items,
+    to_confirm,
+    unconfirmed,
+    waiting_proposals,
+)
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, PolicyItem, Project, Proposal, utc_now
 from navigator.domain.states import (
     CheckOutcome,
     DecisionKind,
     LandingState,
-    PolicyAction,
     TaskState,
     Verdict,
 )
@@ -30,6 +36,8 @@ if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
     from navigator.workspace.git.facts import RepoFacts
+
+log = logging.getLogger(__name__)
 
 TESTS_PATIENCE = 5.0
 """Seconds to wait for tests on a landing's result while a conductor runs; it lands later what takes longer."""
@@ -85,7 +93,7 @@ class Approve(Decide[ApproveArgs]):
                 f"{proposal.id} changes files that must be confirmed individually.",
                 hint=f"Look at them, then add {options}.",
             )
-        return tuple(f"{item.rule}:{item.path}" for item in _to_confirm(proposal))
+        return tuple(f"{item.rule}:{item.path}" for item in to_confirm(proposal))
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
         if tx.read.task(proposal.task_id).state is not TaskState.APPROVED:
@@ -126,8 +134,9 @@ async def _land(deps: Dependencies, row: DecisionRow, allow_rehearsal: bool) -> 
     patience = TESTS_PATIENCE if deps.conducting else None
     try:
         landing = await land(deps, proposal.task_id, allow_rehearsal=allow_rehearsal, patience=patience)
-    except NavigatorError as error:
+    except (NavigatorError, OSError, RecursionError, ValueError) as error:
         # One that cannot land now must not stop the others of the batch; its landing stays due.
+        log.warning("%s could not land: %r", row.id, error)
         return row.model_copy(update={"landing": LandingState.PENDING, "reason": str(error)})
     update: dict[str, object] = {"landing": landing.state, "reason": landing.reason}
     if landing.state is LandingState.LANDED:
@@ -138,36 +147,8 @@ async def _land(deps: Dependencies, row: DecisionRow, allow_rehearsal: bool) -> 
 # Policy items that are confirmed individually
 
 
-def _to_confirm(proposal: Proposal) -> list[PolicyItem]:
-    return [item for item in proposal.policy if item.action is PolicyAction.CONFIRM]
-
-
-def item_key(proposal: Proposal, item: PolicyItem) -> str:
-    """The full name of an item: `P7:RULE:PATH`."""
-    return f"{proposal.id}:{item.rule}:{item.path}"
-
-
-def shared_items(proposals: Sequence[Proposal]) -> frozenset[str]:
-    """`RULE:PATH` of each item that more than one of the proposals has: a name without the proposal says too little."""
-    counts = Counter(f"{item.rule}:{item.path}" for one in proposals for item in _to_confirm(one))
-    return frozenset(name for name, count in counts.items() if count > 1)
-
-
-def unconfirmed(
-    proposal: Proposal, confirm: Sequence[str], shared: frozenset[str] = frozenset()
-) -> list[PolicyItem]:
-    """The items of a proposal that `confirm` does not name."""
-    given = set(confirm)
-    return [
-        item
-        for item in _to_confirm(proposal)
-        if item_key(proposal, item) not in given
-        and ((short := f"{item.rule}:{item.path}") not in given or short in shared)
-    ]
-
-
 def _unconfirmed(reader: Reader, proposal: Proposal, args: ApproveArgs) -> list[PolicyItem]:
-    if not _to_confirm(proposal):
+    if not to_confirm(proposal):
         return []
     others = [reader.proposal(entry.id) for entry in args.proposals] if len(args.proposals) > 1 else []
     return unconfirmed(proposal, args.confirm, shared_items(others))
@@ -175,8 +156,9 @@ def _unconfirmed(reader: Reader, proposal: Proposal, args: ApproveArgs) -> list[
 
 def _item(proposal: Proposal, item: PolicyItem) -> ConfirmItem:
     rule = item.rule.replace("_", " ")
+    what = "was APPROVED against its reviewer" if item.rule == OVERRULED else f"changes {item.path}"
     return ConfirmItem(
-        item_key(proposal, item), f"{proposal.id} changes {item.path}", (item.detail or rule, f"rule: {rule}")
+        item_key(proposal, item), f"{proposal.id} {what}", (item.detail or rule, f"rule: {rule}")
     )
 
 
@@ -185,8 +167,6 @@ def _item(proposal: Proposal, item: PolicyItem) -> ConfirmItem:
 
 def approval_lines(reader: Reader, proposal: Proposal) -> list[str]:
     """Where a proposal goes, and what speaks against it. Reads the repository: call it in a thread."""
-    from navigator.cascade.views.inbox import waiting_proposals
-
     project = reader.project(proposal.project_id)
     lines = [f"{project.name}   +{proposal.added} −{proposal.removed}   tree {proposal.tree[:12]}"]
     lines += _where(project, proposal.batch)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import shutil
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -14,11 +12,13 @@ from pathlib import Path
 
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
+from navigator.domain.secrets import Redactor
 from navigator.domain.states import CheckOutcome
 from navigator.domain.text import safe_line, safe_text
 from navigator.workspace.bounded.run import WorkerLost, run_bounded
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.sandbox.binds import digest_of
+from navigator.workspace.sandbox.folders import remove
 from navigator.workspace.sandbox.limits import Limits, Ran
 from navigator.workspace.sandbox.names import failing_tests, none_ran, passed_count, plain
 from navigator.workspace.sandbox.probe import Sandbox
@@ -31,9 +31,10 @@ from navigator.workspace.sandbox.spec import (
     unsandboxed,
 )
 from navigator.workspace.sandbox.supervise import supervise
-from navigator.workspace.sandbox.tree import write_out
+from navigator.workspace.sandbox.tree import PathRefused, write_out
 
 SHOWN = 4_000
+_BY_FORM = Redactor()
 """Characters of a run's output that are kept: for the developer, and for models as data."""
 
 _FORMAT = "2"
@@ -111,6 +112,7 @@ def run_suite(
     *,
     without: bool = False,
     cancel: threading.Event | None = None,
+    redact: Redactor = _BY_FORM,
 ) -> SuiteRun:
     """Write `tree` out, run the project's check on it, and take everything away again. Blocks: call it in a thread.
 
@@ -118,6 +120,7 @@ def run_suite(
         scratch_root: the folder below which the run gets one of its own.
         without: run without a sandbox where there is none.
         cancel: when set, the run ends as "cancelled".
+        redact: applied to the whole output, before any of it is cut, kept or shown.
     """
     if not spec.command.strip():
         return _untested(
@@ -137,14 +140,16 @@ def run_suite(
         else:
             command, env = unsandboxed(spec, limits, files, scratch)
         ran = supervise(command, limits, env=env, cwd=files, scratch=scratch, cancel=cancel)
+    except PathRefused as error:
+        return SuiteRun(CheckOutcome.FAILED, (), error.message)
     except NavigatorError as error:
         return _untested(error.message, error.hint)
     except OSError as error:
         return _untested(f"the run could not be prepared: {error.strerror or error}", "Is the disk full?")
     finally:
-        _take_away(scratch)
+        remove(scratch)
     try:
-        return run_bounded(read_run, ran, spec, size=len(ran.output), seconds=_READING)
+        return run_bounded(read_run, ran, spec, redact, size=len(ran.output), seconds=_READING)
     except WorkerLost:
         line = "The output could not be read within the limits of time and memory"
         return SuiteRun(CheckOutcome.FAILED, (), f"{line} (exit status {ran.status})", ran.seconds)
@@ -158,11 +163,11 @@ def _untested(why: str, what_to_do: str = "", ran: Ran | None = None, output: st
     )
 
 
-def read_run(ran: Ran, spec: SandboxSpec) -> SuiteRun:
+def read_run(ran: Ran, spec: SandboxSpec, redact: Redactor = _BY_FORM) -> SuiteRun:
     """What a finished run means: its exit status, the tests it names, and why it could not start, in words."""
     output = plain(ran.output)
-    text = safe_text(output)
-    names = tuple(safe_line(name) for name in failing_tests(output))
+    text = redact(safe_text(output))
+    names = tuple(redact(safe_line(name)) for name in failing_tests(output))
     passed = passed_count(output)
     if not ran.cut and not names and none_ran(output, ended_well=ran.status == 0):
         return _untested(NO_TEST_RAN, _NOTHING_FOUND, ran, excerpt(text))
@@ -236,28 +241,13 @@ def _first_failure(text: str, names: Sequence[str]) -> int:
     return min((place for place in places if place >= 0), default=0)
 
 
-def _take_away(scratch: Path) -> None:
-    """Remove a run's folder, whatever modes the tests left in it."""
-
-    def again(function: object, path: str, _: object) -> None:
-        parent = os.path.dirname(path)  # noqa: PTH120
-        try:
-            os.chmod(parent, 0o700)  # noqa: PTH101
-            if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
-                os.chmod(path, 0o700)  # noqa: PTH101
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                os.unlink(path)  # noqa: PTH108
-        except OSError:
-            return
-
-    shutil.rmtree(scratch, onerror=again)
-    shutil.rmtree(scratch, ignore_errors=True)
-
-
 def sweep(scratch_root: Path) -> int:
-    """Take away what runs of a killed process left. The caller holds the state folder's lock."""
-    left = [path for path in scratch_root.glob("check-*") if path.is_dir()]
+    """Remove what runs of a killed process left. The caller holds the state folder's lock.
+
+    Returns:
+        How many folders were found; one that cannot be removed is set aside, and `doctor` reports it.
+    """
+    left = [path for path in scratch_root.glob("check-*") if path.is_dir() and not path.is_symlink()]
     for path in left:
-        _take_away(path)
+        remove(path)
     return len(left)
