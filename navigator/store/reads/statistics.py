@@ -37,8 +37,10 @@ _FIRST = (
 )
 _NEWEST = "(SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role = 'reviewer')"
 _FINDINGS = (
-    "CASE WHEN r.findings = '[]' THEN 0 ELSE (SELECT count(*) FROM json_each(r.findings) WHERE {0}) END"
+    "CASE WHEN r.findings = '[]' THEN 0 ELSE (SELECT count(*) FROM json_each(r.findings) WHERE {}) END"
 )
+_UNANCHORED = _FINDINGS.format("coalesce(json_extract(value, '$.anchored'), 0) = 0")
+_REMARKS = _FINDINGS.format("json_extract(value, '$.remark') = 1")
 _READ = "r.verdict <> 'UNREVIEWED'"
 _ANSWERED = "outcome IN ('ok', 'refused', 'tests_failed')"
 _REVIEWING = "(purpose >= 'review' AND purpose < 'reviex')"
@@ -140,8 +142,8 @@ class StatisticsReads(Queries):
                 f" sum({_READ} AND a.round > 0) AS later,"
                 f" sum({_READ} AND a.round > 0 AND r.reversals <> '[]') AS reversed,"
                 " sum(json_array_length(r.findings)) AS findings,"
-                f" sum({_FINDINGS.format("coalesce(json_extract(value, '$.anchored'), 0) = 0")}) AS unanchored,"
-                f" sum({_FINDINGS.format("json_extract(value, '$.remark') = 1")}) AS remarks"
+                f" sum({_UNANCHORED}) AS unanchored,"
+                f" sum({_REMARKS}) AS remarks"
                 f" FROM proposals a JOIN reviews r ON r.id = {_NEWEST}"
                 " WHERE a.parent IS NULL AND r.at >= ? GROUP BY 1",
                 since,
