@@ -111,12 +111,12 @@ def main(argv: list[str] | None = None) -> None:
         sys.stderr.close()
         sys.exit(1)
     except Exception as raised:
-        error = raised if isinstance(raised, NavigatorError) else _of_the_database(raised)
-        if error is None:
+        typed = raised if isinstance(raised, NavigatorError) else _of_the_database(raised)
+        if typed is None:
             raise
-        _document(words, redact(error.message), redact(error.hint), getattr(error, "remote_code", error.code))
-        note(f"navigator: {redact(str(error))}")
-        sys.exit(getattr(error, "remote_exit_code", error.exit_code))
+        _document(words, redact(typed.message), redact(typed.hint), getattr(typed, "remote_code", typed.code))
+        note(f"navigator: {redact(str(typed))}")
+        sys.exit(getattr(typed, "remote_exit_code", typed.exit_code))
     sys.exit(code if isinstance(code, int) else 0)
 
 
