@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from navigator.domain.states import Rung
-from navigator.workspace.edits.textfile import Piece, align
+from navigator.workspace.edits.textfile import NewLine, align
 
 _MOST = 20
 """Places gathered before a match counts as ambiguous and the rest is left unread."""
@@ -68,7 +68,7 @@ def occurrences(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...]:
 
 def replacement(
     lines: Sequence[str], match: Match, search: Sequence[str], replace: Sequence[str]
-) -> list[Piece] | None:
+) -> list[NewLine] | None:
     """The pieces that take SEARCH's place at the match's only start.
 
     Lines that REPLACE repeats from SEARCH stay as the file has them. The others are shifted by the match's indent, or
@@ -84,7 +84,7 @@ def replacement(
         window = "".join(lines[match.starts[0] : match.starts[0] + len(search)])
         pretty = {ord(c) for c in set("".join(search)) - set(window)} & _PUNCTUATION.keys()
         table = {code: _PUNCTUATION[code] for code in pretty}
-        return [p if p.keep is not None else Piece(p.text.translate(table), like=p.like) for p in pieces]
+        return [p if p.keep is not None else NewLine(p.text.translate(table), like=p.like) for p in pieces]
     return pieces
 
 
@@ -165,15 +165,15 @@ def _indent_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip(_INDENT))]
 
 
-def _shifted(pieces: Sequence[Piece], shift: Shift) -> list[Piece] | None:
-    moved: list[Piece] = []
+def _shifted(pieces: Sequence[NewLine], shift: Shift) -> list[NewLine] | None:
+    moved: list[NewLine] = []
     for piece in pieces:
         if piece.keep is not None or not piece.text.strip():
             moved.append(piece)
         elif shift.add:
-            moved.append(Piece(shift.prefix + piece.text, like=piece.like))
+            moved.append(NewLine(shift.prefix + piece.text, like=piece.like))
         elif piece.text.startswith(shift.prefix):
-            moved.append(Piece(piece.text[len(shift.prefix) :], like=piece.like))
+            moved.append(NewLine(piece.text[len(shift.prefix) :], like=piece.like))
         else:
             return None
     return moved

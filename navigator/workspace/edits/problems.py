@@ -47,7 +47,7 @@ class EditProblem:
         return f"{self.code.value}{path}{place}: {self.message}"
 
 
-class Refused(Exception):
+class BlockRefused(Exception):
     """One block cannot be applied; never leaves this package."""
 
     def __init__(self, code: EditCode, message: str) -> None:

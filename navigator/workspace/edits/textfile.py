@@ -17,7 +17,7 @@ class BinaryContent(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class NewLine:
     """One line of a replacement.
 
     Attributes:
@@ -98,7 +98,7 @@ class TextFile:
                 return number, line[error.start]
         return None
 
-    def splice(self, start: int, count: int, pieces: Sequence[Piece]) -> TextFile:
+    def splice(self, start: int, count: int, pieces: Sequence[NewLine]) -> TextFile:
         """The file with `count` lines from index `start` replaced.
 
         A kept line stays as it is; a changed one takes the ending of the line it stands for; an added one that of
@@ -135,7 +135,7 @@ def _split(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(lines), tuple(ends)
 
 
-def align(old: Sequence[str], new: Sequence[str]) -> list[Piece]:
+def align(old: Sequence[str], new: Sequence[str]) -> list[NewLine]:
     """Say for each new line whether it repeats an old one, stands for one, or is added."""
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
@@ -143,24 +143,24 @@ def align(old: Sequence[str], new: Sequence[str]) -> list[Piece]:
     tail = 0
     while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    pieces = [Piece(new[i], keep=i) for i in range(head)]
+    pieces = [NewLine(new[i], keep=i) for i in range(head)]
     middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
     pieces += _align_middle(middle_old, middle_new, head)
-    pieces += [Piece(new[len(new) - t], keep=len(old) - t) for t in range(tail, 0, -1)]
+    pieces += [NewLine(new[len(new) - t], keep=len(old) - t) for t in range(tail, 0, -1)]
     return pieces
 
 
-def _align_middle(old: Sequence[str], new: Sequence[str], offset: int) -> list[Piece]:
+def _align_middle(old: Sequence[str], new: Sequence[str], offset: int) -> list[NewLine]:
     """Longest runs first; very large parts are taken as changed line by line, to bound the time."""
     if len(old) * len(new) > _MAX_ALIGN:
-        return [Piece(line, like=offset + min(i, len(old) - 1)) for i, line in enumerate(new)]
-    pieces: list[Piece] = []
+        return [NewLine(line, like=offset + min(i, len(old) - 1)) for i, line in enumerate(new)]
+    pieces: list[NewLine] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         for k in range(j2 - j1):
             if tag == "equal":
-                pieces.append(Piece(new[j1 + k], keep=offset + i1 + k))
+                pieces.append(NewLine(new[j1 + k], keep=offset + i1 + k))
             elif tag == "replace":
-                pieces.append(Piece(new[j1 + k], like=offset + min(i1 + k, i2 - 1)))
+                pieces.append(NewLine(new[j1 + k], like=offset + min(i1 + k, i2 - 1)))
             else:
-                pieces.append(Piece(new[j1 + k]))
+                pieces.append(NewLine(new[j1 + k]))
     return pieces
