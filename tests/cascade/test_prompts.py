@@ -82,7 +82,7 @@ def test_template_text_in_a_value_is_not_rendered(tmp_path: Path) -> None:
 
 
 def test_an_unknown_prompt_is_named_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="There are: p"):
+    with pytest.raises(NotFound, match="Available: p"):
         PromptLibrary([write(tmp_path / "a", GOOD)]).get("q")
 
 
@@ -151,8 +151,8 @@ def test_the_same_text_has_the_same_version_wherever_it_stands(tmp_path: Path) -
     [
         ((("{{ diff }}", "{{ diff }"),), r"review\.md:{last}: the prompt is no Jinja template"),
         ((("{{ diff }}", "{{ diff }}\n{{ summary }}"),), r"review\.md:{next}: the prompt names 'summary'"),
-        ((("{{ diff }}", "the diff"),), r"review\.md: the prompt does not name diff"),
-        ((("{{ key }}", "0123"),), r"review\.md: the prompt does not name key"),
+        ((("{{ diff }}", "the diff"),), r"review\.md: the prompt does not use diff"),
+        ((("{{ key }}", "0123"),), r"review\.md: the prompt does not use key"),
         ((("{{ diff }}", "{{ diff|translate }}"),), r"review\.md:{last}: .*translate"),
         ((("{{ diff }}", "{{ diff }}\n\n{{ diff.size.all }}"),), r"review\.md:{after}: the prompt cannot be filled in"),
         ((("{{ diff }}", "{{ diff.__class__ }}"),), r"review\.md:{last}: .*unsafe"),

@@ -197,7 +197,7 @@ def test_checking_names_what_is_broken_and_fails(room: Room) -> None:
     assert (done.exit_code, document["ok"]) == (1, False)
     problems = {row["name"]: row["problem"] for row in document["prompts"]}
     assert problems["revise"] == ""
-    assert problems["review"].startswith(f"{broken}: the prompt does not name diff")
+    assert problems["review"].startswith(f"{broken}: the prompt does not use diff")
 
 
 def test_the_list_says_whose_each_prompt_is(room: Room) -> None:

@@ -17,8 +17,7 @@ from navigator.cascade.reviewing.grounding import UnreadableReview, read_review
 from navigator.cascade.reviewing.join import Answered, join
 from navigator.cascade.reviewing.prompt import Plan, Planner, Reading, ReviewPromptDependencies
 from navigator.cascade.reviewing.rereview import reversals
-from navigator.cascade.stages.calls import call_model, usage_of
-from navigator.cascade.stages.limits import FAILED_CALLS_A_ROUND, TASKS_OWN_FAULT
+from navigator.cascade.stages.calls import call_model, is_tasks_fault, usage_of
 from navigator.cascade.views.inbox import open_proposal
 from navigator.config.settings import ServerSettings
 from navigator.domain.diff import FileDiff
@@ -26,7 +25,7 @@ from navigator.domain.models import Finding, Project, Proposal, Review, Task, ut
 from navigator.domain.states import Role, TaskState, Verdict
 from navigator.domain.text import safe_line
 from navigator.serving.client.client import ChatAnswer
-from navigator.serving.client.errors import BadAnswer, CutByLength, Refused, ServingError
+from navigator.serving.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.serving.client.names import same_model
 from navigator.workspace.context.secrets import find_secret, secret_in
 from navigator.workspace.git.diffs import decode_lines
@@ -246,7 +245,7 @@ async def _ask(
             room = longer if isinstance(error, CutByLength) and fits else first
             continue
         except ServingError as error:
-            if not _never_answered(deps, task, error, role):
+            if not is_tasks_fault(deps, task, error, role):
                 raise
             why = error.message
             break
@@ -261,13 +260,6 @@ async def _ask(
                     "review_unreadable", task_id=task.id, proposal_id=subject.proposal.id, data={"why": why}
                 )
     return Answered(reading, None, why)
-
-
-def _never_answered(deps: Dependencies, task: Task, error: ServingError, role: Role) -> bool:
-    """Whether this prompt, not the server, is at fault: asking again later would change nothing."""
-    if isinstance(error, Refused) and error.status in TASKS_OWN_FAULT:
-        return True
-    return deps.reader.failed_calls(task.id, task.attempt, task.round, role) >= FAILED_CALLS_A_ROUND
 
 
 def conclude(
