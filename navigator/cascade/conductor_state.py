@@ -147,7 +147,7 @@ class ConductorState:
         self.failed(role, began=began, give_up_after=None)
         count = self._failed_loads[role] = self._failed_loads.get(role, 0) + 1
         if count > RESTARTS:
-            self._give_up(role, f"it did not come up {count} times in a row; {reason}")
+            self._give_up(role, f"it failed to start {count} times in a row; {reason}")
         return count
 
     def died(self, role: Role, words: str) -> int:

@@ -60,7 +60,7 @@ def demo(
     state: Path | None,
     as_json: bool,
 ) -> None:
-    """Run the whole cascade on sample projects, with simulated models. Needs no GPU and no network."""
+    """Run the whole workflow on sample projects with simulated models. Needs no GPU and no network."""
     from navigator.config.settings import time_scale as scale_of
 
     named = time_scale is not None or os.environ.get("NAVIGATOR_TIME_SCALE")
@@ -88,7 +88,7 @@ def demo(
         return
     show_session(document)
     if document["derived"]:
-        output.say("One hunk of a proposal was split off as its own proposal; the rest is queued again.")
+        output.say("One proposal was split: one hunk became a separate proposal, and the rest is queued again.")
     _say_untested(document)
     if temporary:
         output.say(
@@ -152,7 +152,7 @@ def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:
     output.say(
         f"The conductor is still running; `{_command()} stop` ends it."
         if working
-        else "No conductor is running."
+        else "The conductor is not running."
     )
     if temporary:
         output.say(f"Remove the demo when you are done: rm -r {shlex.quote(str(paths.root))}")

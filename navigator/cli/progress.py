@@ -80,7 +80,7 @@ class Progress:
                 return ""
             reason = str(event.data.get("reason", ""))
             return (
-                f"{event.at[11:19]} {event.task_id} {state}{': ' + safe_line(reason)[:160] if reason else ''}"
+                f"{event.at[11:19]} {event.task_id} {state.replace('_', ' ')}{': ' + safe_line(reason)[:160] if reason else ''}"
             )
         if event.kind == "swap_begun":
             origin = event.data.get("from")

@@ -131,7 +131,7 @@ def check(as_json: bool) -> None:
 @click.option("--send", is_flag=True, help="Send the prompt to the role's server, if its model is resident.")
 @click.option("--json", "as_json", is_flag=True)
 def try_one(ids: tuple[str, ...], name: str, role: str | None, send: bool, as_json: bool) -> None:
-    """Render a task's prompt with a template and count its tokens; with --send, send it and judge the answer.
+    """Render a task's prompt with a template and count its tokens; with --send, send it and show the checked answer.
 
     Nothing is recorded, and no statistic counts it.
     """

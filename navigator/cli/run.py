@@ -34,15 +34,15 @@ _DETACH_WAIT = 15.0
     "--until",
     type=click.Choice(["idle", "reviewed"]),
     default=None,
-    help="End when nothing is left to do. idle: revisions are written and read again first; reviewed: as soon as only "
-    "revisions are left that would need another swap back. Without it the conductor stays.",
+    help="Exit when nothing is left to do. idle: also write and review revisions. reviewed: stop when only revisions "
+    "remain that would need another swap. Without it, keep running.",
 )
-@click.option("--max-swaps", type=click.IntRange(min=0), default=None, help="Swap at most so often.")
-@click.option("--detach", is_flag=True, help="Work on in the background; the terminal may go away.")
-@click.option("--time-scale", type=float, default=None, help="The rehearsal's: 0 waits for nothing.")
-@click.option("--seed", type=int, default=0, help="The rehearsal's.")
+@click.option("--max-swaps", type=click.IntRange(min=0), default=None, help="Maximum number of swaps.")
+@click.option("--detach", is_flag=True, help="Run in the background.")
+@click.option("--time-scale", type=float, default=None, help="Rehearsal only: factor on simulated times; 0 means no waiting.")
+@click.option("--seed", type=int, default=0, help="Rehearsal only: seed of its faults.")
 @click.option(
-    "--allow-rehearsal-landing", is_flag=True, help="Let a rehearsal's proposals land in real repositories."
+    "--allow-rehearsal-landing", is_flag=True, help="Let rehearsal proposals land in real repositories."
 )
 @click.option("--json", "as_json", is_flag=True)
 def run(
@@ -54,7 +54,7 @@ def run(
     allow_rehearsal_landing: bool,
     as_json: bool,
 ) -> None:
-    """The conductor: write, swap, review, swap back, revise, and wait for your word."""
+    """Run the conductor: write, swap, review, swap back, revise, then wait for your decisions."""
     options: dict[str, Any] = {
         "time_scale": scale_of(time_scale),
         "seed": seed,
@@ -77,7 +77,7 @@ def conduct(
 ) -> dict[str, Any]:
     """Run one session to its end and return its document.
 
-    SIGINT and SIGTERM end it cleanly; what was in flight stays to be done.
+    SIGINT, SIGTERM and SIGHUP end it cleanly; unfinished work is resumed by the next run.
     """
     from navigator.cascade.conductor import Conductor, RunOptions
 
@@ -139,7 +139,7 @@ def _unwritable(path: Path, error: OSError) -> NavigatorError:
 
     return StoreError(
         f"{path} cannot be opened for writing: {error.strerror}.",
-        hint=f"Make the state folder writable, or point {STATE_VARIABLE} at one that is; `navigator doctor` looks at it.",
+        hint=f"Make the state folder writable, or point {STATE_VARIABLE} at one that is; `navigator doctor` checks it.",
     )
 
 
@@ -150,7 +150,7 @@ def show_session(document: dict[str, Any]) -> None:
     verdicts = document["verdicts"]
     rows = [
         ("projects", document["projects"]),
-        ("tasks, all of them", document["tasks"]),
+        ("tasks", document["tasks"]),
         ("proposals, written or reviewed", document["proposals"]),
         (
             "approve / revise / unreviewed",
@@ -161,14 +161,14 @@ def show_session(document: dict[str, Any]) -> None:
         ("states", ", ".join(f"{count} {state}" for state, count in document["states"].items())),
         (
             "swaps",
-            f"{document['swaps']} (and {document.get('loads', document['swaps']) - document['swaps']} first load)",
+            f"{document['swaps']} (and {document.get('loads', document['swaps']) - document['swaps']} initial load)",
         ),
         ("wall time", output.duration(document["wall_seconds"])),
     ]
     modelled = document.get("assumptions", {})
     for label, field in (
         ("modelled at full scale", "model_seconds"),
-        ("the same, one stream at a time", "serial_seconds"),
+        ("modelled, one stream at a time", "serial_seconds"),
     ):
         if modelled:
             low, high = (output.duration(end) for end in document[f"{field}_band"])
@@ -177,7 +177,7 @@ def show_session(document: dict[str, Any]) -> None:
             rows.append((label, output.duration(document[field])))
     calls = document["calls"]
     rows.append(
-        ("model calls, ever", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)")
+        ("model calls, in total", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)")
     )
     output.emit(output.table(("session", ""), rows))
     for role, words in modelled.items():
@@ -187,7 +187,7 @@ def show_session(document: dict[str, Any]) -> None:
 
 
 def _tests(tests: dict[str, int]) -> str:
-    """How the proposals' own tests ended, in words."""
+    """How the projects' tests ended on the proposals."""
     words = {"passed": "passed", "failed": "failed", "failed_before": "failed before", "untested": "untested"}
     said = [f"{tests[key]} {word}" for key, word in words.items() if tests.get(key)]
     back = tests.get("sent_back", 0)
@@ -205,8 +205,8 @@ def _detach(as_json: bool) -> None:
     with contextlib.suppress(NoConductor):
         request(paths.socket, "status", {}, timeout=5)
         raise Conflict(
-            "A conductor already works here.",
-            hint="`navigator status` shows what it does, `navigator stop` ends it.",
+            "A conductor is already running.",
+            hint="`navigator status` shows what it is doing, `navigator stop` ends it.",
         )
     arguments = [argument for argument in sys.argv[1:] if argument not in ("--detach", "--json")]
     errors = paths.root / "conductor.err"
@@ -231,7 +231,7 @@ def _detach(as_json: bool) -> None:
             break
         if child.poll() is not None:
             if child.returncode == 0:
-                break  # it had so little to do that it is done already
+                break  # it had so little to do that it has already finished
             said = errors.read_text(encoding="utf-8", errors="replace").strip()
             raise NavigatorError(f"The conductor ended at once: {said or f'exit code {child.returncode}'}")
         time.sleep(0.05)
@@ -239,5 +239,5 @@ def _detach(as_json: bool) -> None:
         output.print_json({"pid": child.pid})
     else:
         output.say(
-            f"The conductor works in the background (process {child.pid}). `navigator status` looks at it."
+            f"The conductor runs in the background (process {child.pid}). `navigator status` shows what it is doing."
         )

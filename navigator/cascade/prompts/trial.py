@@ -121,7 +121,7 @@ def try_prompt(
         return _review_trial(paths, settings, store, library, task, proposals[-1], prompt, place, final)
     if place not in ("generate", "report", "revise"):
         raise UsageError(
-            f"{name!r} cannot be tried alone: it follows a failed answer, or replaces no prompt in use.",
+            f"{name!r} cannot be tried on its own: it follows a failed answer, or replaces no prompt in use.",
             hint="Try generate, report, revise, review, review-again, or your own with `role:` in its front matter.",
         )
     return _writer_trial(paths, settings, store, prompts, task, prompt, place)

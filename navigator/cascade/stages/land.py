@@ -83,7 +83,7 @@ async def land(
                 return _refuse(deps, proposal, refusal)
             sound = made.tree
     return _refuse(
-        deps, proposal, "The branch moved each time the tests had passed on its tip. Approve again."
+        deps, proposal, "The branch kept moving while the tests ran. Approve again."
     )
 
 
@@ -194,7 +194,7 @@ def _require_nothing_open(deps: Dependencies, proposal: Proposal) -> None:
         if row["proposal_id"] == proposal.id:
             raise LandingRefused(
                 f"An earlier landing of {proposal.id} was interrupted and cannot be inspected.",
-                hint="Check that the repository is still there, then approve again; the log says what failed.",
+                hint="Check that the repository is still at its path, then approve again; the log has the reason.",
             )
 
 
@@ -352,8 +352,8 @@ def _undone(deps: Dependencies, proposal: Proposal, plan: LandingPlan, entry: in
 
 
 _HOW = {
-    "moved_back": "{branch} is back where it was before",
-    "branch_deleted": "{branch}, which the landing created, is deleted",
+    "moved_back": "{branch} is back at its previous commit",
+    "branch_deleted": "{branch}, created by the landing, was deleted",
     "revert_branch": "a revert commit is on {branch}",
 }
 
