@@ -6,6 +6,7 @@ Everything heavy is made when it is first asked for, so that a command that adds
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -20,6 +21,7 @@ from navigator.config.paths import StatePaths, config_path
 from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings
 from navigator.domain.models import Project
+from navigator.domain.secrets import Redactor
 from navigator.domain.states import Role
 
 if TYPE_CHECKING:
@@ -65,6 +67,8 @@ class Dependencies:
         on_live: told about progress that is not kept.
         at_hand: whether a role's model answers now, without a swap first; the conductor knows.
         conducting: a conductor works on this state in this process, and takes up what is left due.
+        redact: takes secrets out of what is stored, logged or shown. It knows them by form, the configured API keys, and
+            the values of files that no model is shown, once a project's tests were about to run.
     """
 
     settings: Settings
@@ -77,6 +81,7 @@ class Dependencies:
     on_live: Callable[[dict[str, Any]], None] = lambda progress: None
     at_hand: Callable[[Role], bool] = lambda role: True
     conducting: bool = False
+    redact: Redactor = field(default_factory=Redactor)
     keys: KeyRing = field(default_factory=KeyRing)
     maps: MapShelf = field(default_factory=MapShelf)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)
@@ -86,6 +91,11 @@ class Dependencies:
     _project_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
     _baseline_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
     _landing_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        servers = [self.settings.server(role) for role in Role]
+        names = {name for server in servers for name in (server.api_key_env, server.admin_key_env) if name}
+        self.redact.learn(os.environ.get(name, "") for name in names)
 
     @cached_property
     def prompts(self) -> PromptLibrary:
@@ -191,8 +201,6 @@ class Dependencies:
     @cached_property
     def checks_at_once(self) -> asyncio.Semaphore:
         """How many projects' tests run beside each other: they share the CPU with what feeds the GPU."""
-        import os
-
         from navigator.scheduling.view import CHECKS_AT_ONCE
 
         return asyncio.Semaphore(max(1, min(CHECKS_AT_ONCE, os.cpu_count() or 1)))

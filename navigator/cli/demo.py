@@ -88,7 +88,9 @@ def demo(
         return
     show_session(document)
     if document["derived"]:
-        output.say("One proposal was split: one hunk became a separate proposal, and the rest is queued again.")
+        output.say(
+            "One proposal was split: one hunk became a separate proposal, and the rest is queued again."
+        )
     _say_untested(document)
     if temporary:
         output.say(

@@ -78,10 +78,9 @@ class Progress:
             self._states[event.task_id] = state
             if state not in _ENDED and state not in ("awaiting_review", "revising", "stale"):
                 return ""
-            reason = str(event.data.get("reason", ""))
-            return (
-                f"{event.at[11:19]} {event.task_id} {state.replace('_', ' ')}{': ' + safe_line(reason)[:160] if reason else ''}"
-            )
+            reason = safe_line(str(event.data.get("reason", "")))[:160]
+            said = f"{event.at[11:19]} {event.task_id} {state.replace('_', ' ')}"
+            return f"{said}: {reason}" if reason else said
         if event.kind == "swap_begun":
             origin = event.data.get("from")
             self._doing = f"swapping to {event.data.get('to')}"

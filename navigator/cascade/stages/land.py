@@ -82,9 +82,7 @@ async def land(
             if refusal:
                 return _refuse(deps, proposal, refusal)
             sound = made.tree
-    return _refuse(
-        deps, proposal, "The branch kept moving while the tests ran. Approve again."
-    )
+    return _refuse(deps, proposal, "The branch kept moving while the tests ran. Approve again.")
 
 
 async def _land(
@@ -190,8 +188,8 @@ async def _to_the_end(work: Callable[[], _T]) -> _T:
 
 
 def _require_nothing_open(deps: Dependencies, proposal: Proposal) -> None:
-    for row in deps.reader.journal_pending():
-        if row["proposal_id"] == proposal.id:
+    for entry in deps.reader.journal_pending():
+        if entry.proposal_id == proposal.id:
             raise LandingRefused(
                 f"An earlier landing of {proposal.id} was interrupted and cannot be inspected.",
                 hint="Check that the repository is still at its path, then approve again; the log has the reason.",
@@ -367,14 +365,14 @@ async def recover_landings(deps: Dependencies, project_id: int | None = None) ->
         project_id: only this project's; the caller holds its lock. None: all, and nothing else runs.
     """
     closed = 0
-    for row in deps.reader.journal_pending():
-        plan = LandingPlan.from_dict(row["plan"])
-        proposal = deps.reader.proposal(row["proposal_id"])
+    for entry in deps.reader.journal_pending():
+        plan = LandingPlan.from_dict(entry.plan)
+        proposal = deps.reader.proposal(entry.proposal_id)
         if project_id is not None and proposal.project_id != project_id:
             continue
         task = deps.reader.task(proposal.task_id)
         try:
-            seen = await _to_the_end(partial(_finish, plan, row["opened"]))
+            seen = await _to_the_end(partial(_finish, plan, entry.opened))
         except (NavigatorError, OSError) as error:
             log.warning("what was cut off for %s cannot be looked at: %s", proposal.id, error)
             continue
@@ -382,11 +380,11 @@ async def recover_landings(deps: Dependencies, project_id: int | None = None) ->
         if seen != "done":
             # The task is still approved and its landing pending (or still landed, for an undo): it is tried again, and
             # what a reference that moved away means is judged then, against the current tip.
-            _close(deps, row["id"], seen)
-        elif row["plan"].get(_UNDO):
-            _undone(deps, proposal, plan, row["id"])
+            _close(deps, entry.id, seen)
+        elif entry.plan.get(_UNDO):
+            _undone(deps, proposal, plan, entry.id)
         else:
-            _landed(deps, task, proposal, plan, row["id"])
+            _landed(deps, task, proposal, plan, entry.id)
         closed += 1
     return closed
 

@@ -8,8 +8,7 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.socket.wire import Result
 from navigator.domain.errors import Conflict, UsageError
 from navigator.domain.models import Suggestion, Task
-from navigator.domain.states import TaskKind, TaskState
-from navigator.store.reads.suggestions import ACCEPTED, OPEN
+from navigator.domain.states import SuggestionState, TaskKind, TaskState
 from navigator.store.writes.writer import Transaction
 
 
@@ -36,7 +35,7 @@ async def accept_suggestions(
     scan, found = _scan(deps, task, attempt)
     chosen = _chosen(scan, found, ranks, everything=everything)
     for one in chosen:
-        if one.state == ACCEPTED:
+        if one.state == SuggestionState.ACCEPTED:
             raise Conflict(
                 f"Suggestion {one.rank} of {scan.id} is {one.made_task} already.",
                 hint=f"`navigator task show {one.made_task}` tells how far it is.",
@@ -74,7 +73,7 @@ async def dismiss_suggestions(
     scan, found = _scan(deps, task, attempt)
     chosen = _chosen(scan, found, ranks, everything=everything)
     for one in chosen:
-        if one.state == ACCEPTED:
+        if one.state == SuggestionState.ACCEPTED:
             raise Conflict(
                 f"Suggestion {one.rank} of {scan.id} is {one.made_task}.",
                 hint=f"To give up the task: `navigator task cancel {one.made_task}`.",
@@ -109,7 +108,7 @@ def _chosen(
             hint=f"`navigator task suggestions {scan.id}` lists them.",
         )
     if everything:
-        return [one for one in found if one.state == OPEN]
+        return [one for one in found if one.state == SuggestionState.OPEN]
     by_rank = {one.rank: one for one in found}
     for rank in ranks:
         if rank not in by_rank:
@@ -122,7 +121,9 @@ def _chosen(
 
 def _close_if_settled(tx: Transaction, scan: Task) -> None:
     """Done once nothing is open, where the scan still waits for the developer."""
-    left = any(one.state == OPEN for one in tx.read.suggestions(scan.id, attempt=scan.attempt))
+    left = any(
+        one.state == SuggestionState.OPEN for one in tx.read.suggestions(scan.id, attempt=scan.attempt)
+    )
     if not left and scan.state is TaskState.AWAITING_APPROVAL:
         tx.set_task_state(scan.id, TaskState.DONE, reason="every suggestion has its answer")
 

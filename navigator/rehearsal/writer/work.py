@@ -74,7 +74,9 @@ def plan_work(prompt: WritingPrompt) -> Work:
             return Work(rule, _within_budget(rule, files, prompt.marker))
     names = ", ".join(sorted(prompt.files)[:4])
     looked = (
-        f"nothing of what the task asks for was found in {names}" if asked else f"{names} need none of my rules"
+        f"nothing of what the task asks for was found in {names}"
+        if asked
+        else f"{names} need none of my rules"
     )
     aside = f"; left aside: {', '.join(dict.fromkeys(left_out))}" if left_out else ""
     return Work(None, (), f"{looked}{aside}.")

@@ -360,7 +360,7 @@ class ModelClient:
         """A server that does not stream although it was asked to: the whole answer in one JSON body."""
         raw = await read_bounded(response, _MAX_PLAIN_BYTES)
         try:
-            payload = load_json(raw.decode("utf-8", "replace"))
+            payload = load_json(self._transport.clean(raw.decode("utf-8", "replace")))
         except ValueError:
             raise BadAnswer("The server's answer says it is JSON and is not.") from None
         self._take(assembly, payload)
@@ -370,12 +370,8 @@ class ModelClient:
 
     def _take(self, assembly: Assembly, data: Any) -> None:
         known = assembly.model
-        try:
-            assembly.event(data) if isinstance(data, str) else assembly.chunk(data)
-        except ServingError as error:
-            error.args = (self._transport.clean(error.message),)
-            error.message = self._transport.clean(error.message)
-            raise
+        # Some servers repeat the key that they were sent. It goes before anything is cut or kept.
+        assembly.event(self._transport.clean(data)) if isinstance(data, str) else assembly.chunk(data)
         if assembly.model != known and not same_model(self.settings.model, assembly.model, self._match):
             raise self._wrong_model(assembly.model)
 

@@ -193,7 +193,7 @@ class Transport:
             raw = await read_bounded(response, _MAX_ERROR_BODY)
         except (httpx.RequestError, BadAnswer):
             raw = b""
-        words = self.clean(words_of(raw, response.headers.get("content-type", "")))
+        words = words_of(self.clean(raw.decode("utf-8", "replace")), response.headers.get("content-type", ""))
         retry_after = parse_retry_after(response.headers.get("retry-after"))
         return error_for_status(response.status_code, words, retry_after)
 
@@ -213,9 +213,8 @@ async def read_bounded(response: httpx.Response, limit: int) -> bytes:
     return bytes(raw)
 
 
-def words_of(raw: bytes, content_type: str) -> str:
+def words_of(text: str, content_type: str) -> str:
     """What an error body says, in one safe line; a web page says nothing worth repeating."""
-    text = raw.decode("utf-8", "replace")
     if "html" in content_type.lower() or text.lstrip()[:1] == "<":
         return "it sent a web page"
     try:
