@@ -64,21 +64,16 @@ async def call_model(
             prompt_version=prompt_version,
         )
     request = chat_request(deps.settings.server(role), messages, max_tokens, schema, thinking)
-
-    def tell(characters: int, tail: str) -> None:
-        deps.on_live({"task": task.id, "role": role.value, "purpose": purpose, "chars": characters})
-
+    live = {"task": task.id, "role": role.value, "purpose": purpose}
     try:
         async with deps.lent_client(role) as client:
-            answer = await client.chat(request, tell)
+            answer = await client.chat(request, lambda chars, _: deps.on_live({**live, "chars": chars}))
     except asyncio.CancelledError:
-        # The session ends, or the task was cancelled: the answer is not wanted any more.
         _end_call(deps, call, outcome=LOST)
         raise
     except ServingError as error:
-        _end_call(
-            deps, call, outcome="failed", error_code=error.code, usage=error.usage, retries=error.retries
-        )
+        spent = {"usage": error.usage, "retries": error.retries}
+        _end_call(deps, call, outcome="failed", error_code=error.code, **spent)
         log.warning("%s: %s for %s: %s", role.value, purpose, task.id, error)
         raise
     _end_call(

@@ -77,7 +77,7 @@ async def move_project(deps: Dependencies, name: str, path: str) -> Result:
     facts = await asyncio.to_thread(read_facts, path)
     if project.root_commit and facts.root_commit and project.root_commit != facts.root_commit:
         raise Conflict(
-            f"Another repository stands at {facts.path} than the one that {project.name} is about.",
+            f"{facts.path} holds a different repository than {project.name}.",
             hint="Add it as a project of its own: `navigator project add PATH`.",
         )
     async with deps.project_lock(project.id):

@@ -60,23 +60,18 @@ def prepare_landing(
 
     Args:
         facts: the user's repository, read just now.
-        batch: names the branch: `navigator/<batch>`.
+        batch: names the branch, `navigator/<batch>`.
         message: the commit message without trailers.
-        mode: how to land; the project's own way when not given.
+        mode: how to land; the project's setting by default.
         trailers: further trailers, such as models and prompt versions.
-        landed: commits that earlier landings of this batch made; says which branches are Navigator's own.
-            Without it, a branch is taken for its own when a commit on it carries the batch's trailer.
+        landed: commits of this batch's earlier landings, to find its branches; None finds them by the batch's trailer.
         allow_rehearsal: land a rehearsal's proposal outside of a demo repository.
 
     Raises:
-        StaleBase: touched paths differ at the target.
-        LandingRefused: anything else that prevents it; the message says what.
+        StaleBase, LandingRefused: touched paths differ at the target, or something else prevents it.
     """
     _require_landable(project, facts, proposal, allow_rehearsal=allow_rehearsal)
-    raw = private.raw_diff(proposal.base_commit, proposal.tree)
-    if not raw:
-        raise LandingRefused(f"{proposal.id} changes nothing.", hint="Reject it.")
-    _require_policy(private, proposal, raw)
+    raw = _landable_changes(private, proposal)
     chosen: Mode = mode or ("current" if project.landing == "current" else "branch")
     ref, old, parent = _target(project, facts, chosen, batch, landed)
     transplanted = private.tree_of(parent) != private.tree_of(proposal.base_commit)
@@ -129,8 +124,11 @@ def _require_landable(
         raise LandingRefused(error.message, hint=error.hint) from error
 
 
-def _require_policy(private: PrivateRepo, proposal: Proposal, raw: list[RawChange]) -> None:
-    """Ask the policy once more: what it refuses never lands, whatever was recorded."""
+def _landable_changes(private: PrivateRepo, proposal: Proposal) -> list[RawChange]:
+    """The proposal's changes. The policy is asked once more: what it refuses never lands, whatever was recorded."""
+    raw = private.raw_diff(proposal.base_commit, proposal.tree)
+    if not raw:
+        raise LandingRefused(f"{proposal.id} changes nothing.", hint="Reject it.")
     items = check_policy(raw, private.tree_entries(proposal.base_commit).keys(), private.read_blob)
     refused = [item for item in items if item.action is PolicyAction.REFUSE]
     if refused:
@@ -138,6 +136,7 @@ def _require_policy(private: PrivateRepo, proposal: Proposal, raw: list[RawChang
         raise LandingRefused(
             f"{proposal.id} is refused by policy: {words}.", hint="Send it back with a note."
         )
+    return raw
 
 
 def _transplant(private: PrivateRepo, raw: list[RawChange], base: str, parent: str) -> str:
