@@ -44,7 +44,7 @@ GIVE_UP_AFTER = 5
 """Failures in a row after which a session with --until asks a role no more; its tasks stay queued."""
 
 _HEARTBEAT = 5.0
-"""Seconds between looks at the world when nothing happens."""
+"""Seconds between checks when nothing happens."""
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ class Conductor:
         return result
 
     def _swap_by_hand(self, args: dict[str, Any]) -> Result:
-        """The developer asks for a role: it comes once what is in hand has ended. What follows is the scheduler's again."""
+        """The developer asks for a role: it is loaded when current work finishes. Then the scheduler decides again."""
         if args.get("role") not in (Role.GENERATOR.value, Role.REVIEWER.value):
             raise UsageError("A swap goes to generator or reviewer.")
         role = Role(args["role"])
@@ -333,7 +333,7 @@ class Conductor:
         await self._server.quiesce()
         self.session.ended(self._stopping)
         log.info("conductor ends: %s", self._stopping or "cut off")
-        # What cannot be written down now is seen by the next start; the socket and the servers are let go of all the same.
+        # What cannot be written down now is seen by the next start; the socket and the servers are released all the same.
         with self._storage.writing("the session's end"):
             self._batches.end()
             with self._deps.store.transaction() as tx:
@@ -342,7 +342,7 @@ class Conductor:
         await self._server.close()
         await self._deps.close()
         if self._deps.strategy.rehearsal:
-            # The stand-in ends with its session: nothing is resident any more.
+            # The rehearsal's server ends with its session: nothing is resident any more.
             self._live.resident = None
             with self._storage.writing("that nothing is resident"):
                 self._residency.note()

@@ -188,7 +188,7 @@ def show_session(document: dict[str, Any]) -> None:
     modelled = document.get("assumptions", {})
     for label, field in (
         ("modelled at full scale", "model_seconds"),
-        ("modelled, one stream at a time", "serial_seconds"),
+        ("one stream at a time", "serial_seconds"),
     ):
         if modelled:
             low, high = (output.duration(end) for end in document[f"{field}_band"])

@@ -150,7 +150,7 @@ def test_the_same_text_has_the_same_version_wherever_it_stands(tmp_path: Path) -
     ("changes", "said"),
     [
         ((("{{ diff }}", "{{ diff }"),), r"review\.md:{last}: the prompt is no Jinja template"),
-        ((("{{ diff }}", "{{ diff }}\n{{ summary }}"),), r"review\.md:{next}: the prompt names 'summary'"),
+        ((("{{ diff }}", "{{ diff }}\n{{ summary }}"),), r"review\.md:{next}: the prompt uses 'summary'"),
         ((("{{ diff }}", "the diff"),), r"review\.md: the prompt does not use diff"),
         ((("{{ key }}", "0123"),), r"review\.md: the prompt does not use key"),
         ((("{{ diff }}", "{{ diff|translate }}"),), r"review\.md:{last}: .*translate"),
@@ -176,7 +176,7 @@ def test_what_is_wrong_with_a_users_template_is_said_with_its_line(
 
 def test_two_files_of_one_name_in_one_folder_are_refused(tmp_path: Path) -> None:
     folder = write(tmp_path / "a", GOOD, "one.md")
-    with pytest.raises(ConfigError, match=r"two\.md: one\.md beside it is the prompt 'p' too"):
+    with pytest.raises(ConfigError, match=r"two\.md: one\.md in the same folder has the same name, 'p'"):
         PromptLibrary([PACKAGED, write(folder, GOOD, "two.md")])
 
 

@@ -41,7 +41,7 @@ REQUIRED: Mapping[str, frozenset[str]] = {
 """What a template must show, by its name: a review without the diff would still give verdicts."""
 
 MAIN = {"generator": "generate", "reviewer": "review"}
-"""The template that one of a new name stands in for when it is tried, by its role."""
+"""The template that one of a new name replaces in a trial, by its role."""
 
 
 _SAMPLES: Mapping[str, Any] = {

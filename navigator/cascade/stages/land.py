@@ -152,7 +152,7 @@ def _tests_are_due(deps: Dependencies, proposal: Proposal, plan: LandingPlan) ->
 
 
 async def _why_not_on(deps: Dependencies, task: Task, plan: LandingPlan, patience: float | None) -> str:
-    """Run the tests on a plan's tree, against the tip it stands on; why it does not land, or "".
+    """Run the tests on a plan's tree, against its parent; why it does not land, or "".
 
     Raises:
         TestsDue: they are expected to take longer than `patience` seconds.
@@ -160,7 +160,7 @@ async def _why_not_on(deps: Dependencies, task: Task, plan: LandingPlan, patienc
     project = deps.project(task.project_id)
     if patience is not None:
         known = deps.reader.newest_baseline(project.id)
-        # Twice: the tip that it stands on may not have been tested either.
+        # Twice: its parent may not have been tested either.
         if known is not None and 2 * known.seconds > patience:
             raise TestsDue(
                 f"{plan.branch} has moved on since the base: the project's tests run on the result first.",
@@ -392,7 +392,7 @@ async def recover_landings(deps: Dependencies, project_id: int | None = None) ->
 def _finish(plan: LandingPlan, opened: str) -> str:
     """How far a journaled plan got; one that began to write files is carried to its end first.
 
-    Locks that a git of the plan left when it was killed go before anything is looked at: with them, nobody's git could
+    Locks that a git of the plan left when it was killed go before anything is looked at: with them, no git could
     move the branch again.
     """
     for path in clear_plan_locks(plan, since=datetime.fromisoformat(opened).timestamp()):

@@ -169,7 +169,7 @@ def read_subject(
     around: dict[str, list[str]] = {}
     for file in files:
         content = None if file.binary else source.read(file.new_path)
-        # What a model is never shown stands in no excerpt either; the change itself has to be read.
+        # What a model is never shown is in no excerpt either; the change itself has to be read.
         if content is not None and not source.why_hidden(file.new_path) and not secret_in(content):
             around[file.new_path] = decode_lines(content).splitlines()
     between = private.diff(tree_before, proposal.tree, context=0) if tree_before and earlier else []
@@ -301,7 +301,7 @@ def is_own(proposal: Proposal, role: Role, model: str) -> bool:
 def _record(deps: Dependencies, task: Task, proposal: Proposal, review: Review, role: Role) -> None:
     revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
     with deps.store.transaction() as tx:
-        # A finding quotes what the reviewer was shown; a secret in it is shown to nobody else.
+        # A finding quotes what the reviewer was shown; a secret in it is not shown to anyone else.
         tx.add_review(proposal.id, Review.model_validate(deps.redact.data(review.model_dump())))
         if role is Role.GENERATOR:
             return

@@ -136,7 +136,7 @@ def scan_schema(shown: Sequence[str]) -> dict[str, Any]:
 
 
 def read_scan(text: str) -> list[RawSuggestion | str]:
-    """The suggestions of an answer in the model's order; a sentence stands for one that cannot be read.
+    """The suggestions of an answer in the model's order; a sentence replaces one that cannot be read.
 
     Raises:
         UnreadableScan: the answer holds no JSON object with a list of suggestions.

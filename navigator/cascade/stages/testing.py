@@ -1,7 +1,7 @@
 """Between an answer and its review: the project's tests, and what a failure leads to.
 
 A failure that the base does not have goes back to the model that wrote, while that one is resident and has repairs left;
-a repair is no round. Otherwise the proposal goes on with the failure beside it. Everything is in the store before it is
+a repair is no round. Otherwise the proposal goes to review with the failure. Everything is in the store before it is
 acted on: a restart tests again, or repairs, and asks for nothing twice.
 """
 

@@ -50,7 +50,7 @@ async def check_project(deps: Dependencies, name: str, command: str | None = Non
         "baseline": None,
     }
     if project.check.strip():
-        found = await baseline_of(deps, setup, tree, anew=True)
+        found = await baseline_of(deps, setup, tree, rerun=True)
         result["baseline"] = found.model_dump(mode="json", exclude={"project_id"})
     return result
 

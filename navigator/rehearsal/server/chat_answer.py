@@ -18,7 +18,7 @@ from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN
 
 FINGERPRINT = "rehearsal"
 END_TOKEN = 151_645
-"""What an answer that ends by itself stopped at; the number of Qwen3's `<|im_end|>`. Nothing reads it."""
+"""The stop token of an answer that was not cut; the number of Qwen3's `<|im_end|>`. Nothing reads it."""
 
 VOCABULARY = 248_320
 

@@ -1,4 +1,4 @@
-"""The part of the stand-in that runs requests: a limit on running ones, a first-come queue, paced output, aborts."""
+"""Runs requests: a limit on running ones, a first-come queue, paced output, aborts."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ class Engine:
         job.cached_tokens = self.cache.admit(job.prompt, job.prompt_tokens)
         answer = await asyncio.to_thread(job.compute)
         due = self._read(due, job.prompt_tokens - job.cached_tokens)
-        stood = self._reading
+        before = self._reading
         await self._until(due, job)
 
         step = (8 if self.pace.scale else 128) * CHARACTERS_PER_TOKEN
@@ -263,8 +263,8 @@ class Engine:
                 size = step if job.completion_tokens else CHARACTERS_PER_TOKEN
                 piece, cut = cut[:size], cut[size:]
                 count = estimate_tokens(piece)
-                due += self.pace.decode_wait(count, self.running) + self._reading - stood
-                stood = self._reading
+                due += self.pace.decode_wait(count, self.running) + self._reading - before
+                before = self._reading
                 await self._until(due, job)
                 if job.aborted.is_set():
                     job.finish_reason = "abort"
@@ -284,8 +284,8 @@ class Engine:
     def _read(self, now: float, tokens: int) -> float:
         """Queue a prompt behind those being read; return the loop time at which it is read.
 
-        The GPU reads one prompt at a time and writes nothing meanwhile: `_reading` is all the time that writing has stood
-        still for, and every stream adds to its own time what was added since it last looked.
+        The GPU reads one prompt at a time and writes nothing meanwhile: `_reading` is all the time for which writing
+        paused, and every stream adds to its own time what was added since it last looked.
         """
         wait = self.pace.prefill_wait(tokens)
         self._reading += wait

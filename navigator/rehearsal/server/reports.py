@@ -191,6 +191,6 @@ class Reports:
         return "\n".join(lines) + "\n"
 
     def _startup(self, *, ready: bool) -> dict[str, float]:
-        """Simulated seconds; the published figure is not broken down, so loading stands for all of it."""
+        """Simulated seconds; the published figure is not broken down, so all of it counts as loading."""
         seconds = self._pace.model.mid.load_seconds
         return {"load_weight": seconds, "scheduler_e2e": seconds} if ready else {}

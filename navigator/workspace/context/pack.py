@@ -1,6 +1,6 @@
 """Fits ranked files into a number of tokens: whole where they are short enough for their rank, else the parts that matter.
 
-An excerpt is made of whole lines as they stand in the file, so that an edit can quote it. Parts follow the file's own
+An excerpt is made of whole lines as they are in the file, so that an edit can quote it. Parts follow the file's own
 structure: a definition, or a stretch of lines where no grammar is known.
 """
 

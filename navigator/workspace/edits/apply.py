@@ -292,7 +292,7 @@ class _Application:
         """An empty SEARCH, or one of blank lines, where the file has content."""
         if whole_text(text, content).encode() == text.encode():
             raise BlockRefused(
-                EditCode.ALREADY_APPLIED, "The file stands there with this content. Drop this block."
+                EditCode.ALREADY_APPLIED, "The file already has this content. Drop this block."
             )
         made = f" Block {entry.blocks[-1]} wrote it." if entry.blocks else ""
         raise BlockRefused(
@@ -322,7 +322,7 @@ class _Application:
 
 
 def whole_text(old: TextFile, content: Sequence[str]) -> TextFile:
-    """`content` as the whole file; lines that stood there keep their endings, blank lines at the end do not grow."""
+    """`content` as the whole file; lines that were there keep their endings, blank lines at the end do not grow."""
     most = _blank_tail(old.lines)
     spare = _blank_tail(content) - most
     kept = content[: len(content) - spare] if spare > 0 else content

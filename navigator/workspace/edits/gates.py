@@ -43,21 +43,21 @@ def check_new_text(block: Block, file: TextFile, old: Sequence[str], new: Sequen
     if omitted is not None:
         raise BlockRefused(
             EditCode.OMISSION,
-            f"The new text holds {quote(omitted)}, which would stand in the file in place of the lines it speaks of. "
+            f"The new text holds {quote(omitted)}, which would be in the file instead of the lines it speaks of. "
             "Write every line, or a smaller block round the lines that change.",
         )
     _refuse_unwritable(block, file, old, new)
 
 
 def refuse_fenced(path: str, content: Sequence[str]) -> None:
-    """Refuse a whole file that stands in a code fence, unless it is a text that may begin and end with one."""
+    """Refuse a whole file inside a code fence, unless it is a text that may begin and end with one."""
     filled = [line for line in content if line.strip()]
     if len(filled) < 2 or PurePosixPath(path).suffix.lower() in _PROSE:
         return
     if is_fence(filled[0]) and filled[-1].strip() in {"```", "~~~", "````"}:
         raise BlockRefused(
             EditCode.MARKER,
-            f"The content begins with {quote(filled[0])} and ends with {quote(filled[-1])}: those lines would stand in the "
+            f"The content begins with {quote(filled[0])} and ends with {quote(filled[-1])}: those lines would be in the "
             "file. Put code fences round the block, not into it.",
         )
 
@@ -65,9 +65,9 @@ def refuse_fenced(path: str, content: Sequence[str]) -> None:
 def refuse_standing(
     entry: Entry, lines: Sequence[str], match: Match, search: Sequence[str], replace: Sequence[str]
 ) -> None:
-    """Refuse to add lines round SEARCH that stand there already, exactly so.
+    """Refuse to add lines around SEARCH that are there already, exactly so.
 
-    Lines without a word (braces, blank lines) are added whatever stands there.
+    Lines without a word (braces, blank lines) are added whatever is there.
     """
     start, count = match.starts[0], len(search)
     for at in repeats(replace, search):
@@ -83,7 +83,7 @@ def refuse_standing(
             continue
         raise BlockRefused(
             EditCode.ALREADY_APPLIED,
-            f"The REPLACE text stands at line {start - at + 1} already. Drop this block. To add the same lines a second "
+            f"The REPLACE text is at line {start - at + 1} already. Drop this block. To add the same lines a second "
             f"time, put those that are there into SEARCH too.{counting(entry)}",
         )
 
@@ -93,7 +93,7 @@ def refuse_applied(
 ) -> None:
     """Refuse, as done already, a block whose SEARCH is not in the file while its REPLACE is.
 
-    Not where REPLACE only takes lines away, since what is left stands there anyway; nor where another place of the file is
+    Not where REPLACE only takes lines away, since what is left is there anyway; nor where another place of the file is
     nearly what SEARCH says.
 
     Args:
@@ -116,7 +116,7 @@ def refuse_applied(
             continue
         raise BlockRefused(
             EditCode.ALREADY_APPLIED,
-            f"The SEARCH lines are not in the file, and the REPLACE text stands at line {starts[0] + 1} already. Drop this "
+            f"The SEARCH lines are not in the file, and the REPLACE text is at line {starts[0] + 1} already. Drop this "
             f"block; if it is meant for another place, correct SEARCH.{counting(entry)}",
         )
 

@@ -1,4 +1,4 @@
-"""Where SEARCH lines stand in a file. Four rungs, strictest first; nothing that is merely similar ever matches."""
+"""Where SEARCH lines are in a file. Four rungs, strictest first; nothing that is merely similar ever matches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PUNCTUATION = {
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A uniform difference of indent: `prefix` stands in front of the file's lines (`add`) or of SEARCH's."""
+    """A uniform difference of indent: `prefix` is in front of the file's lines (`add`) or of SEARCH's."""
 
     prefix: str
     add: bool
@@ -62,12 +62,12 @@ def locate(lines: Sequence[str], search: Sequence[str]) -> Match | None:
 
 
 def occurrences(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...]:
-    """0-based indexes at which the lines stand, trailing whitespace aside."""
+    """0-based indexes at which the lines are, trailing whitespace aside."""
     return _find_all(lines, wanted, _without_trailing) if lines and wanted else ()
 
 
 def repeats(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...]:
-    """0-based indexes at which the lines stand, character for character."""
+    """0-based indexes at which the lines are, character for character."""
     return _find_all(lines, wanted, None) if lines and wanted else ()
 
 
@@ -107,7 +107,7 @@ def _without_trailing(line: str) -> str:
 def _find_all(
     lines: Sequence[str], wanted: Sequence[str], form: Callable[[str], str] | None
 ) -> tuple[int, ...]:
-    """Where `wanted` stands among `lines`, both in that form, overlaps included; at most `_MOST` places."""
+    """Where `wanted` is among `lines`, both in that form, overlaps included; at most `_MOST` places."""
     return tuple(islice(_places(lines, wanted, form), _MOST))
 
 
@@ -127,7 +127,7 @@ def _places(lines: Sequence[str], wanted: Sequence[str], form: Callable[[str], s
 
 
 def _find_shifted(lines: Sequence[str], search: Sequence[str]) -> list[tuple[int, Shift]]:
-    """Where every line of SEARCH stands with one and the same indent added or taken away."""
+    """Where every line of SEARCH is with one and the same indent added or taken away."""
     if not any(line.strip() for line in search):
         return []
     found: list[tuple[int, Shift]] = []

@@ -28,7 +28,7 @@ class NewLine:
     Attributes:
         text: the line, without its ending.
         keep: index of the replaced line it repeats, whose bytes and ending it keeps; None for a changed line.
-        like: index of the replaced line it stands for, whose ending it takes; None for an added line.
+        like: index of the line it replaces, whose ending it takes; None for an added line.
     """
 
     text: str
@@ -44,7 +44,7 @@ class TextFile:
         lines: without endings.
         ends: one per line: LF, CRLF, or "" on a last line that has none.
         codec: `utf-8` or `latin-1`.
-        bom: whether a UTF-8 byte order mark stands in front.
+        bom: whether the file begins with a UTF-8 byte order mark.
         open_end: the last line has no newline, and never gets one.
         usual: the ending most lines had when the file was read; LF where none had one.
     """
@@ -106,7 +106,7 @@ class TextFile:
     def splice(self, start: int, count: int, pieces: Sequence[NewLine]) -> TextFile:
         """The file with `count` lines from index `start` replaced.
 
-        A kept line stays as it is; a changed one takes the ending of the line it stands for; an added one that of
+        A kept line stays as it is; a changed one takes the ending of the line it replaces; an added one that of
         the line before it, or after it. A missing final newline stays missing.
         """
         first = self.ends[start] if start < len(self.ends) else ""
@@ -141,7 +141,7 @@ def _split(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def align(old: Sequence[str], new: Sequence[str]) -> list[NewLine]:
-    """Say for each new line whether it repeats an old one, stands for one, or is added."""
+    """Say for each new line whether it repeats an old one, replaces one, or is added."""
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
         head += 1

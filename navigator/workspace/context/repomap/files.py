@@ -24,7 +24,7 @@ _FEW = 12
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One definition: its name, its lines (1-based, inclusive), and the line that its name stands in."""
+    """One definition: its name, its lines (1-based, inclusive), and the line of its name."""
 
     name: str
     first: int

@@ -297,7 +297,7 @@ def _bm25(query: TaskTerms, texts: Sequence[Mapping[str, int]]) -> list[float]:
 
 
 def _location(repo: RepoMap, query: TaskTerms) -> list[float]:
-    """How many of the task's words stand in the path, rare ones more, long paths less."""
+    """How many of the task's words are in the path, rare ones more, long paths less."""
     spread: dict[str, int] = {}
     for stems in repo.path_stems:
         for stem in stems & query.stems.keys():
