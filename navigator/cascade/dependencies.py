@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from navigator.cascade.prompts.blocks import KeyRing
 from navigator.cascade.prompts.library import PromptLibrary
@@ -52,6 +52,23 @@ def at_home(project: Project) -> Iterator[None]:
         raise
 
 
+class Controls(Protocol):
+    """What a user can ask of a running conductor."""
+
+    def review_now(self) -> None:
+        """Load the reviewer without waiting for the batch to fill."""
+
+    def swap_to(self, role: Role) -> bool:
+        """Load `role` when current work finishes; returns whether it is loaded already."""
+
+    def stop(self, reason: str) -> None:
+        """End the session soon: work in progress is done again by the next one."""
+
+    @property
+    def running(self) -> int:
+        """How many tasks it is working on."""
+
+
 @dataclass
 class Dependencies:
     """One process's hold on the state folder.
@@ -67,6 +84,7 @@ class Dependencies:
         on_live: told about progress that is not kept.
         at_hand: whether a role's model answers now, without a swap first; the conductor knows.
         conducting: a conductor works on this state in this process, and takes up what is left due.
+        conductor: what verbs may ask of that conductor.
         redact: takes secrets out of what is stored, logged or shown. It knows them by form, the configured API keys, and
             the values of files that no model is shown, once a project's tests were about to run.
     """
@@ -81,6 +99,7 @@ class Dependencies:
     on_live: Callable[[dict[str, Any]], None] = lambda progress: None
     at_hand: Callable[[Role], bool] = lambda role: True
     conducting: bool = False
+    conductor: Controls | None = None
     redact: Redactor = field(default_factory=Redactor)
     keys: KeyRing = field(default_factory=KeyRing)
     maps: MapShelf = field(default_factory=MapShelf)

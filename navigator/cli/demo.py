@@ -117,6 +117,7 @@ def take_a_part() -> int:
     Splits the first hunk off the first proposal of several hunks that the reviewer wants revised, else off the first of
     several hunks. The rest is written again on top of it. Does nothing in a folder that has a part already.
     """
+    from navigator.cascade.verbs.split import Split, SplitArgs
     from navigator.cascade.views.inbox import waiting_proposals
     from navigator.cli.session import act, reading
     from navigator.domain.states import Verdict
@@ -136,7 +137,7 @@ def take_a_part() -> int:
                 break
         else:
             return 0
-    act("split", {"proposal": proposal.id, "hunks": [labels[0]], "tree": proposal.tree})
+    act(Split(), SplitArgs(proposal=proposal.id, hunks=(labels[0],), tree=proposal.tree))
     return 1
 
 
@@ -206,6 +207,8 @@ def _use(paths: StatePaths) -> None:
 
 def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[str, Any]:
     """Create sample repositories and queue tasks on them, once per state folder."""
+    from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
+    from navigator.cascade.verbs.task_add import AddTasks, AddTasksArgs, NewTask
     from navigator.cli.session import act, reading
     from navigator.rehearsal.samples.repositories import sample_projects, sample_questions, sample_tasks
 
@@ -218,19 +221,19 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
     for sample in made:
         folder = root / sample.name
         make_repository(folder, sample.files, executable=sample.executable)
-        act("project.add", {"path": str(folder), "name": sample.name, "check": sample.check, "demo": True})
+        act(AddProject(), AddProjectArgs(path=str(folder), name=sample.name, check=sample.check, demo=True))
     asked = sample_questions(made) if tasks >= _QUESTIONS_FROM else []
-    queued = [
-        {
-            "project": task.project,
-            "text": task.text,
-            "kind": task.kind.value,
-            "complexity": task.complexity.value,
-            "files": list(task.files),
-        }
+    queued = tuple(
+        NewTask(
+            project=task.project,
+            text=task.text,
+            kind=task.kind,
+            complexity=task.complexity,
+            files=tuple(task.files),
+        )
         for task in [*sample_tasks(tasks - len(asked), seed, made), *asked]
-    ]
-    act("task.add", {"tasks": queued})
+    )
+    act(AddTasks(), AddTasksArgs(tasks=queued))
     return {"projects": len(made), "tasks": len(queued)}
 
 

@@ -36,11 +36,18 @@ _DETACH_WAIT = 15.0
     "--until",
     type=click.Choice(["idle", "reviewed"]),
     default=None,
-    help="Exit when nothing is left to do. idle: also write and review revisions. reviewed: stop when only revisions "
-    "remain that would need another swap. Without it, keep running.",
+    help="When to end. idle: nothing is left to do, revisions included. reviewed: only revisions are left that would "
+    "need another swap back. Without it, run until stopped.",
 )
 @click.option("--max-swaps", type=click.IntRange(min=0), default=None, help="Maximum number of swaps.")
-@click.option("--detach", is_flag=True, help="Run in the background.")
+@click.option("--detach", is_flag=True, help="Run in the background; the terminal can be closed.")
+@click.option(
+    "--time-scale",
+    type=float,
+    default=None,
+    help="Rehearsal only: factor for simulated durations; 0 waits for nothing.",
+)
+@click.option("--seed", type=int, default=0, help="Rehearsal only: seed of its random choices.")
 @click.option(
     "--time-scale",
     type=float,
@@ -61,7 +68,7 @@ def run(
     allow_rehearsal_landing: bool,
     as_json: bool,
 ) -> None:
-    """Run the conductor: write, swap, review, swap back, revise, then wait for your decisions."""
+    """Run the conductor: write, swap, review, swap back, revise; then wait for your decisions."""
     options: dict[str, Any] = {
         "time_scale": scale_of(time_scale),
         "seed": seed,
@@ -97,7 +104,7 @@ def conduct(
             conductor = Conductor(deps, RunOptions(until=until, max_swaps=max_swaps), progress.event)
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, conductor.stop, f"told to stop ({number.name})")
+                loop.add_signal_handler(number, conductor.stop, f"stopped by {number.name}")
             with progress:
                 return (await conductor.run()).document()
 
@@ -114,7 +121,7 @@ class _PrivateLog(logging.handlers.RotatingFileHandler):
         )
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """A line that cannot be written is left out: a full disk must not fill the terminal with tracebacks."""
+        """Drop a line that cannot be written: a full disk must not fill the terminal with tracebacks."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handleError(record)
 
@@ -159,7 +166,7 @@ def _unwritable(path: Path, error: OSError) -> NavigatorError:
 
     return StoreError(
         f"{path} cannot be opened for writing: {error.strerror}.",
-        hint=f"Make the state folder writable, or point {STATE_VARIABLE} at one that is; `navigator doctor` checks it.",
+        hint=f"Make the state folder writable, or set {STATE_VARIABLE} to one that is. `navigator doctor` checks it.",
     )
 
 
@@ -170,7 +177,7 @@ def show_session(document: dict[str, Any]) -> None:
     verdicts = document["verdicts"]
     rows = [
         ("projects", document["projects"]),
-        ("tasks", document["tasks"]),
+        ("tasks in total", document["tasks"]),
         ("proposals, written or reviewed", document["proposals"]),
         (
             "approve / revise / unreviewed",
@@ -181,7 +188,7 @@ def show_session(document: dict[str, Any]) -> None:
         ("states", ", ".join(f"{count} {state}" for state, count in document["states"].items())),
         (
             "swaps",
-            f"{document['swaps']} (and {document.get('loads', document['swaps']) - document['swaps']} initial load)",
+            f"{document['swaps']} (plus {document.get('loads', document['swaps']) - document['swaps']} initial load)",
         ),
         ("wall time", output.duration(document["wall_seconds"])),
     ]
@@ -197,7 +204,7 @@ def show_session(document: dict[str, Any]) -> None:
             rows.append((label, output.duration(document[field])))
     calls = document["calls"]
     rows.append(
-        ("model calls, in total", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)")
+        ("model calls in total", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)")
     )
     output.emit(output.table(("session", ""), rows))
     for role, words in modelled.items():
@@ -217,7 +224,7 @@ def _tests(tests: dict[str, int]) -> str:
 
 
 def _detach(as_json: bool) -> None:
-    """Start the same command in a session of its own, and wait until it answers."""
+    """Start the same command as a process of its own session, and wait until it answers."""
     from navigator.cascade.socket.client import request
     from navigator.cascade.socket.wire import NoConductor
 
@@ -226,7 +233,7 @@ def _detach(as_json: bool) -> None:
         request(paths.socket, "status", {}, timeout=5)
         raise Conflict(
             "A conductor is already running.",
-            hint="`navigator status` shows what it is doing, `navigator stop` ends it.",
+            hint="`navigator status` shows what it is doing; `navigator stop` stops it.",
         )
     arguments = [argument for argument in sys.argv[1:] if argument not in ("--detach", "--json")]
     errors = paths.root / "conductor.err"
@@ -253,11 +260,11 @@ def _detach(as_json: bool) -> None:
             if child.returncode == 0:
                 break  # it had so little to do that it has already finished
             said = errors.read_text(encoding="utf-8", errors="replace").strip()
-            raise NavigatorError(f"The conductor ended at once: {said or f'exit code {child.returncode}'}")
+            raise NavigatorError(f"The conductor did not start: {said or f'exit code {child.returncode}'}")
         time.sleep(0.05)
     if as_json:
         output.print_json({"pid": child.pid})
     else:
         output.say(
-            f"The conductor runs in the background (process {child.pid}). `navigator status` shows what it is doing."
+            f"The conductor is running in the background (process {child.pid}). `navigator status` shows it."
         )

@@ -1,6 +1,6 @@
 """Reads a prompt as its addressee would: the instructions, and the data blocks between keyed delimiters.
 
-A block is `[[begin KIND KEY {attributes}]]`, its content, `[[end KIND KEY]]`. The system text names the key; a block
+A block is `[[begin KIND KEY {attributes}]]`, its content, `[[end KIND KEY]]`. The key is in the system text; a block
 under another key is part of some file's content and is not read as a block.
 """
 

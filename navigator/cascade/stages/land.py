@@ -18,7 +18,7 @@ from typing import ClassVar, TypeVar
 
 from navigator.cascade.dependencies import Dependencies, at_home
 from navigator.cascade.stages.checking import run_checks
-from navigator.cascade.views.parts import landing_batch, lost_ground, renewed_note, waits_for
+from navigator.cascade.views.parts import landing_batch, note_after_part, waits_for, why_part_is_lost
 from navigator.cascade.views.repairs import repair_prompts
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, Proposal, Task, utc_now
@@ -204,7 +204,7 @@ def _require_parent_landed(deps: Dependencies, proposal: Proposal) -> None:
             f"{proposal.id} was written on top of {part.id}, which has not landed yet.",
             hint=f"Approve {part.id} first, then {proposal.id} again.",
         )
-    lost = lost_ground(deps.reader, proposal)
+    lost = why_part_is_lost(deps.reader, proposal)
     if lost:
         raise StaleBase(
             lost, paths=proposal.paths, hint="The task starts a new attempt on the current files."
@@ -287,7 +287,7 @@ def _stale(deps: Dependencies, task: Task, proposal: Proposal, reason: str) -> L
     landing = Landing(state=LandingState.REFUSED, reason=reason, at=utc_now())
     with deps.store.transaction() as tx:
         tx.set_landing(proposal.id, landing)
-        tx.set_task_state(task.id, TaskState.STALE, reason=reason, note=renewed_note(tx.read, task))
+        tx.set_task_state(task.id, TaskState.STALE, reason=reason, note=note_after_part(tx.read, task))
     return landing
 
 
@@ -350,8 +350,8 @@ def _undone(deps: Dependencies, proposal: Proposal, plan: LandingPlan, entry: in
 
 
 _HOW = {
-    "moved_back": "{branch} is back at its previous commit",
-    "branch_deleted": "{branch}, created by the landing, was deleted",
+    "moved_back": "{branch} is back where it was",
+    "branch_deleted": "{branch}, which the landing had created, is deleted",
     "revert_branch": "a revert commit is on {branch}",
 }
 

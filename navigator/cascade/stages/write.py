@@ -29,7 +29,7 @@ from navigator.domain.states import (
     TaskKind,
     TaskState,
 )
-from navigator.domain.text import safe_line
+from navigator.domain.text import cut_title, safe_line
 from navigator.store.errors import StoreError
 from navigator.store.space import require_space
 from navigator.workspace.edits import parse_answer
@@ -264,7 +264,7 @@ async def _propose(deps: Dependencies, material: Material, made: Draft) -> None:
 def title_of(text: str) -> str:
     """The first line of a task's text, at most 72 characters."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "change")
-    return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
+    return cut_title(line, _TITLE)
 
 
 def _record(deps: Dependencies, material: Material, refused: NotApplied) -> None:
