@@ -20,7 +20,7 @@ _LOADS_FROM_DISK = ("systemd", "command", "managed")
 _NEXT = {Role.GENERATOR: Role.REVIEWER, Role.REVIEWER: Role.GENERATOR}
 
 
-class Warmth:
+class WeightReadAhead:
     """What the conductor asks for around a swap. Without weight files on this machine it does nothing.
 
     Args:

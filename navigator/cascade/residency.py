@@ -9,7 +9,7 @@ from functools import cached_property
 
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.read_ahead import Warmth
+from navigator.cascade.read_ahead import WeightReadAhead
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.views.batches import Batches
 from navigator.cascade.views.summary import Session
@@ -49,9 +49,9 @@ class Residency:
         self._wake = wake
 
     @cached_property
-    def warmth(self) -> Warmth:
+    def warmth(self) -> WeightReadAhead:
         """Reads weights ahead, and measures how much of them a swap found in memory."""
-        return Warmth(self._deps.settings, self._deps.strategy)
+        return WeightReadAhead(self._deps.settings, self._deps.strategy)
 
     async def begin(self) -> None:
         """Find out what is really loaded, whatever was last written down."""

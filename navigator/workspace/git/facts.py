@@ -79,7 +79,6 @@ class RepoFacts:
         operation: "merge", "rebase", "cherry-pick", "revert" or "bisect" while one is under way, else "".
         checked_out: branches that some worktree has checked out or is rebasing.
         partial: a partial clone, which may lack blobs.
-        sparse: a sparse checkout.
     """
 
     path: Path
@@ -91,10 +90,7 @@ class RepoFacts:
     object_format: str
     root_commit: str
     bare: bool
-    linked: bool
-    shallow: bool
     partial: bool
-    sparse: bool
     operation: str
     hooks: tuple[str, ...]
     branches: tuple[str, ...]
@@ -316,7 +312,6 @@ def read_facts(path: Path | str) -> RepoFacts:
         ) from error
     branch_ref, head = _head(places, git, where)
     shallow = (places.common_dir / "shallow").exists()
-    settings = _settings(git)
     root = "" if shallow else _root_commit(git.git_dir, git.outside, head)
     listed = git.run("for-each-ref", "--format=%(refname)", "refs/heads/").stdout
     return RepoFacts(
@@ -329,11 +324,7 @@ def read_facts(path: Path | str) -> RepoFacts:
         object_format=found,
         root_commit=root,
         bare=places.work_tree is None,
-        linked=places.git_dir != places.common_dir,
-        shallow=shallow,
-        partial="extensions.partialclone" in settings or any(key.endswith(".promisor") for key in settings),
-        sparse=settings.get("core.sparsecheckout", "") in {"true", "1", "yes", "on", ""}
-        and "core.sparsecheckout" in settings,
+        partial=_is_partial(git),
         operation=_operation(places.git_dir),
         hooks=_hooks(places),
         branches=tuple(os.fsdecode(line).removeprefix("refs/heads/") for line in listed.splitlines()),
@@ -347,12 +338,9 @@ def _root_commit(git_dir: Path, outside: tuple[Path, ...], head: str) -> str:
     return Git(git_dir, outside=outside).run("rev-list", "--first-parent", "--max-parents=0", head).text
 
 
-def _settings(git: Git) -> dict[str, str]:
-    """The few settings of the repository that say what kind it is; keys in lower case."""
-    pattern = r"^(extensions\.partialclone|core\.sparsecheckout|remote\..*\.promisor)$"
-    found = git.run("config", "--null", "--get-regexp", pattern, check=False)
-    pairs = (item.partition("\n") for item in os.fsdecode(found.stdout).split("\0") if item)
-    return {key.lower(): value.lower() for key, _, value in pairs}
+def _is_partial(git: Git) -> bool:
+    pattern = r"^(extensions\.partialclone|remote\..*\.promisor)$"
+    return git.run("config", "--name-only", "--get-regexp", pattern, check=False).status == 0
 
 
 def require_same(facts: RepoFacts, project: Project) -> None:
