@@ -170,7 +170,7 @@ def test_what_cannot_be_tried_says_why(room: Room, models: Models) -> None:
     for words, said in (
         (("--prompt", "repair"), "cannot be tried on its own"),
         (("--prompt", "review"), "no proposal"),
-        (("--prompt", "revise"), "never asked to be revised"),
+        (("--prompt", "revise"), "has no review with findings"),
     ):
         with pytest.raises(UsageError, match=said):
             CliRunner().invoke(prompts, ["try", task, *words], catch_exceptions=False)
