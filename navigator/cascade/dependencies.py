@@ -160,13 +160,10 @@ class Dependencies:
     def client(self, role: Role) -> ModelClient:
         """The connection to the server that plays `role`."""
         from navigator.serving.client.client import ModelClient
-        from navigator.serving.swap.base import server_for
 
         if role not in self._clients:
-            server = self.settings.server(role)
-            if role is not Role.FINAL:
-                server = server_for(self.settings, self.strategy, role)
-            self._clients[role] = ModelClient(server)
+            final = role is Role.FINAL
+            self._clients[role] = ModelClient(self.settings.final if final else self.strategy.server(role))
         return self._clients[role]
 
     @asynccontextmanager

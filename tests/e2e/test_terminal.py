@@ -73,6 +73,7 @@ def hostile_state(place: dict[str, str], folder: Path) -> None:
     ):
         subprocess.run(["git", *words], cwd=repository, check=True, capture_output=True)
     place["NAVIGATOR_CONFIG"] = str(folder / "config.toml")
+    Path(place["NAVIGATOR_CONFIG"]).touch()
     navigator(place, "project", "add", str(repository))
     paths = StatePaths(Path(place["NAVIGATOR_STATE"])).ensure()
     plant(paths, name)
@@ -259,7 +260,7 @@ def test_ctrl_z_gives_the_shell_back_and_fg_the_screens(terminal: Terminal) -> N
     terminal.press_until("q", "ended with")
 
 
-def test_the_terminal_closed_in_mid_work_and_the_work_goes_on(
+def test_the_terminal_closed_in_mid_work_and_the_work_continues(
     ours: Callable[..., Pty], place: dict[str, str]
 ) -> None:
     place["NAVIGATOR_TIME_SCALE"] = "0.15"

@@ -18,7 +18,8 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import GeneratorSettings, ReviewerSettings, Settings
 from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.states import Role
-from navigator.serving.status import ServerLook, look_at_servers
+from navigator.serving.status import ServerLook
+from navigator.serving.swap import look_at_servers
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.fleet import panes
@@ -116,7 +117,7 @@ def test_a_swap_is_shown_phase_by_phase() -> None:
     assert "published" in said
 
 
-def test_beside_each_phase_stands_what_it_usually_takes() -> None:
+def test_beside_each_phase_is_what_it_usually_takes() -> None:
     known = Swap(
         from_role=Role.GENERATOR,
         to_role=Role.REVIEWER,
@@ -262,7 +263,7 @@ async def test_the_servers_own_logs_follow_the_conductor_s(make_app: AppMaker, s
         assert screen.query_one("#overview").display and "the conductor's" in shown(screen, "log")
 
 
-async def test_a_swap_by_hand_is_asked_about_and_needs_a_conductor(make_app: AppMaker) -> None:
+async def test_a_manual_swap_is_asked_about_and_needs_a_conductor(make_app: AppMaker) -> None:
     async with make_app(settings=settings(CLOSED, CLOSED)).run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         await pilot.press("s")
@@ -306,7 +307,7 @@ async def test_starting_without_a_strategy_says_what_is_missing(make_app: AppMak
         await pilot.press("ctrl+n")
         await until(
             pilot,
-            lambda: any("No swap strategy is chosen" in note.message for note in pilot.app._notifications),
+            lambda: any("No swap strategy is set" in note.message for note in pilot.app._notifications),
             what="the toast",
         )
 

@@ -350,8 +350,8 @@ def _undone(deps: Dependencies, proposal: Proposal, plan: LandingPlan, entry: in
 
 
 _HOW = {
-    "moved_back": "{branch} is back where it was",
-    "branch_deleted": "{branch}, which the landing had created, is deleted",
+    "moved_back": "{branch} is back at its previous commit",
+    "branch_deleted": "{branch}, created by the landing, was deleted",
     "revert_branch": "a revert commit is on {branch}",
 }
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from navigator.config.routing import RoutingSettings
+from navigator.config.settings import RoutingSettings
 from navigator.domain.models import Swap
 from navigator.domain.snapshot import BatchRules, SchedulerSnapshot, TaskView
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState

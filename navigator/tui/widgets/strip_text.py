@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from navigator.config.routing import RoutingSettings
-from navigator.config.settings import Settings
+from navigator.config.settings import RoutingSettings, Settings
 from navigator.domain.snapshot import BatchRules
 from navigator.domain.states import Role, TaskState
 from navigator.domain.text import safe_line
