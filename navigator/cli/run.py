@@ -58,7 +58,7 @@ _DETACH_WAIT = 15.0
 @click.option(
     "--allow-rehearsal-landing", is_flag=True, help="Let rehearsal proposals land in real repositories."
 )
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def run(
     until: str | None,
     max_swaps: int | None,
