@@ -42,7 +42,6 @@ TREE = click.option(
 )
 NOTE = click.option("--note", default="", metavar="TEXT", help="A note to record with the decision.")
 YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.command()
@@ -66,7 +65,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     is_flag=True,
     help="Let a rehearsal's proposals land outside the demo's repositories.",
 )
-@JSON
+@output.JSON
 def approve(
     ids: tuple[str, ...],
     all_reviewed: bool,
@@ -150,7 +149,7 @@ def _untold_words(untold: dict[str, list[str]]) -> str:
 @click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
 @NOTE
 @YES
-@JSON
+@output.JSON
 def reject(ids: tuple[str, ...], note: str, yes: bool, as_json: bool) -> None:
     """Reject proposals; their tasks end."""
     carry_out(Reject(), DecideArgs(proposals=_pinned(ids), note=note), as_json=as_json, yes=yes)
@@ -159,7 +158,7 @@ def reject(ids: tuple[str, ...], note: str, yes: bool, as_json: bool) -> None:
 @click.command("send-back")
 @click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
 @NOTE
-@JSON
+@output.JSON
 def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
     """Send proposals back: a new attempt starts with your note."""
     carry_out(SendBack(), SendBackArgs(proposals=_pinned(ids), note=note), as_json=as_json)
@@ -172,7 +171,7 @@ def _pinned(ids: tuple[str, ...]) -> tuple[Pinned, ...]:
 @click.command()
 @click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
 @YES
-@JSON
+@output.JSON
 def undo(ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Undo landings, or withdraw approvals that have not landed.
 

@@ -47,14 +47,22 @@ for _command in COMMANDS:
 @task.command("add")
 @click.argument("words", nargs=-1, metavar="[PROJECT] TEXT", shell_complete=complete_projects)
 @click.option("--all", "everywhere", is_flag=True, help="Queue it for every project.")
-@click.option("--kind", type=_KINDS, default=TaskKind.IMPLEMENT.value, show_default=True)
-@click.option("--complexity", type=_COMPLEXITIES, default=Complexity.MEDIUM.value, show_default=True)
+@click.option(
+    "--kind", type=_KINDS, default=TaskKind.IMPLEMENT.value, show_default=True, help="Kind of work."
+)
+@click.option(
+    "--complexity",
+    type=_COMPLEXITIES,
+    default=Complexity.MEDIUM.value,
+    show_default=True,
+    help="Your estimate.",
+)
 @click.option(
     "--file", "files", multiple=True, metavar="PATH", help="A file the task is about; may be repeated."
 )
 @click.option("--priority", type=int, default=0, help="Higher priority goes first.")
 @click.option("--from", "source", type=click.Path(path_type=Path), help="Queue many tasks from a TOML file.")
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def add(
     words: tuple[str, ...],
     everywhere: bool,
@@ -117,9 +125,17 @@ def _from_file(source: Path) -> list[dict[str, Any]]:
 
 
 @task.command("list")
-@click.option("--state", "states", multiple=True, type=click.Choice([state.value for state in TaskState]))
-@click.option("--project", "name", default=None, shell_complete=complete_projects)
-@click.option("--json", "as_json", is_flag=True)
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([state.value for state in TaskState]),
+    help="Only tasks in this state; may be repeated.",
+)
+@click.option(
+    "--project", "name", default=None, shell_complete=complete_projects, help="Only tasks of one project."
+)
+@output.JSON
 def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None:
     """List all tasks, or those in some states or of one project."""
     with reading() as store:
@@ -148,7 +164,7 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
 
 @task.command("show")
 @click.argument("identifier", metavar="T", shell_complete=complete_tasks)
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def show(identifier: str, as_json: bool) -> None:
     """Show one task: its text, its state and why, and its history."""
     from navigator.cascade.views.events import event_words
@@ -201,7 +217,7 @@ _IDS = click.argument("ids", nargs=-1, required=True, metavar="T…", shell_comp
 
 @task.command("cancel")
 @_IDS
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def cancel(ids: tuple[str, ...], as_json: bool) -> None:
     """Cancel tasks that have not ended."""
     carry_out(Cancel(), TasksArgs(ids=ids), as_json=as_json)
@@ -209,7 +225,7 @@ def cancel(ids: tuple[str, ...], as_json: bool) -> None:
 
 @task.command("retry")
 @_IDS
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def retry(ids: tuple[str, ...], as_json: bool) -> None:
     """Retry tasks that failed, became stale, or were rejected, cancelled or undone."""
     carry_out(Retry(), TasksArgs(ids=ids), as_json=as_json)
@@ -217,7 +233,7 @@ def retry(ids: tuple[str, ...], as_json: bool) -> None:
 
 @task.command("done")
 @_IDS
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def done(ids: tuple[str, ...], as_json: bool) -> None:
     """Put away reports, scans, and answers that no change is needed."""
     carry_out(PutAway(), TasksArgs(ids=ids), as_json=as_json)
@@ -228,7 +244,7 @@ def done(ids: tuple[str, ...], as_json: bool) -> None:
 @click.option(
     "--note", default="", metavar="TEXT", help="What to do differently; the new attempt starts with it."
 )
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
     """Send back reports, scans and answers without a change: a new attempt starts with your note."""
     carry_out(SendBack(), SendBackArgs(tasks=ids, note=note), as_json=as_json)
