@@ -23,8 +23,8 @@ from benchmarks.gpu.servers import CONTEXT, Server, command
 from navigator.config.settings import Settings
 from navigator.domain.states import Role
 from navigator.serving.swap.base import SwapResult
-from navigator.serving.swap.command import CommandStrategy
-from navigator.serving.swap.managed import ManagedStrategy
+from navigator.serving.swap.strategies.command import CommandStrategy
+from navigator.serving.swap.strategies.managed import ManagedStrategy
 
 WAYS = (Role.REVIEWER, Role.GENERATOR)
 CHANGE = Path(__file__).with_name("change.py")
