@@ -90,7 +90,7 @@ class Approve(Decide[ApproveArgs]):
         if missing:
             options = " ".join(f"--confirm {item_key(proposal, item)!r}" for item in missing)
             raise Conflict(
-                f"{proposal.id} changes files that must be confirmed individually.",
+                f"{proposal.id} has items that must be confirmed individually.",
                 hint=f"Look at them, then add {options}.",
             )
         return tuple(f"{item.rule}:{item.path}" for item in to_confirm(proposal))
