@@ -6,17 +6,16 @@ import click
 
 from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs, scan_of
 from navigator.cli import output
-from navigator.cli.session import act, complete_tasks, reading, report
+from navigator.cli.session import carry_out, complete_tasks, reading
 from navigator.domain.models import Suggestion
 
-_JSON = click.option("--json", "as_json", is_flag=True)
 _ALL = click.option("--all", "everything", is_flag=True, help="All open suggestions.")
 _TASK = click.argument("identifier", metavar="T", shell_complete=complete_tasks)
 
 
 @click.command("suggestions")
 @_TASK
-@_JSON
+@output.JSON
 def suggestions(identifier: str, as_json: bool) -> None:
     """List what a scan suggests, by rank."""
     with reading() as store:
@@ -55,7 +54,7 @@ def _say(one: Suggestion) -> None:
 @_TASK
 @click.argument("ranks", nargs=-1, type=click.IntRange(1), metavar="[N…]")
 @_ALL
-@_JSON
+@output.JSON
 def accept(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool) -> None:
     """Queue a task for each of these suggestions of a scan."""
     _settle(Accept(), identifier, ranks, everything, as_json)
@@ -65,7 +64,7 @@ def accept(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: b
 @_TASK
 @click.argument("ranks", nargs=-1, type=click.IntRange(1), metavar="[N…]")
 @_ALL
-@_JSON
+@output.JSON
 def dismiss(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool) -> None:
     """Dismiss suggestions of a scan."""
     _settle(Dismiss(), identifier, ranks, everything, as_json)
@@ -74,8 +73,7 @@ def dismiss(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: 
 def _settle(
     verb: Accept | Dismiss, identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool
 ) -> None:
-    result = act(verb, SuggestionArgs(task=identifier, ranks=ranks, everything=everything))
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    carry_out(verb, SuggestionArgs(task=identifier, ranks=ranks, everything=everything), as_json=as_json)
 
 
 COMMANDS = (suggestions, accept, dismiss)

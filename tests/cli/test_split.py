@@ -79,5 +79,7 @@ def test_it_says_that_tests_run_before_they_do(tmp_path: Path, monkeypatch: pyte
     bench = SplitBench(tmp_path, monkeypatch, check="true")
     parent = bench.waiting()
     done = bench.desk.run("split", parent, "H4", "--json")
-    assert done.stderr.decode().startswith("Running the tests on the part") and b"`true`" in done.stderr
+    assert (
+        done.stderr.decode().startswith("Running the tests on the new proposal") and b"`true`" in done.stderr
+    )
     assert len(json.loads(done.stdout)["proposals"]) == 1
