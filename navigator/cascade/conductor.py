@@ -44,7 +44,7 @@ GIVE_UP_AFTER = 5
 """Failures in a row after which a session with --until asks a role no more; its tasks stay queued."""
 
 _HEARTBEAT = 5.0
-"""Seconds between looks at the world when nothing happens."""
+"""Seconds between checks when nothing happens."""
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,7 @@ class Conductor:
         await self._server.quiesce()
         self.session.ended(self._stopping, {role.value: said for role, said in self._live.problems.items()})
         log.info("conductor ends: %s", self._stopping or "cut off")
-        # What cannot be written down now is seen by the next start; the socket and the servers are let go of all the same.
+        # What cannot be written down now is seen by the next start; the socket and the servers are released all the same.
         with self._storage.writing("the session's end"):
             self._batches.end()
             with self._deps.store.transaction() as tx:
@@ -344,7 +344,7 @@ class Conductor:
         await self._server.close()
         await self._deps.close()
         if self._deps.strategy.rehearsal:
-            # The stand-in ends with its session: nothing is resident any more.
+            # The rehearsal's server ends with its session: nothing is resident any more.
             self._live.resident = None
             with self._storage.writing("that nothing is resident"):
                 self._residency.note()

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.read_ahead import Warmth
+from navigator.cascade.read_ahead import WeightReadAhead
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.views.batches import Batches
 from navigator.cascade.views.summary import Session
@@ -26,7 +26,7 @@ _NOT_ITS_FAULT = ("lock_held", "cancelled")
 
 
 class Residency:
-    """The conductor's hand on the swap strategy. Everything it finds or does stands in the store and in `ConductorState`.
+    """Drives the swap strategy for the conductor. Everything it finds or does is in the store and in `ConductorState`.
 
     Args:
         batches: ended when the reviewer leaves.
@@ -50,9 +50,9 @@ class Residency:
         self._wake = wake
 
     @cached_property
-    def warmth(self) -> Warmth:
+    def warmth(self) -> WeightReadAhead:
         """Reads weights ahead, and measures how much of them a swap found in memory."""
-        return Warmth(self._deps.settings, self._deps.strategy)
+        return WeightReadAhead(self._deps.settings, self._deps.strategy)
 
     async def begin(self) -> None:
         """Find out what is really loaded, whatever was last written down."""
@@ -206,7 +206,7 @@ class Residency:
             tx.event("given_up", data={"role": role.value, "reason": reason})
 
     def outside(self, before: Role | None, found: Role | None) -> None:
-        """Somebody else swapped: kept as a swap of theirs, whose time nobody measured."""
+        """Somebody else swapped: recorded as an external swap without a measured time."""
         deps = self._deps
         assert found is not None
         log.warning(
@@ -239,7 +239,7 @@ class Residency:
             tx.event("resident", data={"role": word})
 
     async def assumptions(self, role: Role | None) -> None:
-        """A rehearsal says what it assumes about time; the session's modelled figures stand on that."""
+        """A rehearsal says what it assumes about time; the session's modelled figures are based on that."""
         if not self._deps.strategy.rehearsal or role is None:
             return
         self._session.assume(role, (await self._deps.client(role).server_info()).get("timing"))

@@ -21,7 +21,7 @@ from navigator.cascade.verbs.projects import (
 )
 from navigator.cli import output
 from navigator.cli.project_check import check
-from navigator.cli.session import act, ask, complete_projects, reading, report, take_config_projects
+from navigator.cli.session import act, carry_out, complete_projects, reading, take_config_projects
 from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.text import safe_line
 
@@ -46,16 +46,12 @@ def project() -> None:
 @click.option("--check", default="", metavar="CMD", help="The project's test command, e.g. 'pytest -q'.")
 @click.option("--landing", type=_LANDING, default="branch", show_default=True, help=_LANDING_HELP)
 @click.option("--base", default="", metavar="BRANCH", help=_BASE_HELP)
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def add(path: Path, name: str, check: str, landing: str, base: str, as_json: bool) -> None:
     """Add the git repository at PATH. Nothing in it is changed."""
-    verb = AddProject()
     place = str(path.expanduser().absolute())
-    args = AddProjectArgs.model_validate(
-        {"path": place, "name": name, "check": check, "landing": landing, "base": base}
-    )
-    result = act(verb, args)
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    document = {"path": place, "name": name, "check": check, "landing": landing, "base": base}
+    carry_out(AddProject(), AddProjectArgs.model_validate(document), as_json=as_json)
 
 
 @project.command("set")
@@ -63,20 +59,17 @@ def add(path: Path, name: str, check: str, landing: str, base: str, as_json: boo
 @click.option("--check", default=None, metavar="CMD", help="The project's test command; '' for none.")
 @click.option("--landing", type=_LANDING, default=None, help=_LANDING_HELP)
 @click.option("--base", default=None, metavar="BRANCH", help=f"{_BASE_HELP} '' for the current branch.")
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def set_project(name: str, check: str | None, landing: str | None, base: str | None, as_json: bool) -> None:
     """Change the settings of project NAME."""
-    verb = SetProject()
-    result = act(
-        verb, SetProjectArgs.model_validate({"name": name, "check": check, "landing": landing, "base": base})
-    )
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    document = {"name": name, "check": check, "landing": landing, "base": base}
+    carry_out(SetProject(), SetProjectArgs.model_validate(document), as_json=as_json)
 
 
 @project.command("scan")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--yes", is_flag=True, help="Add all that are found, without asking.")
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def scan(folder: Path, yes: bool, as_json: bool) -> None:
     """Find git repositories under FOLDER and add those you choose."""
     from navigator.workspace.git.discover import find_repositories
@@ -129,7 +122,7 @@ def _answer(path: Path) -> str:
 
 
 @project.command("list")
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def list_projects(as_json: bool) -> None:
     """List all projects, with what is queued and waiting in each."""
     take_config_projects()
@@ -174,7 +167,7 @@ def _tests(store: Reader, held: Project) -> str:
 
 @project.command("show")
 @click.argument("name", shell_complete=complete_projects)
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def show(name: str, as_json: bool) -> None:
     """Show one project: its settings, its repository and its tasks."""
     from navigator.workspace.git.facts import read_facts
@@ -218,22 +211,20 @@ project.add_command(check)
 @project.command("move")
 @click.argument("name", shell_complete=complete_projects)
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def move(name: str, path: Path, as_json: bool) -> None:
     """Tell Navigator that the repository of NAME is now at PATH. Its first commit must be the same."""
-    verb = MoveProject()
-    result = act(verb, MoveProjectArgs(name=name, path=str(path.expanduser().absolute())))
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    carry_out(
+        MoveProject(), MoveProjectArgs(name=name, path=str(path.expanduser().absolute())), as_json=as_json
+    )
 
 
 @project.command("remove")
 @click.argument("names", nargs=-1, required=True, shell_complete=complete_projects)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def remove(names: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Remove projects. Their repositories are not changed; history and figures stay in the database."""
     if not yes and not sys.stdin.isatty():
         raise UsageError("There is no terminal to ask at.", hint="Add --yes.")
-    verb = RemoveProjects()
-    result = act(verb, ask(verb, RemoveProjectsArgs(names=names), yes=yes))
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    carry_out(RemoveProjects(), RemoveProjectsArgs(names=names), as_json=as_json, yes=yes)

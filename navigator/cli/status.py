@@ -18,7 +18,7 @@ from navigator.store.space import is_low
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def status(as_json: bool) -> None:
     """Show what is waiting, what the GPU holds (last known, with its age) and what is running."""
     paths = state_paths()
@@ -109,7 +109,7 @@ def _show(document: dict[str, Any]) -> None:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def stop(as_json: bool) -> None:
     """Stop the conductor. Work in progress is done again by the next one."""
     verb = Stop()

@@ -47,7 +47,7 @@ def test_the_final_model_reads_last_and_what_it_says_decides_nothing(
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
     assert (len(local.read_by), len(cloud.read_by), len(local.written)) == (1, 1, 1)
     # The revise rate is the reviewer's.
-    assert [row["verdict"] for row in room.read().first_verdicts()] == ["APPROVE"]
+    assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.APPROVE]
 
 
 def test_only_what_the_reviewer_is_done_with_is_sent(room: Room, served: tuple[Models, Models]) -> None:
@@ -101,7 +101,7 @@ def test_what_a_model_is_never_shown_does_not_leave_the_machine(
     assert all(KEY not in text_of(messages) for messages in local.written + local.read_by)
 
 
-def test_a_final_model_that_nobody_reaches_keeps_the_task_until_it_is_there(
+def test_an_unreachable_final_model_keeps_the_task_until_it_answers(
     room: Room, served: tuple[Models, Models]
 ) -> None:
     text = room.config.read_text(encoding="utf-8")

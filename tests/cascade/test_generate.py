@@ -70,7 +70,7 @@ def found(room: Room, identifier: str) -> list[Suggestion]:
 # Scans
 
 
-def test_a_scan_ends_before_the_developer_with_what_stands_up(room: Room) -> None:
+def test_a_scan_ends_with_the_suggestions_that_hold_up(room: Room) -> None:
     identifier = scan(room, listing(suggestion("Write the guide", kind="docs", evidence={}), suggestion()))
     task = room.task(identifier)
     assert (task.state, task.reason) == (TaskState.AWAITING_APPROVAL, "2 suggestions")
@@ -169,7 +169,7 @@ def test_a_stored_answer_is_read_and_not_asked_for_again(room: Room) -> None:
     assert not room.models.written
 
 
-def test_a_scan_sent_back_is_read_anew_with_the_note(room: Room) -> None:
+def test_a_scan_sent_back_runs_again_with_the_note(room: Room) -> None:
     identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
     room.act("suggestions.accept", task=identifier, ranks=[1])
     room.act("task.cancel", ids=["T2"])
@@ -252,7 +252,7 @@ def test_a_report_goes_back_only_with_a_note_and_only_while_it_waits(room: Room)
     with pytest.raises(NavigatorError, match="is not waiting"):
         room.act("send-back", proposals=[], tasks=[identifier], note="more")
     room.work()
-    with pytest.raises(NavigatorError, match="say what to do otherwise"):
+    with pytest.raises(NavigatorError, match="says what to do differently"):
         room.act("send-back", proposals=[], tasks=[identifier], note="  ")
     room.act("send-back", proposals=[], tasks=[identifier], note="Name the lines.")
     assert room.task(identifier).attempt == 1
@@ -287,22 +287,21 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
     assert first.review.self_review
     assert second.review.self_review
     assert not room.models.written
-    from navigator.cascade.views.figures import decided_rows, first_verdicts
     from navigator.evidence.outcomes import outcomes
     from navigator.evidence.rates import revise_rate
 
     read_back = room.read()
-    tables = revise_rate(first_verdicts(read_back))
+    tables = revise_rate(read_back.verdict_counts())
     assert not tables.rows
     assert tables.excluded == {"self_review": 1}
     room.decide(DecisionKind.REJECT.value, second)
-    counted = outcomes([], decided_rows(room.read())).real
+    counted = outcomes([], room.read().decision_counts()).real
     assert counted.rejected_after_approve.n == 0
     assert counted.not_counted == 1
     assert room.task(identifier).round == 1
 
 
-def test_an_attempt_goes_on_with_the_model_that_began_it(room: Room) -> None:
+def test_an_attempt_continues_with_the_model_that_began_it(room: Room) -> None:
     """Settings that change between two sessions are followed where a task begins anew."""
     room.models.read = lambda messages: approval(findings=[objection("    return x * 3")], verdict="REVISE")
     room.models.write = lambda messages: edit("return x * 3")
@@ -400,9 +399,7 @@ def test_a_writer_reads_its_own_change_and_nothing_follows_from_it(room: Room) -
     assert proposal.own_review.model == WRITER
     assert not proposal.review.self_review
     assert room.task(identifier).state is TaskState.AWAITING_APPROVAL
-    from navigator.cascade.views.figures import first_verdicts
-
-    assert [row.verdict for row in first_verdicts(room.read())] == [Verdict.APPROVE]
+    assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.APPROVE]
 
 
 def test_own_readings_are_short_and_without_thinking(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -426,7 +423,7 @@ def test_own_readings_are_short_and_without_thinking(room: Room, monkeypatch: py
 
 
 @pytest.mark.parametrize("answer", ["no JSON at all", Refusal(400), Refusal(500)])
-def test_an_own_reading_that_fails_holds_nobody_up(room: Room, answer: str | Refusal) -> None:
+def test_a_failed_self_review_delays_nothing(room: Room, answer: str | Refusal) -> None:
     own(room, *[answer] * 9)
     identifier = room.queue()
     room.work()
@@ -450,7 +447,7 @@ def test_what_the_reviewer_wrote_is_not_read_by_the_generator(room: Room) -> Non
     assert proposal.state is ProposalState.OPEN
 
 
-def test_nobody_reads_his_own_change_unasked(room: Room) -> None:
+def test_no_self_review_unless_the_settings_ask_for_it(room: Room) -> None:
     room.queue()
     room.work()
     assert room.proposals()[0].own_review is None

@@ -37,7 +37,7 @@ NEXT = (
     "UPDATE tasks SET colour = 'green' WHERE state = 'queued'",
 )
 
-SCHEMAS = ["62f7a9b50f9c957e", "914237c4b9ee278b", "2e2b70343f467df7", "1f4e400d8fe4ab8c"]
+SCHEMAS = ["62f7a9b50f9c957e", "914237c4b9ee278b", "2e2b70343f467df7", "46c3dbae3f7cf509"]
 
 
 def fill(paths: StatePaths) -> Task:
@@ -144,7 +144,7 @@ def test_nothing_there_yet(paths: StatePaths) -> None:
 
 
 @pytest.mark.parametrize("damage", ["garbage", "page", "empty", "gone", "foreign"])
-def test_a_damaged_database_is_never_made_anew(paths: StatePaths, damage: str) -> None:
+def test_a_damaged_database_is_never_recreated(paths: StatePaths, damage: str) -> None:
     fill(paths)
     with closing(open_writer(paths.database)) as connection:
         copy = back_up(connection, paths.backups, label="v1")

@@ -66,7 +66,7 @@ async def test_it_lists_what_it_leaves_out_and_why(reviewing: Reviewing) -> None
         assert reasons(dialog) == {
             "P2": "REVISE",
             "P3": "not looked at",
-            "P4": "to be confirmed by itself: makefile Makefile",
+            "P4": "needs confirmation: makefile Makefile",
             "P5": "not looked at",
         }
         assert "Nothing to approve" in words(dialog)

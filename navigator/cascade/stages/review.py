@@ -13,12 +13,11 @@ from navigator.cascade.prompts.blocks import with_labels
 from navigator.cascade.prompts.material import worth_sending
 from navigator.cascade.reviewing.answer_schema import review_schema
 from navigator.cascade.reviewing.callers import Pieces, callers
-from navigator.cascade.reviewing.grounding import UnreadableReview, read_review
+from navigator.cascade.reviewing.grounding import RawReview, UnreadableReview, read_review
 from navigator.cascade.reviewing.join import Answered, join
 from navigator.cascade.reviewing.prompt import Plan, Planner, Reading, ReviewPromptDependencies
 from navigator.cascade.reviewing.rereview import reversals
-from navigator.cascade.stages.calls import call_model, usage_of
-from navigator.cascade.stages.limits import FAILED_CALLS_A_ROUND, TASKS_OWN_FAULT
+from navigator.cascade.stages.calls import call_model, is_tasks_fault, usage_of
 from navigator.cascade.views.inbox import open_proposal
 from navigator.config.settings import ServerSettings
 from navigator.domain.diff import FileDiff
@@ -27,8 +26,9 @@ from navigator.domain.secrets import find_secret, secret_in
 from navigator.domain.states import Role, TaskState, Verdict
 from navigator.domain.text import safe_line
 from navigator.serving.client.client import ChatAnswer
-from navigator.serving.client.errors import BadAnswer, CutByLength, Refused, ServingError
+from navigator.serving.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.serving.client.names import same_base
+from navigator.workspace.bounded.run import WorkerLost, run_bounded
 from navigator.workspace.git.diffs import decode_lines
 from navigator.workspace.git.source import TreeSource
 
@@ -39,6 +39,9 @@ log = logging.getLogger(__name__)
 
 REVIEW_TOKENS = 2_000
 """max_tokens of a review: they are 500-1,000 long, and a schema bounds each string. A retry after a cut may take twice that."""
+
+GROUNDING = 30.0
+"""Seconds of processor time in which the quotes of one review are looked for."""
 
 OWN_TOKENS = 800
 """max_tokens of a generator's reading of its own change, which decides nothing: it is not to cost what a review does."""
@@ -108,7 +111,18 @@ async def read_proposal(deps: Dependencies, task: Task, proposal: Proposal, role
         answered.append(await _ask(deps, subject, reading, role, 2 * place, answers))
     answered += [Answered(None, None, why) for why in plan.too_large]
     model = answers[-1].model if answers else server.model
-    return conclude(subject, plan, answered, answers, model=model, role=role)
+    return await asyncio.to_thread(conclude, subject, plan, answered, answers, model=model, role=role)
+
+
+def read_answer(answer: ChatAnswer, reading: Reading) -> RawReview:
+    """What an answer says, read where it can be ended.
+
+    Raises:
+        UnreadableReview: it is no review. WorkerLost: reading it took too long.
+    """
+    again = bool(reading.asked)
+    size = len(answer.text) + len(answer.reasoning)
+    return run_bounded(read_review, answer.text, answer.reasoning, again, size=size)
 
 
 def prompt_dependencies(deps: Dependencies, role: Role) -> ReviewPromptDependencies:
@@ -170,7 +184,7 @@ def read_subject(
     around: dict[str, list[str]] = {}
     for file in files:
         content = None if file.binary else source.read(file.new_path)
-        # What a model is never shown stands in no excerpt either; the change itself has to be read.
+        # What a model is never shown is in no excerpt either; the change itself has to be read.
         if content is not None and not source.why_hidden(file.new_path) and not secret_in(content):
             around[file.new_path] = decode_lines(content).splitlines()
     between = private.diff(tree_before, proposal.tree, context=0) if tree_before and earlier else []
@@ -246,28 +260,20 @@ async def _ask(
             room = longer if isinstance(error, CutByLength) and fits else first
             continue
         except ServingError as error:
-            if not _never_answered(deps, task, error, role):
+            if not is_tasks_fault(deps, task, error, role):
                 raise
             why = error.message
             break
         answers.append(answer)
         try:
-            read = read_review(answer.text, answer.reasoning, again=bool(reading.asked))
-            return Answered(reading, read)
-        except UnreadableReview as error:
+            return Answered(reading, await asyncio.to_thread(read_answer, answer, reading))
+        except (UnreadableReview, WorkerLost) as error:
             why = str(error)
             with deps.store.transaction() as tx:
                 tx.event(
                     "review_unreadable", task_id=task.id, proposal_id=subject.proposal.id, data={"why": why}
                 )
     return Answered(reading, None, why)
-
-
-def _never_answered(deps: Dependencies, task: Task, error: ServingError, role: Role) -> bool:
-    """Whether this prompt, not the server, is at fault: asking again later would change nothing."""
-    if isinstance(error, Refused) and error.status in TASKS_OWN_FAULT:
-        return True
-    return deps.reader.failed_calls(task.id, task.attempt, task.round, role) >= FAILED_CALLS_A_ROUND
 
 
 def conclude(
@@ -279,9 +285,17 @@ def conclude(
     model: str,
     role: Role,
 ) -> Review:
-    """What the answers come to: one review with its derived verdict."""
+    """What the answers come to: one review with its derived verdict. CPU only: call it in a thread."""
     proposal = subject.proposal
-    joined = join(answered, subject.earlier, second=bool(subject.earlier))
+    size = sum(len(line.text) for file in subject.files for hunk in file.hunks for line in hunk.lines)
+    size += sum(len(finding.quote) for answer in answered if answer.raw for finding in answer.raw.findings)
+    try:
+        joined = run_bounded(
+            join, answered, subject.earlier, bool(subject.earlier), size=size, seconds=GROUNDING
+        )
+    except WorkerLost as error:
+        unread = [Answered(answer.reading, None, error.message) for answer in answered]
+        joined = join(unread, subject.earlier, bool(subject.earlier))
     return Review(
         role=role,
         verdict=joined.verdict,
@@ -309,7 +323,7 @@ def is_own(proposal: Proposal, role: Role, model: str) -> bool:
 def _record(deps: Dependencies, task: Task, proposal: Proposal, review: Review, role: Role) -> None:
     revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
     with deps.store.transaction() as tx:
-        # A finding quotes what the reviewer was shown; a secret in it is shown to nobody else.
+        # A finding quotes what the reviewer was shown; a secret in it is not shown to anyone else.
         tx.add_review(proposal.id, Review.model_validate(deps.redact.data(review.model_dump())))
         if role is Role.GENERATOR:
             return
