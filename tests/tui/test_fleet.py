@@ -22,7 +22,7 @@ from navigator.serving.status import ServerLook, look_at_servers
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.fleet import panes
-from navigator.tui.fleet.log_tail import TAIL_BYTES, LogTail
+from navigator.tui.fleet.logs import TAIL_BYTES, LogTail
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, now_lines, server_lines
 from navigator.tui.fleet.screen import FleetScreen
 from navigator.tui.widgets.page import Page

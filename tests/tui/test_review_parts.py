@@ -17,7 +17,7 @@ from navigator.tui.compose.fuzzy import best, score
 from navigator.tui.compose.sheet import Sheet
 from navigator.tui.data import drafts
 from navigator.tui.data.drafts import DraftKeeper
-from navigator.tui.review.carry import found_again
+from navigator.tui.review.context import found_again
 from navigator.tui.review.words import landing_words
 from navigator.tui.terminal.editor import borrowed, editor_command, editor_words, run_editor
 

@@ -144,7 +144,7 @@ def test_first_run(
     size: tuple[int, int],
     theme: str,
 ) -> None:
-    from navigator.tui.data.servers import FoundServer
+    from navigator.tui.welcome.first_run import FoundServer
 
     async def found() -> tuple[FoundServer, ...]:
         return (

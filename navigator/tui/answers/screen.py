@@ -33,7 +33,7 @@ class AnswerScreen(NavScreen):
     @cached_property
     def drafts(self) -> DraftKeeper:
         """Where a note goes that is not sent yet."""
-        return DraftKeeper(self.nav.link.request, lambda told: self.nav.toast(told, "warning"))
+        return DraftKeeper(self.app.link.request, lambda told: self.app.toast(told, "warning"))
 
     def on_mount(self) -> None:
         """The head is drawn for the width there is."""
@@ -51,9 +51,9 @@ class AnswerScreen(NavScreen):
     @work(exclusive=True, group="read")
     async def _read(self) -> None:
         try:
-            answer = await self.nav.feed.read(lambda reader: read_answer(reader, self._identifier))
+            answer = await self.app.feed.read(lambda reader: read_answer(reader, self._identifier))
         except NavigatorError as error:
-            self.nav.toast(str(error), "error")
+            self.app.toast(str(error), "error")
             return
         if answer == self.answer:
             return
@@ -91,7 +91,7 @@ class AnswerScreen(NavScreen):
     async def put_away(self) -> None:
         """Have the task be done, and leave."""
         done = f"{self._identifier} is put away."
-        if await self.nav.ask("task.done", {"ids": [self._identifier]}, done=done) is not None:
+        if await self.app.ask("task.done", {"ids": [self._identifier]}, done=done) is not None:
             self.dismiss(None)
 
     @work(group="decide")
@@ -101,12 +101,12 @@ class AnswerScreen(NavScreen):
 
         key = f"note:{self._identifier}"
         try:
-            held = (await self.nav.feed.read(lambda reader: reader.drafts(key))).get(key, "")
+            held = (await self.app.feed.read(lambda reader: reader.drafts(key))).get(key, "")
         except NavigatorError as error:
-            self.nav.toast(str(error), "warning")
+            self.app.toast(str(error), "warning")
             held = ""
         self.drafts.seed(key, held)
-        note = await self.nav.push_screen_wait(
+        note = await self.app.push_screen_wait(
             NoteDialog(
                 f"Send {self._identifier} back?",
                 ["It is answered anew; your note stands before everything else."],
@@ -121,18 +121,18 @@ class AnswerScreen(NavScreen):
             await self.drafts.flush()
             return
         done = f"{self._identifier} is queued again."
-        answer = await self.nav.ask("task.send-back", {"ids": [self._identifier], "note": note}, done=done)
+        answer = await self.app.ask("task.send-back", {"ids": [self._identifier], "note": note}, done=done)
         if answer is None:
             return
         self.drafts.keep(key, "")
         await self.drafts.flush()
-        self.nav.want_work()
+        self.app.want_work()
         self.dismiss(None)
 
     def action_copy(self) -> None:
         """The whole report."""
         if self.answer is not None:
-            self.nav.copy_to_clipboard(self.answer.task.report)
+            self.app.copy_to_clipboard(self.answer.task.report)
 
     def action_editor(self) -> None:
         """Read it in $VISUAL or $EDITOR; what is written there is not kept."""
@@ -145,13 +145,13 @@ class AnswerScreen(NavScreen):
                 with self.app.suspend():
                     run_editor(command)
         except SuspendNotSupported:
-            self.nav.toast("This terminal cannot be lent to an editor.", "warning")
+            self.app.toast("This terminal cannot be lent to an editor.", "warning")
         except NavigatorError as error:
-            self.nav.toast(str(error), "warning")
+            self.app.toast(str(error), "warning")
         self.refresh()
 
     def action_details(self) -> None:
         """The task's own page: its text, and what happened to it."""
         from navigator.tui.answers.task import TaskScreen
 
-        self.nav.push_screen(TaskScreen(self._identifier))
+        self.app.push_screen(TaskScreen(self._identifier))

@@ -159,7 +159,7 @@ class SuggestionsScreen(AnswerScreen):
             return
         count = len(self.answer.open)
         question = f"Queue {count} task{'s' if count > 1 else ''} for {self.answer.task.project}?"
-        if await self.nav.push_screen_wait(ConfirmDialog(question, yes="queue them")):
+        if await self.app.push_screen_wait(ConfirmDialog(question, yes="queue them")):
             ranks = [one.rank for one in self.answer.open]
             await self._settle("suggestions.accept", {"ranks": ranks})
 
@@ -172,15 +172,15 @@ class SuggestionsScreen(AnswerScreen):
         if self.answer is None or not args["ranks"]:
             return
         sent = {"task": self._identifier, "attempt": self.answer.task.attempt}
-        result = await self.nav.ask(op, args | sent)
+        result = await self.app.ask(op, args | sent)
         if result is None:
             return
         self.rows.clear_selection()
         made = result.get("tasks", ())
         if made:
             names = ", ".join(str(task["id"]) for task in made[:6]) + (" …" if len(made) > 6 else "")
-            self.nav.toast(f"Queued {names}.")
-            self.nav.want_work()
+            self.app.toast(f"Queued {names}.")
+            self.app.want_work()
         if self.waits and not any(one["state"] == OPEN for one in result["suggestions"]):
             self.dismiss(None)
 
@@ -192,7 +192,7 @@ class SuggestionsScreen(AnswerScreen):
         if left:
             words = "1 suggestion is" if left == 1 else f"{left} suggestions are"
             dialog = ConfirmDialog(f"Put {self._identifier} away? {words} dismissed.", yes="put it away")
-            if not await self.nav.push_screen_wait(dialog):
+            if not await self.app.push_screen_wait(dialog):
                 return
         await super().put_away()
 

@@ -50,11 +50,11 @@ class TaskScreen(NavScreen):
     @work(exclusive=True)
     async def _read(self) -> None:
         try:
-            task, events = await self.nav.feed.read(
+            task, events = await self.app.feed.read(
                 lambda reader: (reader.task(self._identifier), reader.task_events(self._identifier))
             )
         except NavigatorError as error:
-            self.nav.toast(str(error), "error")
+            self.app.toast(str(error), "error")
             return
         self._held = task
         head = f"{task.id}  {safe_line(task.project)}"
@@ -84,7 +84,7 @@ class TaskScreen(NavScreen):
     @work
     async def action_put_away(self) -> None:
         """The report is read."""
-        if await self.nav.ask(
+        if await self.app.ask(
             "task.done", {"ids": [self._identifier]}, done=f"{self._identifier} is put away."
         ):
             self.dismiss(None)
@@ -92,7 +92,7 @@ class TaskScreen(NavScreen):
     @work
     async def action_retry(self) -> None:
         """A new attempt."""
-        await self.nav.ask(
+        await self.app.ask(
             "task.retry", {"ids": [self._identifier]}, done=f"{self._identifier} is queued again."
         )
 
@@ -102,15 +102,15 @@ class TaskScreen(NavScreen):
         from navigator.tui.dialogs.confirm import ConfirmDialog
 
         dialog = ConfirmDialog(f"Cancel {self._identifier}?", yes="cancel the task")
-        if await self.nav.push_screen_wait(dialog):
-            await self.nav.ask(
+        if await self.app.push_screen_wait(dialog):
+            await self.app.ask(
                 "task.cancel", {"ids": [self._identifier]}, done=f"{self._identifier} is cancelled."
             )
 
     def action_copy(self) -> None:
         """The report, or the text."""
         if self._held is not None:
-            self.nav.copy_to_clipboard(self._held.report or self._held.text)
+            self.app.copy_to_clipboard(self._held.report or self._held.text)
 
 
 def _outcome(task: Task) -> Content:

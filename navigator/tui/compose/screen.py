@@ -16,7 +16,7 @@ from navigator.config.paths import config_path
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
 from navigator.domain.states import Complexity, TaskKind
-from navigator.tui.compose.base_files import BaseFiles, look_at
+from navigator.tui.compose.sheet import BaseFiles, look_at
 from navigator.tui.compose.sheet import BUILT_IN, DRAFT_KEY, TEMPLATES, Sheet, read_templates, shortened
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.drafts import DraftKeeper
@@ -52,7 +52,7 @@ class ComposeScreen(NavScreen):
     @cached_property
     def drafts(self) -> DraftKeeper:
         """Where what is typed goes."""
-        return DraftKeeper(self.nav.link.request, lambda told: self.nav.toast(told, "warning"))
+        return DraftKeeper(self.app.link.request, lambda told: self.app.toast(told, "warning"))
 
     def compose_body(self) -> ComposeResult:
         """For whom, what kind, which files; what to know; the text."""
@@ -86,9 +86,9 @@ class ComposeScreen(NavScreen):
     @work(exclusive=True, group="restore")
     async def _restore(self) -> None:
         try:
-            held = (await self.nav.feed.read(lambda reader: reader.drafts(DRAFT_KEY))).get(DRAFT_KEY, "")
+            held = (await self.app.feed.read(lambda reader: reader.drafts(DRAFT_KEY))).get(DRAFT_KEY, "")
         except NavigatorError as error:
-            self.nav.toast(str(error), "warning")
+            self.app.toast(str(error), "warning")
             held = ""
         self.drafts.seed(DRAFT_KEY, held)
         found = Sheet.from_draft(held)
@@ -145,7 +145,7 @@ class ComposeScreen(NavScreen):
     # What stands above the text
 
     def _facts(self, width: int) -> list[list[Piece]]:
-        sheet, total = self._sheet, len(self.nav.snapshot.projects)
+        sheet, total = self._sheet, len(self.app.snapshot.projects)
         count = len(sheet.projects)
         names = "all projects" if count > 1 and count == total else shortened(sheet.projects, 5)
         words = names or (
@@ -166,7 +166,7 @@ class ComposeScreen(NavScreen):
         return cropped(
             [
                 (fit(label, _LABEL), "muted"),
-                (fit(self.nav.keymap.shown(f"compose.{action}"), _KEY), "accent"),
+                (fit(self.app.keymap.shown(f"compose.{action}"), _KEY), "accent"),
                 (value, "strong" if label == "for" else ""),
                 (f"  {more}" if more else "", "muted"),
             ],
@@ -192,7 +192,7 @@ class ComposeScreen(NavScreen):
     def _look(self) -> None:
         """Look at the chosen projects that were not looked at yet."""
         missing = [n for n in self._sheet.projects if n not in self._grounds and n not in self._looking]
-        known = {row.name: row.project for row in self.nav.snapshot.projects}
+        known = {row.name: row.project for row in self.app.snapshot.projects}
         projects = [known[name] for name in missing if name in known]
         if projects:
             self._looking.update(project.name for project in projects)
@@ -222,8 +222,8 @@ class ComposeScreen(NavScreen):
         await self._pick_projects()
 
     async def _pick_projects(self) -> bool:
-        rows = {row.name: row for row in self.nav.snapshot.projects}
-        chosen = await self.nav.push_screen_wait(
+        rows = {row.name: row for row in self.app.snapshot.projects}
+        chosen = await self.app.push_screen_wait(
             PickDialog(
                 "For which projects?",
                 sorted(rows),
@@ -235,7 +235,7 @@ class ComposeScreen(NavScreen):
         if chosen is None:
             return False
         self._change(replace(self._sheet, projects=chosen))
-        self.nav.toast(f"For {shortened(chosen, 4)}." if chosen else "No project is chosen.")
+        self.app.toast(f"For {shortened(chosen, 4)}." if chosen else "No project is chosen.")
         return True
 
     @work(group="pick")
@@ -243,7 +243,7 @@ class ComposeScreen(NavScreen):
         """Choose files out of the projects' trees at their bases."""
         if not self._sheet.projects and not await self._pick_projects():
             return
-        known = {row.name: row.project for row in self.nav.snapshot.projects}
+        known = {row.name: row.project for row in self.app.snapshot.projects}
         await self._look_at([known[n] for n in self._sheet.projects if n in known and n not in self._grounds])
         grounds = [self._grounds[name] for name in self._sheet.projects if name in self._grounds]
         paths = dict.fromkeys(path for ground in grounds for path in ground.paths)
@@ -251,7 +251,7 @@ class ComposeScreen(NavScreen):
         for ground in grounds if len(grounds) > 1 else ():
             for path in ground.paths:
                 holders.setdefault(path, []).append(ground.project)
-        chosen = await self.nav.push_screen_wait(
+        chosen = await self.app.push_screen_wait(
             PickDialog(
                 "Which files is it about?",
                 list(paths),
@@ -288,10 +288,10 @@ class ComposeScreen(NavScreen):
         """Begin from a template; what is written stays below it."""
         own, problems = await asyncio.to_thread(read_templates, config_path().parent / TEMPLATES)
         for problem in problems:
-            self.nav.toast(problem, "warning")
+            self.app.toast(problem, "warning")
         templates = {template.name: template for template in (*BUILT_IN, *own)}
         about = {template.name: "your own" for template in own}
-        chosen = await self.nav.push_screen_wait(
+        chosen = await self.app.push_screen_wait(
             PickDialog(
                 "Begin from which template?",
                 list(templates),
@@ -323,9 +323,9 @@ class ComposeScreen(NavScreen):
                     run_editor(editor_command(words, file))
                 text = file.read_text(encoding="utf-8", errors="replace")
         except SuspendNotSupported:
-            self.nav.toast("This terminal cannot be lent to an editor.", "warning")
+            self.app.toast("This terminal cannot be lent to an editor.", "warning")
         except (NavigatorError, OSError) as error:
-            self.nav.toast(str(error), "warning")
+            self.app.toast(str(error), "warning")
         else:
             if text.rstrip("\n") != self.editor.text.rstrip("\n"):
                 self.editor.put(text.rstrip("\n"))
@@ -335,28 +335,28 @@ class ComposeScreen(NavScreen):
         """Forget what was typed; ctrl+z brings the text back."""
         if self.editor.text:
             self.editor.put("")
-            self.nav.toast("The text is gone; ctrl+z brings it back.")
+            self.app.toast("The text is gone; ctrl+z brings it back.")
         self._change(Sheet(projects=self._sheet.projects))
 
     @work(group="queue", exclusive=True)
     async def action_queue(self) -> None:
         """Queue the task for every chosen project."""
         if not self.editor.text.strip():
-            self.nav.toast("Say what is to be done first.", "warning")
+            self.app.toast("Say what is to be done first.", "warning")
             return
         if not self._sheet.projects and not await self._pick_projects():
             return
         sheet = self.sheet
         trees = {name: frozenset(g.paths) for name, g in self._grounds.items() if not g.problem}
-        answer = await self.nav.ask("task.add", {"tasks": sheet.tasks(trees)})
+        answer = await self.app.ask("task.add", {"tasks": sheet.tasks(trees)})
         if answer is None:
             return
-        self.nav.toast(_queued(answer.get("tasks", [])))
-        self.nav.want_work()
+        self.app.toast(_queued(answer.get("tasks", [])))
+        self.app.want_work()
         self.editor.load_text("")
         self._change(Sheet(projects=sheet.projects))
         await self.drafts.flush()
-        await self.nav.run_action("back", self.nav)
+        await self.app.run_action("back", self.nav)
 
 
 def _queued(tasks: list[dict[str, Any]]) -> str:

@@ -34,7 +34,7 @@ class DeckDecisions:
         elif (card.open and card.state is TaskState.AWAITING_APPROVAL) or card.landing == "refused":
             self._deck.post_message(DecideAll(DecisionKind.APPROVE, [(card.proposal, card.tree)]))
         else:
-            self._deck.nav.toast(f"{card.proposal or card.task} does not wait for a decision.", "warning")
+            self._deck.app.toast(f"{card.proposal or card.task} does not wait for a decision.", "warning")
 
     def action_approve_batch(self) -> None:
         """The selected proposals, or the batch of the one under the cursor."""
@@ -56,23 +56,23 @@ class DeckDecisions:
     def _decide_all(self, kind: DecisionKind) -> None:
         cards = self.batch_cards()
         if not cards:
-            self._deck.nav.toast("No proposal here waits for a decision.", "warning")
+            self._deck.app.toast("No proposal here waits for a decision.", "warning")
             return
         self._deck.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
 
     def _ask(self, op: str, args: dict[str, Any], done: str) -> None:
-        self._deck.run_worker(self._deck.nav.ask(op, args, done=done))
+        self._deck.run_worker(self._deck.app.ask(op, args, done=done))
 
     def action_review_now(self) -> None:
         """Swap to the reviewer without waiting for the batch to fill."""
-        if self._deck.nav.snapshot.loaded and not self._deck.nav.snapshot.awaiting_review:
-            self._deck.nav.toast("Nothing waits for review.", "warning")
+        if self._deck.app.snapshot.loaded and not self._deck.app.snapshot.awaiting_review:
+            self._deck.app.toast("Nothing waits for review.", "warning")
             return
         self._review_now()
 
     @work
     async def _review_now(self) -> None:
-        nav = self._deck.nav
+        nav = self._deck.app
         if not nav.link.here and nav.settings.swap.strategy is not None and not await nav.started():
             return
         await nav.ask("review.now", {}, done="The reviewer comes next.")
@@ -96,12 +96,12 @@ class DeckDecisions:
 
     @work
     async def _put_away(self, card: Card) -> None:
-        await self._deck.nav.ask("task.done", {"ids": [card.task]}, done=f"{card.task} is put away.")
+        await self._deck.app.ask("task.done", {"ids": [card.task]}, done=f"{card.task} is put away.")
 
     @work
     async def action_undo(self) -> None:
         """Take a landing or an approval back."""
-        nav, card = self._deck.nav, self._deck.current_card
+        nav, card = self._deck.app, self._deck.current_card
         if card is None or not card.proposal:
             return
         if card.state is TaskState.APPROVED:
@@ -129,7 +129,7 @@ class DeckDecisions:
     @work
     async def action_retry(self) -> None:
         """A new attempt."""
-        nav, card = self._deck.nav, self._deck.current_card
+        nav, card = self._deck.app, self._deck.current_card
         if card is None:
             return
         if card.state not in RETRYABLE_TASK_STATES:
@@ -140,7 +140,7 @@ class DeckDecisions:
     @work
     async def action_cancel(self) -> None:
         """Cancel a task that has not ended."""
-        nav, card = self._deck.nav, self._deck.current_card
+        nav, card = self._deck.app, self._deck.current_card
         if card is None:
             return
         if card.state not in CANCELLABLE_TASK_STATES:

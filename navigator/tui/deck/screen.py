@@ -88,8 +88,8 @@ class DeckScreen(DeckDecisions, NavScreen):
 
     def on_mount(self) -> None:
         """Take up the orders chosen before, and show the inbox first."""
-        self._project_order = self.nav.prefs.get("deck.projects", "name")
-        self._card_order = self.nav.prefs.get("deck.inbox", "oldest")
+        self._project_order = self.app.prefs.get("deck.projects", "name")
+        self._card_order = self.app.prefs.get("deck.inbox", "oldest")
         self.add_class("show-inbox")
 
     # What is shown
@@ -115,10 +115,10 @@ class DeckScreen(DeckDecisions, NavScreen):
         self._fill()
         if snapshot.loaded and not self._greeted:
             self._greeted = True
-            if not snapshot.projects and self.nav.settings.source is None:
+            if not snapshot.projects and self.app.settings.source is None:
                 from navigator.tui.welcome.first_run import FirstRunScreen
 
-                self.nav.push_screen(FirstRunScreen())
+                self.app.push_screen(FirstRunScreen())
 
     def show_live(self, live: LiveStatus) -> None:
         """Tokens move in the list of work."""
@@ -194,7 +194,7 @@ class DeckScreen(DeckDecisions, NavScreen):
         """Where one list hides the others: what tab leads to, with their counts."""
         if not self.has_class("-narrow"):
             return ""
-        key = self.nav.keymap.shown("deck.next_pane")
+        key = self.app.keymap.shown("deck.next_pane")
         place = PANES.index(name)
         others = [*PANES[place + 1 :], *PANES[:place]]
         words = {"inbox": "waiting", "work": "work", "ended": "ended", "projects": "projects"}
@@ -204,7 +204,7 @@ class DeckScreen(DeckDecisions, NavScreen):
         return draw.draw_waiting(card, width, self._snapshot.overlaps)
 
     def _draw_work(self, card: Card, width: int) -> list[Piece]:
-        return draw.draw_work(card, width, self.nav.link.live)
+        return draw.draw_work(card, width, self.app.link.live)
 
     # Going about
 
@@ -260,7 +260,7 @@ class DeckScreen(DeckDecisions, NavScreen):
         """Find repositories under a folder."""
         from navigator.tui.welcome.add_projects import AddProjectsScreen
 
-        self.nav.push_screen(AddProjectsScreen())
+        self.app.push_screen(AddProjectsScreen())
 
     # Filter and order
 
@@ -284,10 +284,10 @@ class DeckScreen(DeckDecisions, NavScreen):
         """The focused list in its next order."""
         if self.focused_pane == "projects":
             self._project_order = following(PROJECT_ORDERS, self._project_order)
-            self.nav.prefs.set("deck.projects", self._project_order)
+            self.app.prefs.set("deck.projects", self._project_order)
         else:
             self._card_order = following(CARD_ORDERS, self._card_order)
-            self.nav.prefs.set("deck.inbox", self._card_order)
+            self.app.prefs.set("deck.inbox", self._card_order)
         self._fill()
 
     def back(self) -> bool:

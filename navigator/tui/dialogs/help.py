@@ -78,8 +78,8 @@ class HelpScreen(NavScreen):
             return [(" " * _KEYS, ""), (fit(line.text, width - _KEYS), "")]
         if line.action is None:
             return [(fit(line.text, width), "muted")]
-        keys = "  ".join(shown_key(key) for key in self.nav.keymap.of(line.action))
-        own = "*" if line.action.id in self.nav.keymap.keys else " "
+        keys = "  ".join(shown_key(key) for key in self.app.keymap.of(line.action))
+        own = "*" if line.action.id in self.app.keymap.keys else " "
         pieces: list[Piece] = [(own, "warn"), (fit(keys, _KEYS - 1), "accent")]
         if width < _WIDE:
             return [*pieces, (fit(line.text, width - _KEYS), "")]

@@ -67,7 +67,7 @@ class NoteDialog(Dialog):
 
     def compose(self) -> ComposeResult:
         """Question, lines, editor, answers."""
-        keys = self.nav.keymap
+        keys = self.app.keymap
         with Vertical():
             yield Static(Content(safe_text(self._question)).stylize("bold"))
             if self._lines:

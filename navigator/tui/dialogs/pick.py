@@ -20,9 +20,6 @@ from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.rows import RowList
 
-if TYPE_CHECKING:
-    from navigator.tui.app import NavigatorApp
-
 
 class PickInput(Input):
     """One line; the keys that choose belong to the dialog."""
@@ -139,7 +136,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         return [mark, (fit(name, room), ""), (f"  {about}" if about else "", "muted")]
 
     def _keys(self, width: int) -> list[list[Piece]]:
-        keymap = cast("NavigatorApp", self.app).keymap
+        keymap = self.app.keymap
         names = ("take", "mark", "mark_all", "cancel") if self._many else ("take", "cancel")
         words = {"take": "take", "mark": "mark", "mark_all": "mark all", "cancel": "leave"}
         line: list[Piece] = []

@@ -13,7 +13,7 @@ from textual.worker import Worker
 from navigator.serving.status import ServerLook, look_at_servers
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview, swap_price
-from navigator.tui.fleet.server_log import LogSource, log_sources
+from navigator.tui.fleet.logs import LogSource, log_sources
 from navigator.tui.keys.registry import Action
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen
@@ -53,7 +53,7 @@ class FleetScreen(NavScreen):
 
     def on_mount(self) -> None:
         """Begin to look around."""
-        self._sources = log_sources(self.nav.settings, self.nav.paths)
+        self._sources = log_sources(self.app.settings, self.app.paths)
         self._show("overview")
         self.set_interval(_ASK, self._ask_if_shown)
         self.set_interval(_READ, self._read_if_shown)
@@ -92,7 +92,7 @@ class FleetScreen(NavScreen):
         return self._live.conductor == "here" or action.id not in _NEEDS_CONDUCTOR
 
     def _overview(self, width: int) -> list[Line]:
-        return overview(FleetView(self._snapshot, self._live, self.nav.strip_facts, self._looks), width)
+        return overview(FleetView(self._snapshot, self._live, self.app.strip_facts, self._looks), width)
 
     def _history(self, width: int) -> list[Line]:
         return history_lines(self._snapshot.swaps, width)
@@ -106,7 +106,7 @@ class FleetScreen(NavScreen):
             self._work["servers"] = self.run_worker(self._ask, group="servers", exclusive=True)
 
     async def _ask(self) -> None:
-        self._looks = await asyncio.to_thread(look_at_servers, self.nav.settings, self.nav.paths)
+        self._looks = await asyncio.to_thread(look_at_servers, self.app.settings, self.app.paths)
         self.query_one("#overview", Page).redraw()
 
     def _read_if_shown(self) -> None:
@@ -179,7 +179,7 @@ class FleetScreen(NavScreen):
 
         status = self._live.status
         if status.get("both_resident"):
-            self.nav.toast("Both models answer at once: there is nothing to swap.")
+            self.app.toast("Both models answer at once: there is nothing to swap.")
             return
         to = "generator" if status.get("resident") == "reviewer" else "reviewer"
         lines = [
@@ -188,8 +188,8 @@ class FleetScreen(NavScreen):
             else "Nothing is in hand.",
             f"{swap_price(self._snapshot.swaps, to)} Afterwards Navigator goes on by its own rules.",
         ]
-        if await self.nav.push_screen_wait(ConfirmDialog(f"Swap to the {to}?", lines, yes="swap")):
-            await self.nav.ask(
+        if await self.app.push_screen_wait(ConfirmDialog(f"Swap to the {to}?", lines, yes="swap")):
+            await self.app.ask(
                 "swap.to", {"role": to}, done=f"The {to} comes once what is in hand has ended."
             )
 
@@ -198,4 +198,4 @@ class FleetScreen(NavScreen):
         self._work["stop"] = self.run_worker(self._stop, group="stop", exclusive=True)
 
     async def _stop(self) -> None:
-        await self.nav.ask("stop", done="The conductor ends; what is in flight stays to be done.")
+        await self.app.ask("stop", done="The conductor ends; what is in flight stays to be done.")

@@ -120,18 +120,18 @@ class BatchDialog(Dialog):
     async def _look(self) -> None:
         import asyncio
 
-        overlaps = self.nav.snapshot.overlaps
+        overlaps = self.app.snapshot.overlaps
         kind, pairs = self._kind, self._pairs
 
         def read(reader: Reader) -> tuple[list[Candidate], list[Proposal]]:
             return candidates(reader, kind, pairs, overlaps)
 
         try:
-            found, proposals = await self.nav.feed.read(read)
+            found, proposals = await self.app.feed.read(read)
             projects = {proposal.project_id for proposal in proposals}
-            homes = await self.nav.feed.read(lambda reader: [reader.project(p) for p in sorted(projects)])
+            homes = await self.app.feed.read(lambda reader: [reader.project(p) for p in sorted(projects)])
         except NavigatorError as error:
-            self.nav.toast(str(error), "error")
+            self.app.toast(str(error), "error")
             self.dismiss(None)
             return
         self._asked = await asyncio.to_thread(_asked, found, proposals, homes)
@@ -219,7 +219,7 @@ class BatchDialog(Dialog):
         if self._stage != "asking":
             return []
         lines: list[list[Piece]] = []
-        keys = self.nav.keymap
+        keys = self.app.keymap
         if any(candidate.left_out == NOT_SEEN for candidate in self.left_out):
             words = f"not looked at: {keys.shown('batch.mark_seen')} marks it seen, {keys.shown('batch.include')} includes it"
             lines.append([(words, "warn")])
@@ -242,7 +242,7 @@ class BatchDialog(Dialog):
         return [[], *lines] if lines else []
 
     def _answer(self, width: int) -> list[list[Piece]]:
-        keys = self.nav.keymap
+        keys = self.app.keymap
         leave = f"{keys.shown('dialog.cancel')} leave it"
         if self._stage == "done":
             return [[], [(f"{keys.shown('dialog.confirm')} back", "accent")]]
@@ -284,7 +284,7 @@ class BatchDialog(Dialog):
 
     @work
     async def _note_seen(self, proposal: str) -> None:
-        await self.nav.ask("seen", {"ids": [proposal], "seen": True})
+        await self.app.ask("seen", {"ids": [proposal], "seen": True})
 
     def action_include(self) -> None:
         """Take the one under the cursor though it was not looked at, or leave it out again."""
@@ -315,7 +315,7 @@ class BatchDialog(Dialog):
             "kind": self._kind.value,
             "proposals": [{"id": candidate.id, "tree": candidate.tree} for candidate in taken],
         }
-        answer = await self.nav.ask("decide", args)
+        answer = await self.app.ask("decide", args)
         if answer is None:
             self._stage = "asking"
             self._show()

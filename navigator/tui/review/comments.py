@@ -34,7 +34,7 @@ class Remarks:
         if context is None or shown is None:
             return
         if context.current.state is not ProposalState.OPEN:
-            screen.nav.toast(
+            screen.app.toast(
                 f"{context.current.id} is decided: a comment would go nowhere. u takes the decision back.",
                 "warning",
             )
@@ -47,10 +47,10 @@ class Remarks:
             return
         place = screen.diff.location
         if not place.path:
-            screen.nav.toast("No line is under the cursor.", "warning")
+            screen.app.toast("No line is under the cursor.", "warning")
             return
         if place.side == "old" and screen.between:
-            screen.nav.toast("That line is of the round before: comment on it there (,).", "warning")
+            screen.app.toast("That line is of the round before: comment on it there (,).", "warning")
             return
         self._begin(place.path, place.side, place.line or 0, self._quote(), None)
 
@@ -104,7 +104,7 @@ class Remarks:
         text = event.text.strip()
         try:
             if text and (changing is None or text != changing.text):
-                await screen.nav.link.request(
+                await screen.app.link.request(
                     "comment.add",
                     {
                         "proposal": changing.proposal if changing is not None else proposal,
@@ -116,10 +116,10 @@ class Remarks:
                     },
                 )
             if changing is not None and text != changing.text:
-                await screen.nav.link.request("comment.remove", {"number": changing.number})
+                await screen.app.link.request("comment.remove", {"number": changing.number})
         except NavigatorError as error:
             screen.drafts.keep(event.key, event.text)
-            screen.nav.toast(f"{error} What you wrote is kept as a draft.", "error")
+            screen.app.toast(f"{error} What you wrote is kept as a draft.", "error")
         else:
             screen.drafts.keep(event.key, "")
         await screen.drafts.flush()

@@ -56,7 +56,7 @@ class Deciding:
             self._asking = False
 
     async def _approve(self, context: ReviewContext, shown: Proposal) -> None:
-        nav = self._desk.nav
+        nav = self._desk.app
         # All of its hunks chosen is the whole proposal: a plain approval.
         if (chosen := self._desk.picked_of(shown)) and self._desk.rest_of(chosen):
             await self._desk.split_chosen(context, shown, chosen)
@@ -115,7 +115,7 @@ class Deciding:
         )
         self._asking = True
         try:
-            note = await screen.nav.push_screen_wait(dialog)
+            note = await screen.app.push_screen_wait(dialog)
             if note is None:
                 await screen.drafts.flush()
                 await screen.reload()
@@ -143,13 +143,13 @@ class Deciding:
         if again or (context.waiting and shown.id == context.current.id):
             return context, shown
         if context.waiting:
-            keys = f"{screen.nav.keymap.shown('review.previous_round')} {screen.nav.keymap.shown('review.next_round')}"
+            keys = f"{screen.app.keymap.shown('review.previous_round')} {screen.app.keymap.shown('review.next_round')}"
             why = f"This is an earlier round: a decision is about {context.current.id} ({keys} go there)."
         elif shown.decision is not None and shown.state is not ProposalState.OPEN:
             why = f"{shown.id} is decided already ({shown.decision.kind.value.replace('_', ' ')})."
         else:
             why = f"{context.task.id} is {context.task.state.value.replace('_', ' ')}: it does not wait for you yet."
-        screen.nav.toast(why, "warning")
+        screen.app.toast(why, "warning")
         return None
 
     async def _decide(
@@ -163,17 +163,17 @@ class Deciding:
             "note": note,
             "confirm": list(confirm),
         }
-        answer = await screen.nav.ask("decide", args)
+        answer = await screen.app.ask("decide", args)
         row = next(iter((answer or {}).get("decisions", [])), None)
         if row is None:
             return False
         words, well = landing_words(row)
         if not row.get("recorded"):
-            screen.nav.toast(f"{shown.id}: {words}", "error")
+            screen.app.toast(f"{shown.id}: {words}", "error")
             await screen.reload()
             return False
         done = {"approve": "approved", "reject": "rejected", "send_back": "sent back"}[kind.value]
-        screen.nav.toast(
+        screen.app.toast(
             f"{shown.id} {words or done}.".replace("..", "."), "information" if well else "warning"
         )
         self._last = shown.id
@@ -188,7 +188,7 @@ class Deciding:
     def _following(self, decided: str) -> str:
         """The next proposal in the row that still waits; "" where none does."""
         queue = self._desk.waiting_queue
-        waiting = {card.proposal for card in waiting_cards(self._desk.nav.snapshot.inbox)} - {decided}
+        waiting = {card.proposal for card in waiting_cards(self._desk.app.snapshot.inbox)} - {decided}
         here = queue.index(decided) if decided in queue else -1
         order = [*queue[here + 1 :], *queue[: max(0, here)]]
         return next((name for name in order if name in waiting), "")
@@ -205,10 +205,10 @@ class Deciding:
         target, task_state = shown, context.task.state
         if not _can_undo(shown, task_state) and self._last:
             last = self._last
-            target = await screen.nav.feed.read(lambda reader: reader.proposal(last))
-            task_state = (await screen.nav.feed.read(lambda reader: reader.task(target.task_id))).state
+            target = await screen.app.feed.read(lambda reader: reader.proposal(last))
+            task_state = (await screen.app.feed.read(lambda reader: reader.task(target.task_id))).state
         if not _can_undo(target, task_state):
-            screen.nav.toast(f"{target.id} has neither landed nor an approval to take back.", "warning")
+            screen.app.toast(f"{target.id} has neither landed nor an approval to take back.", "warning")
             return
         self._asking = True
         try:
@@ -221,7 +221,7 @@ class Deciding:
         landing = target.landing
         if landing is None or landing.state is not LandingState.LANDED:
             done = f"{target.id} waits for a decision again."
-            if await screen.nav.ask("take-back", {"ids": [target.id]}, done=done) is not None:
+            if await screen.app.ask("take-back", {"ids": [target.id]}, done=done) is not None:
                 screen.open(target.id)
             return
         where = landing.ref.removeprefix("refs/heads/")
@@ -230,15 +230,15 @@ class Deciding:
             [f"{target.project}: {target.title}", f"{landing.commit[:10]} on {where}"],
             yes="take it back",
         )
-        if not await screen.nav.push_screen_wait(question):
+        if not await screen.app.push_screen_wait(question):
             return
-        answer = await screen.nav.ask("undo", {"ids": [target.id]})
+        answer = await screen.app.ask("undo", {"ids": [target.id]})
         for row in (answer or {}).get("undone", []):
             if row.get("undone"):
-                screen.nav.toast(f"{row['id']} is taken back: {row.get('reason') or 'done'}.")
+                screen.app.toast(f"{row['id']} is taken back: {row.get('reason') or 'done'}.")
                 screen.open(target.id)
             else:
-                screen.nav.toast(f"{row['id']}: {row.get('reason')}", "error")
+                screen.app.toast(f"{row['id']}: {row.get('reason')}", "error")
 
     # The batch
 
@@ -253,9 +253,9 @@ class Deciding:
     def _ask_batch(self, kind: DecisionKind) -> None:
         screen = self._desk
         wanted = screen.selected or set(screen.waiting_queue)
-        cards = [card for card in waiting_cards(screen.nav.snapshot.inbox) if card.proposal in wanted]
+        cards = [card for card in waiting_cards(screen.app.snapshot.inbox) if card.proposal in wanted]
         if not cards:
-            screen.nav.toast("No proposal here waits for a decision.", "warning")
+            screen.app.toast("No proposal here waits for a decision.", "warning")
             return
         screen.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
 

@@ -24,7 +24,7 @@ from navigator.tui.diff.model import Comment, Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.messages import OpenProposal
-from navigator.tui.review.carry import carried
+from navigator.tui.review.context import carried
 from navigator.tui.review.comments import Remarks
 from navigator.tui.review.context import ReviewContext, finding_notes, load_review_context
 from navigator.tui.review.deciding import Deciding
@@ -76,19 +76,19 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
     @cached_property
     def trees(self) -> Trees:
         """Where diffs and files come from."""
-        return Trees(self.nav.paths)
+        return Trees(self.app.paths)
 
     @cached_property
     def drafts(self) -> DraftKeeper:
         """Where unfinished texts go."""
-        return DraftKeeper(self.nav.link.request, lambda told: self.nav.toast(told, "warning"))
+        return DraftKeeper(self.app.link.request, lambda told: self.app.toast(told, "warning"))
 
     def compose_body(self) -> ComposeResult:
         """Head, warnings, diff, and what opens at the foot."""
         yield PieceLines(id="head")
         yield PieceLines(most=self.MOST_WARNINGS, id="warnings")
-        mode: Mode = "split" if self.nav.prefs.get("diff.mode", "unified") == "split" else "unified"
-        yield ReviewDiff(mode=mode, wrap=self.nav.prefs.get("diff.wrap", "no") == "yes", id="diff")
+        mode: Mode = "split" if self.app.prefs.get("diff.mode", "unified") == "split" else "unified"
+        yield ReviewDiff(mode=mode, wrap=self.app.prefs.get("diff.wrap", "no") == "yes", id="diff")
         yield Static("", id="message")
         yield WritingPanel(id="writing")
         yield SearchBar(placeholder="search in the diff   enter next   ↑ before   esc closes", id="search")
@@ -96,11 +96,11 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
     def on_mount(self) -> None:
         """Mind how far the diff was scrolled, and how it is shown."""
         self.watch(self.diff, "scroll_y", self._mind_the_end, init=False)
-        self.watch(self.diff, "mode", lambda mode: self.nav.prefs.set("diff.mode", mode), init=False)
+        self.watch(self.diff, "mode", lambda mode: self.app.prefs.set("diff.mode", mode), init=False)
         self.watch(
             self.diff,
             "wrap",
-            lambda wrap: self.nav.prefs.set("diff.wrap", "yes" if wrap else "no"),
+            lambda wrap: self.app.prefs.set("diff.wrap", "yes" if wrap else "no"),
             init=False,
         )
 
@@ -123,7 +123,7 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
     @property
     def waiting_queue(self) -> tuple[str, ...]:
         """What n and p step through: as it was opened with, else the inbox."""
-        return self.queue or tuple(card.proposal for card in self.nav.snapshot.inbox if card.proposal)
+        return self.queue or tuple(card.proposal for card in self.app.snapshot.inbox if card.proposal)
 
     # Opening
 
@@ -147,13 +147,13 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
             self._loading -= 1
         if self._stale and not self._loading:
             self._stale = False
-            self.call_later(self.show_snapshot, self.nav.snapshot)
+            self.call_later(self.show_snapshot, self.app.snapshot)
 
     async def _load(self) -> None:
         wanted = self.shown_id
-        self._seq = self.nav.snapshot.seq
+        self._seq = self.app.snapshot.seq
         try:
-            context = await self.nav.feed.read(partial(load_review_context, proposal=wanted))
+            context = await self.app.feed.read(partial(load_review_context, proposal=wanted))
         except NavigatorError as error:
             self._say(str(error))
             return
@@ -248,7 +248,7 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
 
     def overlaps_of(self, proposal: str) -> tuple[str, ...]:
         """Other open proposals that touch one of its paths."""
-        return self.nav.snapshot.overlaps.get(proposal, ())
+        return self.app.snapshot.overlaps.get(proposal, ())
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """Something happened: perhaps here."""
@@ -287,7 +287,7 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
         begin(self, partial(self._mark, [proposal], True), group="seen")
 
     async def _mark(self, ids: list[str], seen: bool) -> None:
-        if await self.nav.ask("seen", {"ids": ids, "seen": seen}) is not None:
+        if await self.app.ask("seen", {"ids": ids, "seen": seen}) is not None:
             await self.reload()
 
     # Going about
@@ -306,7 +306,7 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
         here = next((index for index, name in enumerate(queue) if name in mine), None)
         there = 0 if here is None else here + by
         if not queue or not 0 <= there < len(queue) or queue[there] in mine:
-            self.nav.toast("There is no other proposal in that direction.")
+            self.app.toast("There is no other proposal in that direction.")
             return
         self.open(queue[there])
 
@@ -324,7 +324,7 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
             return
         there = context.index(self.shown_id) + by
         if not 0 <= there < len(context.versions):
-            self.nav.toast("That is the last round." if by > 0 else "That is the first round.")
+            self.app.toast("That is the last round." if by > 0 else "That is the first round.")
             return
         self.shown_id = context.versions[there].id
         self.between = self.between and there > 0
@@ -335,7 +335,7 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
         if self.context is None:
             return
         if self.context.index(self.shown_id) == 0:
-            self.nav.toast("There is no round before this one.")
+            self.app.toast("There is no round before this one.")
             return
         self.between = not self.between
         begin(self, self.reload, group="load", exclusive=True)
@@ -351,7 +351,7 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
             return
         self.selected ^= {shown.id}
         self.draw_head()
-        self.nav.toast(f"{len(self.selected)} selected" if self.selected else "Nothing is selected.")
+        self.app.toast(f"{len(self.selected)} selected" if self.selected else "Nothing is selected.")
 
     def action_mark_seen(self) -> None:
         """Looked at, or not."""

@@ -94,7 +94,7 @@ class SplitDialog(NoteDialog):
         self._show_rest()
 
     def _show_rest(self) -> None:
-        keys = self.nav.keymap
+        keys = self.app.keymap
         named = ", ".join(self._rest[:8]) + (" …" if len(self._rest) > 8 else "")
         if self.drop_rest:
             said = f"✗ The rest ({named}) is dropped: {self._shown.task_id} ends as rejected."
@@ -155,7 +155,7 @@ class Choosing:
         parts = sum(len(choices(file, 1)) for file in screen.diff.files)
         why = _why_not(context, shown, parts, between=screen.between)
         if why:
-            screen.nav.toast(why, "warning")
+            screen.app.toast(why, "warning")
             return
         labels, held = set(event.labels), self.picked_of(shown)
         self._picked[shown.id, shown.tree] = held - labels if labels <= held else held | labels
@@ -183,12 +183,12 @@ class Choosing:
             text=context.drafts.get(key, ""),
             drafts=screen.drafts,
         )
-        answer: SplitChoice | None = await screen.nav.push_screen_wait(dialog)
+        answer: SplitChoice | None = await screen.app.push_screen_wait(dialog)
         if answer is None:
             await screen.drafts.flush()
             await screen.reload()
             return
-        result = await screen.nav.ask(
+        result = await screen.app.ask(
             "split",
             {
                 "proposal": shown.id,
@@ -208,7 +208,7 @@ class Choosing:
         screen.queue = tuple(part if name == shown.id else name for name in screen.queue)
         self._awaited = (part, shown.id)
         if result["task"]["state"] == TaskState.CHECKING.value:
-            screen.nav.toast(f"{part} is made; its checks run.")
+            screen.app.toast(f"{part} is made; its checks run.")
             await screen.reload()
         else:
             self._open_part()
@@ -223,10 +223,10 @@ class Choosing:
         screen, (part, parent) = self._board, self._awaited
         self._awaited = ("", "")
         if screen.shown_id == parent:
-            screen.nav.toast(f"{part} is a proposal of its own: approve it by itself.")
+            screen.app.toast(f"{part} is a proposal of its own: approve it by itself.")
             screen.open(part)
         else:
-            screen.nav.toast(f"{part}, the part of {parent}, waits for your word.")
+            screen.app.toast(f"{part}, the part of {parent}, waits for your word.")
 
 
 def _why_not(context: ReviewContext, shown: Proposal, parts: int, *, between: bool) -> str:

@@ -36,7 +36,7 @@ class Tools:
         try:
             text = await asyncio.to_thread(screen.trees.text, context.project, shown.tree, event.path)
         except NavigatorError as error:
-            screen.nav.toast(str(error), "warning")
+            screen.app.toast(str(error), "warning")
             return
         if screen.shown is not None and screen.shown.id != shown.id:
             return
@@ -72,7 +72,7 @@ class Tools:
             screen.diff.focus()
             return
         if not find_in(screen, event.query, event.by):
-            screen.nav.toast(f"Nothing in the diff says “{event.query}”.", "warning")
+            screen.app.toast(f"Nothing in the diff says “{event.query}”.", "warning")
 
     # The editor
 
@@ -82,7 +82,7 @@ class Tools:
         context, shown = screen.context, screen.shown
         place = screen.diff.location
         if context is None or shown is None or not place.path:
-            screen.nav.toast("No file is under the cursor.", "warning")
+            screen.app.toast("No file is under the cursor.", "warning")
             return
         side, path, tree = place.side, place.path, shown.tree
         if side == "old" or _is_gone(screen.diff.files, path):
@@ -95,9 +95,9 @@ class Tools:
                 with screen.app.suspend():
                     run_editor(command)
         except SuspendNotSupported:
-            screen.nav.toast("This terminal cannot be lent to an editor.", "warning")
+            screen.app.toast("This terminal cannot be lent to an editor.", "warning")
         except NavigatorError as error:
-            screen.nav.toast(str(error), "warning")
+            screen.app.toast(str(error), "warning")
         screen.refresh()
 
     # The clipboard
@@ -107,9 +107,9 @@ class Tools:
         screen = self._screen
         text = copy_text(screen)
         if text:
-            screen.nav.copy_to_clipboard(text)
+            screen.app.copy_to_clipboard(text)
         else:
-            screen.nav.toast("There is nothing to copy under the cursor.", "warning")
+            screen.app.toast("There is nothing to copy under the cursor.", "warning")
 
     def action_details(self) -> None:
         """The task, the checks' output, the policy items, the reviewer's words."""

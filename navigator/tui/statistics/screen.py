@@ -106,7 +106,7 @@ class StatsScreen(NavScreen):
 
     def _late(self, seq: int) -> None:
         if self.is_current and seq > self._seq and time.monotonic() >= self._due:
-            self._count(self.nav.snapshot.seq)
+            self._count(self.app.snapshot.seq)
 
     def _count(self, seq: int) -> None:
         self._seq = seq
@@ -119,9 +119,9 @@ class StatsScreen(NavScreen):
         began = time.monotonic()
         question = partial(gather, by=by, days=days, now=clock.now())
         try:
-            self._counted = await self.nav.feed.read(question)
+            self._counted = await self.app.feed.read(question)
         except NavigatorError as error:
-            self.nav.toast(str(error), "error")
+            self.app.toast(str(error), "error")
             return
         self._due = time.monotonic() + max(_PAUSE, 10 * (time.monotonic() - began))
         self._redraw()

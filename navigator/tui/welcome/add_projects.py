@@ -68,7 +68,7 @@ class AddProjectsScreen(NavScreen):
             return
         self._say(f"looking under {folder} …")
         found = await asyncio.to_thread(find_repositories, folder)
-        self._known = frozenset(row.project.path for row in self.nav.snapshot.projects)
+        self._known = frozenset(row.project.path for row in self.app.snapshot.projects)
         rows = self.query_one("#found", RowList)
         rows.set_rows(found)
         self._say(
@@ -95,15 +95,15 @@ class AddProjectsScreen(NavScreen):
         for number, place in enumerate(chosen, 1):
             self._say(f"adding {number} of {len(chosen)}: {place.name} …")
             try:
-                await self.nav.link.request("project.add", {"path": str(place)})
+                await self.app.link.request("project.add", {"path": str(place)})
                 added += 1
             except NavigatorError as error:
                 refused = refused or str(error)
-        self.nav.feed.poke()
+        self.app.feed.poke()
         if refused:
-            self.nav.toast(f"{len(chosen) - added} not added. {refused}", "warning")
+            self.app.toast(f"{len(chosen) - added} not added. {refused}", "warning")
         if added:
-            self.nav.toast(f"{added} project{'s' if added != 1 else ''} added.")
+            self.app.toast(f"{added} project{'s' if added != 1 else ''} added.")
             self.dismiss(None)
         else:
             self._say("None was added.")

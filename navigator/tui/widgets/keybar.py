@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from textual import events
+from textual import events, getters
 from textual.content import Content
 from textual.style import Style
 from textual.widget import Widget
 
 from navigator.tui.keys.registry import Action, in_scope
-
-if TYPE_CHECKING:
-    from navigator.tui.app import NavigatorApp
-    from navigator.tui.widgets.screen import NavScreen
 
 _BACK, _HELP, _PALETTE = "app.back", "app.help", "app.command_palette"
 _START = "app.start_conductor"

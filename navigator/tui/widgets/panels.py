@@ -15,9 +15,6 @@ from navigator.domain.text import safe_line
 from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.widgets.writing import WritingArea
 
-if TYPE_CHECKING:
-    from navigator.tui.app import NavigatorApp
-
 
 class WritingPanel(Vertical):
     """A few lines to write in, under the line they are about. Closed until `open` is called."""
@@ -66,7 +63,7 @@ class WritingPanel(Vertical):
 
     def open(self, key: str, about: str, text: str) -> None:
         """Begin to write, with a draft or what was kept before."""
-        keymap = cast("NavigatorApp", self.app).keymap
+        keymap = self.app.keymap
         hint = f"   {keymap.shown('writing.keep')} keep   {keymap.shown('writing.put_aside')} put aside"
         self.query_one("#about", Static).update(
             Content.assemble((safe_line(about), "$foreground bold"), (hint, "$muted"))
@@ -126,7 +123,7 @@ class SearchBar(Input):
 
     def on_mount(self) -> None:
         """Say what the keys do: the line stands where they are named otherwise."""
-        keys = cast("NavigatorApp", self.app).keymap
+        keys = self.app.keymap
         self.placeholder = (
             f"search   {keys.shown('searching.next')} next   {keys.shown('searching.previous')} before   "
             f"{keys.shown('searching.close')} close"
