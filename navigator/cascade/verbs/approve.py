@@ -1,0 +1,240 @@
+"""Approve proposals and land them; approving one again that could not land tries the landing again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from navigator.cascade.verbs.base import ConfirmItem, Question, Subject, Told, plural
+from navigator.cascade.verbs.deciding import (
+    Decide,
+    DecideArgs,
+    Decided,
+    DecisionRow,
+    not_waiting,
+)
+from navigator.domain.errors import Conflict, NavigatorError
+from navigator.domain.models import Landing, PolicyItem, Project, Proposal, utc_now
+from navigator.domain.states import (
+    CheckOutcome,
+    DecisionKind,
+    LandingState,
+    PolicyAction,
+    TaskState,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from navigator.cascade.dependencies import Dependencies
+    from navigator.store.reads.reader import Reader
+    from navigator.store.writes.writer import Transaction
+    from navigator.workspace.git.facts import RepoFacts
+
+TESTS_PATIENCE = 5.0
+"""Seconds to wait for tests on a landing's result while a conductor runs; it lands later what takes longer."""
+
+
+class ApproveArgs(DecideArgs):
+    """`confirm` names policy items that were looked at: `RULE:PATH`, or `P7:RULE:PATH`, which is needed where several of
+    the proposals have the same item. `allow_rehearsal_landing` lets a rehearsal's work land in real repositories."""
+
+    confirm: tuple[str, ...] = ()
+    allow_rehearsal_landing: bool = False
+
+
+class Approve(Decide[ApproveArgs]):
+    """Records the approval, then lands it."""
+
+    name = "approve"
+    args = ApproveArgs
+    kind = DecisionKind.APPROVE
+
+    def refuse_one(self, on: Subject) -> NavigatorError | None:
+        if not (on.waiting or on.approved):
+            return not_waiting(on)
+        if on.refused:
+            return Conflict(
+                f"{on.proposal} is refused by policy: {on.refused}.",
+                hint=f"Reject it, or send it back: `navigator send-back {on.proposal} --note …`.",
+            )
+        if on.waits_for:
+            return Conflict(
+                f"{on.proposal} was written on top of {on.waits_for}, which has not landed yet.",
+                hint=f"Approve {on.waits_for} first: `navigator approve {on.waits_for}`.",
+            )
+        return None
+
+    def question(self, reader: Reader, args: ApproveArgs) -> Question:
+        shown = [reader.proposal(entry.id) for entry in args.proposals]
+        missing = {proposal.id: _unconfirmed(reader, proposal, args) for proposal in shown}
+        items = tuple(_item(proposal, item) for proposal in shown for item in missing[proposal.id])
+        if len(shown) == 1:
+            title = f"Approve {shown[0].id}  {shown[0].title}?"
+            return Question(title, tuple(approval_lines(reader, shown[0])), "approve", items=items)
+        lines = tuple(f"{one.id}  {one.project}  {one.title}  +{one.added} −{one.removed}" for one in shown)
+        return Question(
+            f"Approve {plural(len(shown), 'proposal')}?", lines, f"approve {len(shown)}", items=items
+        )
+
+    def confirmed(self, deps: Dependencies, proposal: Proposal, args: ApproveArgs) -> tuple[str, ...]:
+        missing = _unconfirmed(deps.reader, proposal, args)
+        if missing:
+            options = " ".join(f"--confirm {item_key(proposal, item)!r}" for item in missing)
+            raise Conflict(
+                f"{proposal.id} changes files that must be confirmed individually.",
+                hint=f"Look at them, then add {options}.",
+            )
+        return tuple(f"{item.rule}:{item.path}" for item in _to_confirm(proposal))
+
+    def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
+        if tx.read.task(proposal.task_id).state is not TaskState.APPROVED:
+            tx.set_task_state(proposal.task_id, TaskState.APPROVED)
+        tx.set_landing(proposal.id, Landing(state=LandingState.PENDING, at=utc_now()))
+
+    async def perform(self, deps: Dependencies, args: ApproveArgs) -> Decided:
+        rows = (await super().perform(deps, args)).decisions
+        return Decided(
+            decisions=tuple(
+                [
+                    await _land(deps, row, args.allow_rehearsal_landing) if row.recorded else row
+                    for row in rows
+                ]
+            )
+        )
+
+    def told(self, row: DecisionRow) -> Told:
+        if row.landing is LandingState.LANDED:
+            moved = ", transplanted onto its tip" if row.transplanted else ""
+            return Told(
+                row.id, f"landed on {row.branch} as {row.commit[:12]}{moved}", hint=merge_hint(row.branch)
+            )
+        if row.landing is LandingState.PENDING:
+            return Told(row.id, f"approved; it has not landed yet: {row.reason}", "warning")
+        return Told(row.id, f"approved, but the landing was refused: {row.reason}", "error")
+
+
+def merge_hint(branch: str) -> str:
+    """How to merge what landed on a branch of Navigator's own; "" where it landed on the user's branch."""
+    return f"To merge it into your branch: git merge {branch}" if branch.startswith("navigator/") else ""
+
+
+async def _land(deps: Dependencies, row: DecisionRow, allow_rehearsal: bool) -> DecisionRow:
+    from navigator.cascade.stages.land import land
+
+    proposal = deps.reader.proposal(row.id)
+    patience = TESTS_PATIENCE if deps.conducting else None
+    try:
+        landing = await land(deps, proposal.task_id, allow_rehearsal=allow_rehearsal, patience=patience)
+    except NavigatorError as error:
+        # One that cannot land now must not stop the others of the batch; its landing stays due.
+        return row.model_copy(update={"landing": LandingState.PENDING, "reason": str(error)})
+    update: dict[str, object] = {"landing": landing.state, "reason": landing.reason}
+    if landing.state is LandingState.LANDED:
+        update |= {"ref": landing.ref, "commit": landing.commit, "transplanted": landing.transplanted}
+    return row.model_copy(update=update)
+
+
+# Policy items that are confirmed individually
+
+
+def _to_confirm(proposal: Proposal) -> list[PolicyItem]:
+    return [item for item in proposal.policy if item.action is PolicyAction.CONFIRM]
+
+
+def item_key(proposal: Proposal, item: PolicyItem) -> str:
+    """The full name of an item: `P7:RULE:PATH`."""
+    return f"{proposal.id}:{item.rule}:{item.path}"
+
+
+def shared_items(proposals: Sequence[Proposal]) -> frozenset[str]:
+    """`RULE:PATH` of each item that more than one of the proposals has: a name without the proposal says too little."""
+    counts = Counter(f"{item.rule}:{item.path}" for one in proposals for item in _to_confirm(one))
+    return frozenset(name for name, count in counts.items() if count > 1)
+
+
+def unconfirmed(
+    proposal: Proposal, confirm: Sequence[str], shared: frozenset[str] = frozenset()
+) -> list[PolicyItem]:
+    """The items of a proposal that `confirm` does not name."""
+    given = set(confirm)
+    return [
+        item
+        for item in _to_confirm(proposal)
+        if item_key(proposal, item) not in given
+        and ((short := f"{item.rule}:{item.path}") not in given or short in shared)
+    ]
+
+
+def _unconfirmed(reader: Reader, proposal: Proposal, args: ApproveArgs) -> list[PolicyItem]:
+    if not _to_confirm(proposal):
+        return []
+    others = [reader.proposal(entry.id) for entry in args.proposals] if len(args.proposals) > 1 else []
+    return unconfirmed(proposal, args.confirm, shared_items(others))
+
+
+def _item(proposal: Proposal, item: PolicyItem) -> ConfirmItem:
+    rule = item.rule.replace("_", " ")
+    return ConfirmItem(
+        item_key(proposal, item), f"{proposal.id} changes {item.path}", (item.detail or rule, f"rule: {rule}")
+    )
+
+
+# What to know before approving
+
+
+def approval_lines(reader: Reader, proposal: Proposal) -> list[str]:
+    """Where a proposal goes, and what speaks against it. Reads the repository: call it in a thread."""
+    from navigator.cascade.views.inbox import waiting_proposals
+
+    project = reader.project(proposal.project_id)
+    lines = [f"{project.name}   +{proposal.added} −{proposal.removed}   tree {proposal.tree[:12]}"]
+    lines += _where(project, proposal.batch)
+    lines += review_lines(reader, proposal)
+    lines += [f"⚠ failed check: {check.name}" for check in proposal.failed_checks]
+    lines += [
+        f"⚠ tests: {check.outcome.value.replace('_', ' ')}"
+        for check in proposal.checks
+        if check.name == "tests" and check.outcome in (CheckOutcome.UNTESTED, CheckOutcome.FAILED_BEFORE)
+    ]
+    waiting = {one.id: one for one in waiting_proposals(reader, project.name)}
+    overlaps = waiting[proposal.id].overlaps if proposal.id in waiting else ()
+    if overlaps:
+        lines.append(f"⚠ overlaps {', '.join(overlaps)}: the one that lands second may become stale")
+    if not proposal.seen:
+        lines.append("⚠ you have not looked at all of it")
+    return lines
+
+
+def review_lines(reader: Reader, proposal: Proposal) -> list[str]:
+    """What the reviewer said, where it was not a plain APPROVE."""
+    if proposal.parent:
+        whole = reader.proposal(proposal.parent)
+        said = f"{whole.review.verdict.value} there" if whole.review else "not reviewed there"
+        return [f"part of {proposal.parent}, reviewed as a whole ({said})"]
+    if proposal.review is None:
+        return ["⚠ not reviewed"]
+    verdict = proposal.review.verdict
+    return [] if verdict is Verdict.APPROVE else [f"⚠ the reviewer says {verdict.value}"]
+
+
+def _where(project: Project, batch: str) -> list[str]:
+    from navigator.workspace.git.facts import read_facts
+
+    try:
+        facts = read_facts(project.path)
+    except NavigatorError as error:
+        return [f"⚠ {error}"]
+    lines = [f"→ {destination(project, batch, facts)}"]
+    if facts.hooks:
+        lines.append(f"Hooks exist ({', '.join(facts.hooks)}): they will not run.")
+    return lines
+
+
+def destination(project: Project, batch: str, facts: RepoFacts) -> str:
+    """The branch an approval goes to, in words."""
+    if project.landing == "current":
+        return facts.branch or "the current branch (HEAD is detached: the landing will be refused)"
+    from navigator.workspace.git.landing.land import branch_name
+
+    return branch_name(batch) if batch else "navigator/…"

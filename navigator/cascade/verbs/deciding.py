@@ -1,0 +1,201 @@
+"""What approve, reject and send back share: which proposals, whether they wait, and recording the decision."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from pydantic import field_validator
+
+from navigator.cascade.verbs.base import Subject, SubjectVerb, Told
+from navigator.domain.errors import Conflict, NavigatorError
+from navigator.domain.models import Decision, Model, Proposal, utc_now
+from navigator.domain.states import DecisionKind, LandingState, ProposalState
+
+if TYPE_CHECKING:
+    from navigator.cascade.dependencies import Dependencies
+    from navigator.store.writes.writer import Transaction
+
+TREE_DIGITS = 12
+"""Digits of a tree's hash that a pin needs at least."""
+
+
+class Pinned(Model):
+    """A proposal, and the tree that the user looked at; a tree that is given must be the proposal's."""
+
+    id: str
+    tree: str = ""
+
+    @field_validator("tree")
+    @classmethod
+    def _long_enough(cls, value: str) -> str:
+        if value and not re.fullmatch(rf"[0-9a-f]{{{TREE_DIGITS},64}}", value):
+            raise ValueError(f"a tree is named by at least {TREE_DIGITS} hexadecimal digits of its hash")
+        return value
+
+
+class DecideArgs(Model):
+    """Which proposals, and the note that goes with the decision."""
+
+    proposals: tuple[Pinned, ...]
+    note: str = ""
+
+
+class DecisionRow(Model):
+    """What became of one proposal. `landing`, `ref` and `commit` are an approval's; `reason` says what went wrong."""
+
+    id: str
+    kind: DecisionKind
+    recorded: bool = False
+    landing: LandingState | None = None
+    reason: str = ""
+    ref: str = ""
+    commit: str = ""
+    transplanted: bool = False
+
+    @property
+    def branch(self) -> str:
+        """The branch it landed on."""
+        return self.ref.removeprefix("refs/heads/")
+
+
+class Decided(Model):
+    """One row for each proposal, in the order they were named."""
+
+    decisions: tuple[DecisionRow, ...] = ()
+
+
+Arguments = TypeVar("Arguments", bound=DecideArgs)
+
+
+class Decide(SubjectVerb[Arguments, Decided]):
+    """One decision on some proposals. Each is answered separately: one that is refused does not hold up the others."""
+
+    kind: ClassVar[DecisionKind]
+    result = Decided
+
+    def ids(self, args: Arguments) -> Iterable[str]:
+        return [entry.id for entry in args.proposals]
+
+    def refuse_one(self, on: Subject) -> NavigatorError | None:
+        return None if on.waiting else not_waiting(on)
+
+    async def perform(self, deps: Dependencies, args: Arguments) -> Decided:
+        return Decided(decisions=tuple(self._record(deps, entry, args) for entry in args.proposals))
+
+    def tell(self, result: Decided) -> list[Told]:
+        return [
+            self.told(row)
+            if row.recorded
+            else Told(row.id, after_id(row.id, row.reason, "not changed"), "error")
+            for row in result.decisions
+        ]
+
+    def told(self, row: DecisionRow) -> Told:
+        """The outcome of a decision that was recorded."""
+        return Told(row.id, f"{self.kind.value}ed")
+
+    def note_for(self, deps: Dependencies, proposal: Proposal, args: Arguments) -> str:
+        """The note to record."""
+        return args.note
+
+    def confirmed(self, deps: Dependencies, proposal: Proposal, args: Arguments) -> tuple[str, ...]:
+        """The policy items that were confirmed, as recorded.
+
+        Raises:
+            Conflict: one is missing.
+        """
+        return ()
+
+    def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
+        """What follows from the decision, in its transaction."""
+        raise NotImplementedError
+
+    def _record(self, deps: Dependencies, entry: Pinned, args: Arguments) -> DecisionRow:
+        row = DecisionRow(id=entry.id.upper(), kind=self.kind)
+        try:
+            proposal = deps.reader.proposal(entry.id)
+            row = row.model_copy(update={"id": proposal.id})
+            require_tree(proposal, entry.tree)
+            self.require(Subject.of(deps.reader, proposal))
+            confirmed = self.confirmed(deps, proposal, args)
+            note = self.note_for(deps, proposal, args)
+            made = Decision(kind=self.kind, note=note, tree=proposal.tree, confirmed=confirmed, at=utc_now())
+            with deps.store.transaction() as tx:
+                if proposal.state is ProposalState.OPEN:
+                    tx.add_decision(proposal.id, made)
+                self.write(tx, proposal, note)
+        except NavigatorError as error:
+            return row.model_copy(update={"reason": str(error)})
+        return row.model_copy(update={"recorded": True})
+
+
+def after_id(identifier: str, reason: str, otherwise: str) -> str:
+    """A reason to show after an id: without the id it begins with, else after `otherwise`."""
+    return (
+        reason.removeprefix(f"{identifier} ")
+        if reason.startswith(f"{identifier} ")
+        else f"{otherwise}: {reason}"
+    )
+
+
+def require_tree(proposal: Proposal, tree: str) -> None:
+    """Refuse another tree than the one that was looked at.
+
+    Raises:
+        Conflict: it is another one.
+    """
+    if tree and not proposal.tree.startswith(tree):
+        raise Conflict(
+            f"{proposal.id} has changed since you looked at it.",
+            hint=f"Look again: `navigator diff {proposal.id}`.",
+        )
+
+
+def not_waiting(on: Subject) -> Conflict:
+    """Why a proposal cannot be decided on: what happened to it, and what to do instead."""
+    if not on.proposal:
+        return Conflict(
+            f"{on.task} has no proposal to decide on; it is {state_words(on)}.",
+            hint=f"`navigator task show {on.task}` shows its history.",
+        )
+    if on.newer:
+        return Conflict(
+            f"{on.proposal} is an earlier round; {on.newer} replaced it.", hint=f"Decide on {on.newer}."
+        )
+    if on.landing is LandingState.LANDED:
+        return Conflict(
+            f"{on.proposal} has already landed on {on.landed_on}.",
+            hint=f"To take it back: `navigator undo {on.proposal}`.",
+        )
+    if on.landing is LandingState.UNDONE:
+        return Conflict(
+            f"{on.proposal} has landed and was undone.",
+            hint=f"To have it written again: `navigator task retry {on.task}`.",
+        )
+    if on.approved:
+        return Conflict(
+            f"{on.proposal} is already approved, but has not landed.",
+            hint=f"To try the landing again: `navigator approve {on.proposal}`. "
+            f"To take the approval back: `navigator undo {on.proposal}`.",
+        )
+    if on.decision is DecisionKind.REJECT:
+        return Conflict(
+            f"{on.proposal} is already rejected.",
+            hint=f"To have it written again: `navigator task retry {on.task}`.",
+        )
+    if on.decision is DecisionKind.SEND_BACK:
+        return Conflict(
+            f"{on.proposal} was sent back already.",
+            hint=f"`navigator task show {on.task}` shows the new attempt.",
+        )
+    return Conflict(
+        f"{on.proposal} is not waiting for a decision; {on.task} is {state_words(on)}.",
+        hint=f"`navigator task show {on.task}` shows its history.",
+    )
+
+
+def state_words(on: Subject) -> str:
+    """`awaiting review`."""
+    return on.state.value.replace("_", " ")
