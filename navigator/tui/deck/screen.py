@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+from functools import partial
 from textwrap import wrap
-from typing import Any
+from typing import Any, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from navigator.domain.states import TaskState
+from navigator.cascade.verbs.approve import Approve
+from navigator.cascade.verbs.base import Subject, Verb
+from navigator.cascade.verbs.cancel import Cancel
+from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
+from navigator.cascade.verbs.put_away import PutAway
+from navigator.cascade.verbs.retry import Retry
+from navigator.cascade.verbs.review_now import ReviewNow, ReviewNowArgs
+from navigator.cascade.verbs.task_verbs import TasksArgs, TaskVerb
+from navigator.cascade.verbs.undo import Undo, UndoArgs
+from navigator.domain.models import Model
+from navigator.domain.states import DecisionKind, TaskState
 from navigator.domain.text import safe_line
 from navigator.store.reads.cards import Card
 from navigator.tui.answers.answer import page_of
+from navigator.tui.base import BaseApp
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
-from navigator.tui.deck.decisions import DeckDecisions
 from navigator.tui.deck.filtering import CARD_ORDERS, PROJECT_ORDERS, Query, following, parse_query
-from navigator.tui.messages import ComposeFor, OpenProposal, OpenTask
+from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
+from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
+from navigator.tui.work import begin
+
+A = TypeVar("A", bound=Model)
+R = TypeVar("R", bound=Model)
 
 PANES = ("inbox", "work", "ended", "projects")
 """In the order of tab; where there is room for one, the first comes up first."""
@@ -42,7 +58,7 @@ _BEGIN = (
 )
 
 
-class DeckScreen(DeckDecisions, NavScreen):
+class DeckScreen(NavScreen):
     """The first screen."""
 
     SCOPE = "deck"
@@ -262,6 +278,102 @@ class DeckScreen(DeckDecisions, NavScreen):
 
         self.app.push_screen(AddProjectsScreen())
 
+    # Verbs
+
+    def _perform(self, verb: Verb[A, R], args: A) -> None:
+        begin(self, partial(_performed, self.app, verb, args), group="verb")
+
+    def action_approve(self) -> None:
+        """Approve the proposal under the cursor; put a report away; open a scan's suggestions to choose from."""
+        card = self.current_card
+        if card is None:
+            return
+        if card.suggestions and not card.proposal:
+            self.action_open()  # putting it away would dismiss all of them
+        elif card.report and not card.proposal:
+            self._perform(PutAway(), TasksArgs(ids=(card.task,)))
+        elif (refusal := Approve().refuse_one(Subject.of_card(card))) is not None:
+            self.app.toast(str(refusal), "warning")
+        else:
+            self.post_message(DecideAll(DecisionKind.APPROVE, [(card.proposal, card.tree)]))
+
+    def action_approve_batch(self) -> None:
+        """Approve the selected proposals, else the batch of the one under the cursor, else all that wait."""
+        self._decide_all(DecisionKind.APPROVE)
+
+    def action_reject_batch(self) -> None:
+        """The same, rejected."""
+        self._decide_all(DecisionKind.REJECT)
+
+    def batch_cards(self) -> list[Card]:
+        """What a batch key is about. A row without a proposal that waits stands for every proposal that does."""
+        inbox = self.pane("inbox")
+        chosen: list[Card] = [card for card in inbox.selected_rows if Subject.of_card(card).waiting]
+        if inbox.selected_rows:
+            return chosen
+        waiting: list[Card] = [card for card in inbox.rows if Subject.of_card(card).waiting]
+        current = inbox.current
+        if current is None or not Subject.of_card(current).waiting:
+            return waiting
+        return [card for card in waiting if card.batch == current.batch]
+
+    def _decide_all(self, kind: DecisionKind) -> None:
+        cards = self.batch_cards()
+        if cards:
+            self.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
+        else:
+            self.app.toast(self._why_no_batch(), "warning")
+
+    def _why_no_batch(self) -> str:
+        """What the inbox holds when no proposal in it can be decided on."""
+        cards = self.pane("inbox").selected_rows or self.pane("inbox").rows
+        reports = sum(not card.proposal for card in cards)
+        landing = sum(card.state is TaskState.APPROVED for card in cards)
+        parts = [
+            f"{reports} to read" if reports else "",
+            f"{landing} approved, not landed" if landing else "",
+        ]
+        held = ", ".join(filter(None, parts))
+        return "No proposal here waits for a decision" + (f": {held}." if held else ".")
+
+    def action_review_now(self) -> None:
+        """Load the reviewer without waiting for the batch to fill."""
+        if self._snapshot.loaded and not self._snapshot.awaiting_review:
+            self.app.toast("No proposal waits for review.", "warning")
+            return
+        begin(self, self._review_now, group="verb")
+
+    async def _review_now(self) -> None:
+        if not self.app.link.here and self.app.settings.swap.strategy is not None:
+            if not await self.app.start_conductor():
+                return
+        await perform(self.app, ReviewNow(), ReviewNowArgs())
+
+    def action_mark_seen(self) -> None:
+        """Mark as seen, or not seen."""
+        current = [self.current_card] if self.current_card is not None else []
+        cards = [card for card in self.pane("inbox").selected_rows or current if card.proposal]
+        if cards:
+            seen = not all(card.seen for card in cards)
+            self._perform(MarkSeen(), SeenArgs(ids=tuple(card.proposal for card in cards), seen=seen))
+
+    def action_undo(self) -> None:
+        """Undo a landing, or an approval that has not landed."""
+        if self.current_card is not None and self.current_card.proposal:
+            self._perform(Undo(), UndoArgs(ids=(self.current_card.proposal,)))
+
+    def action_retry(self) -> None:
+        """Start a new attempt."""
+        self._on_task(Retry())
+
+    def action_cancel(self) -> None:
+        """Cancel a task that has not ended."""
+        self._on_task(Cancel())
+
+    def _on_task(self, verb: TaskVerb) -> None:
+        if self.current_card is not None:
+            self._perform(verb, TasksArgs(ids=(self.current_card.task,)))
+
     # Filter and order
 
     def action_filter(self) -> None:
@@ -300,6 +412,10 @@ class DeckScreen(DeckDecisions, NavScreen):
             return True
         inbox = self.pane("inbox").clear_selection()
         return self.pane("projects").clear_selection() or inbox
+
+
+async def _performed(app: BaseApp, verb: Verb[A, R], args: A) -> None:
+    await perform(app, verb, args)
 
 
 def _task_of(card: Card) -> str:

@@ -20,7 +20,7 @@ from navigator.tui.widgets.screen import Dialog
 
 
 class ConfirmDialog(Dialog):
-    """Ends with True, or with None where the developer thought better of it.
+    """Ends with True, or with None when it is cancelled.
 
     Args:
         question: one line.
@@ -54,13 +54,13 @@ class ConfirmDialog(Dialog):
                 yield Static(Content(safe_text("\n".join(self._lines))), classes="lines")
             yield Static(
                 Content(
-                    f"{keys.shown('dialog.confirm')} {self._yes}     {keys.shown('dialog.cancel')} leave it"
+                    f"{keys.shown('dialog.confirm')} {self._yes}     {keys.shown('dialog.cancel')} cancel"
                 ),
                 classes="answer",
             )
 
     def armed(self) -> None:
-        """Say that keys answer now."""
+        """Show that keys answer now."""
         self.query_one(".answer").add_class("-ready")
 
 
@@ -69,7 +69,7 @@ _STOP_WAIT = 5.0
 
 
 class QuitDialog(Dialog, inherit_bindings=False):
-    """Asks whether the conductor is left working or stopped."""
+    """Asks whether the conductor keeps running."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("quit")
     DEFAULT_CSS = """
@@ -82,7 +82,7 @@ class QuitDialog(Dialog, inherit_bindings=False):
     """
 
     def compose(self) -> ComposeResult:
-        """What is under way, and the three answers."""
+        """What is running, and the three answers."""
         keys = self.app.keymap
         answers = [
             Content.assemble((f"{keys.shown(action.id):>6}", "$accent"), f"  {action.label}")
@@ -90,28 +90,26 @@ class QuitDialog(Dialog, inherit_bindings=False):
         ]
         with Vertical():
             yield Static(Content("Leave Navigator?").stylize("bold"))
-            yield Static(Content(self._under_way()), classes="lines")
+            yield Static(Content(self._unfinished()), classes="lines")
             yield Static(Content("\n").join(answers))
 
-    def _under_way(self) -> str:
+    def _unfinished(self) -> str:
         busy = self.app.link.live.status.get("busy")
         queued = len(self.app.snapshot.work)
         held = len(busy) if isinstance(busy, dict) else 0
         if not queued:
-            return "The conductor has nothing to do right now."
-        are = "is" if queued == 1 else "are"
-        return (
-            f"The conductor has {held} task{'s' if held != 1 else ''} in hand, {queued} {are} not finished."
-        )
+            return "The conductor has nothing to do."
+        noun = "task is" if queued == 1 else "tasks are"
+        return f"{queued} {noun} not finished, {held} of them running now."
 
     def action_leave_working(self) -> None:
-        """The conductor is a process of its own and works on."""
+        """The conductor is a separate process and keeps running."""
         if self.ready:
             self.app.exit()
 
     @work(exclusive=True)
     async def action_stop(self) -> None:
-        """Stop it, wait a moment for its end, leave."""
+        """Stop it, wait a moment until it has ended, leave."""
         if not self.ready:
             return
         self.query_one(".lines", Static).update(Content("Stopping the conductor …"))
@@ -123,5 +121,5 @@ class QuitDialog(Dialog, inherit_bindings=False):
         self.app.exit()
 
     def action_stay(self) -> None:
-        """Back to work."""
+        """Stay."""
         self.dismiss(None)

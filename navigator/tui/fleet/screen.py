@@ -12,8 +12,8 @@ from textual.worker import Worker
 
 from navigator.serving.status import ServerLook, look_at_servers
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
-from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview, swap_price
 from navigator.tui.fleet.logs import LogSource, log_sources
+from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview, swap_price
 from navigator.tui.keys.registry import Action
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen

@@ -296,9 +296,10 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "include",
             "y",
             "include",
-            "Include the proposal under the cursor though it was not looked at.",
+            "Include the proposal under the cursor though it is not seen.",
             "F",
         ),
+        ("include_all", "Y", "include all", "Include every proposal that is only left out as not seen.", "F"),
     ),
     "pick": (
         ("take", "enter", "take", "Take what is marked, or the row under the cursor.", "F"),

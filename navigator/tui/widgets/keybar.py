@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable
 
 from textual import events, getters
 from textual.content import Content
 from textual.style import Style
 from textual.widget import Widget
 
+from navigator.tui.base import BaseApp
 from navigator.tui.keys.registry import Action, in_scope
 
 _BACK, _HELP, _PALETTE = "app.back", "app.help", "app.command_palette"
@@ -24,7 +25,12 @@ _HERE = {"stats": "go.statistics", "fleet": "go.fleet"}
 
 
 class KeyBar(Widget):
-    """One line of keys and labels; a click does what the key does."""
+    """One line of keys and labels; a click does what the key does.
+
+    Args:
+        scope: whose actions are shown.
+        offers: whether the screen shows an action now.
+    """
 
     DEFAULT_CSS = """
     KeyBar {
@@ -36,9 +42,12 @@ class KeyBar(Widget):
     }
     """
 
-    def __init__(self, scope: str) -> None:
+    app = getters.app(BaseApp)
+
+    def __init__(self, scope: str, offers: Callable[[Action], bool]) -> None:
         super().__init__()
         self._scope = scope
+        self._offers = offers
 
     def render(self) -> Content:
         """The line: what the screen's keys do, and at the right edge the way back, help and the palette."""
@@ -73,12 +82,11 @@ class KeyBar(Widget):
         if action.id == _BACK:
             return self._scope != "deck"
         carrier = self.app if action.group in ("app", "go") else self.screen
-        return bool(carrier.check_action(action.name, ())) and cast("NavScreen", self.screen).offers(action)
+        return bool(carrier.check_action(action.name, ())) and self._offers(action)
 
     def _item(self, action: Action) -> Content:
-        app = cast("NavigatorApp", self.app)
         namespace = "app" if action.group in ("app", "go") else "screen"
-        text = Content.assemble((app.keymap.shown(action.id), "$accent"), " ", action.label)
+        text = Content.assemble((self.app.keymap.shown(action.id), "$accent"), " ", action.label)
         if action.group in ("list", "diff"):
             return text
         # Not "@click": Textual gives such text the colours of a link, and the keys would no longer stand out.

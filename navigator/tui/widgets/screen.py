@@ -24,7 +24,7 @@ _CARRIED_ELSEWHERE = frozenset({"app", "go", "list", "diff"})
 class NavScreen(Screen[None]):
     """A screen of the application.
 
-    A subclass names its `SCOPE` (see `actions.SCOPES`), has a method `action_<name>` for each action of that group, and
+    A subclass names its `SCOPE` (see `keys.registry.SCOPES`), has a method `action_<name>` for each action of that group, and
     yields its widgets from `compose_body`.
 
     Hooks: `show_snapshot` for each new picture of the store, also when the screen comes to the front; `show_live` for
@@ -50,7 +50,7 @@ class NavScreen(Screen[None]):
         """Strip, body, key bar."""
         yield StatusStrip(self.TITLE or "", self.app.strip_facts, full=self.FULL_STRIP)
         yield from self.compose_body()
-        yield KeyBar(self.SCOPE)
+        yield KeyBar(self.SCOPE, self.offers)
 
     def compose_body(self) -> ComposeResult:
         """The screen's own widgets."""
