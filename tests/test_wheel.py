@@ -32,13 +32,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def test_prompts_and_swap_travel_in_the_wheel(wheel: Path) -> None:
+def test_data_files_are_in_the_wheel(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     for prompt in (ROOT / "prompts").glob("*.md"):
         assert f"navigator/_data/prompts/{prompt.name}" in names
     for path in (ROOT / "swap").rglob("*"):
         if path.is_file() and path.suffix != ".pyc":
             assert f"navigator/_data/{path.relative_to(ROOT)}" in names
+    for path in (ROOT / "navigator" / "rehearsal").rglob("*.toml"):
+        assert str(path.relative_to(ROOT)) in names
     assert not any(name.startswith(("tests/", "prompts/", "swap/")) for name in names)
 
 

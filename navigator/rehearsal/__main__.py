@@ -11,15 +11,23 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from navigator.domain.states import Role
 from navigator.rehearsal.server.api import Api, Brain
+from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.http import HttpServer
 from navigator.rehearsal.server.timing import pace_of
 
 PR_SET_PDEATHSIG = 1
 DEFAULT_FAULT_RATE = 0.35
+
+STRONG_FAULTS = 0.5
+"""Share of the generator's fault rate that the reviewer's model has when it writes. Assumed."""
+
+OWN_EYES = 0.2
+"""Added to the generator's chance of overlooking a mistake when it reviews its own change. Assumed."""
 
 
 def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -54,11 +62,41 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return options
 
 
-def make_brain(role: Role, *, seed: int, fault_rate: float) -> Brain:
-    """What answers for a role. Imports the role's rules only now: parsing Python needs a heavy library."""
-    from navigator.rehearsal import brain
+def make_brain(role: Role, *, seed: int = 0, fault_rate: float = DEFAULT_FAULT_RATE) -> Brain:
+    """What answers for a role: either may be asked to write a change, and to review one.
 
-    return brain.Brain(role, seed=seed, fault_rate=fault_rate).answer
+    Imports the rules only when it is called: parsing Python needs a heavy library.
+
+    Args:
+        role: the reviewer writes with fewer faults, the generator overlooks more when it reviews.
+        seed: another seed plants and overlooks other things.
+        fault_rate: share of first answers that the generator spoils, 0 to 1.
+    """
+    from navigator.rehearsal.reading import read_review
+    from navigator.rehearsal.reviewer.reviewer import Reviewer
+    from navigator.rehearsal.writer.generator import Generator
+
+    strong = role is Role.REVIEWER
+    if strong:
+        writer, reader = (
+            Generator(seed=seed + 1000, fault_rate=fault_rate * STRONG_FAULTS),
+            Reviewer(seed=seed),
+        )
+    else:
+        writer, reader = (
+            Generator(seed=seed, fault_rate=fault_rate),
+            Reviewer(seed=seed + 1000, blind=OWN_EYES),
+        )
+
+    def answer(
+        messages: Sequence[Mapping[str, str]], schema: dict[str, Any] | None = None, repeat: int = 0
+    ) -> Completion:
+        asked_to_write = any("[[begin " in message["content"] for message in messages)
+        if read_review(messages).diff or (strong and not asked_to_write):
+            return reader.answer(messages, schema, repeat)
+        return writer.answer(messages, schema, repeat)
+
+    return answer
 
 
 async def serve(options: argparse.Namespace) -> None:

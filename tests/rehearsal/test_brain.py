@@ -8,7 +8,7 @@ import pytest
 
 from navigator.cascade.stages.scan_answer import Known, read_scan, scan_schema, sift
 from navigator.domain.states import Role
-from navigator.rehearsal.brain import Brain
+from navigator.rehearsal.__main__ import make_brain
 from navigator.rehearsal.writer.rules import choose_rules
 from tests.rehearsal.conversation import reviewing, writing
 
@@ -23,7 +23,7 @@ FILES = {
 def test_a_scan_is_answered_with_suggestions_that_stand_up(role: Role) -> None:
     system, user = writing(FILES, "What is worth a task?", kind="scan")
     schema = scan_schema(list(FILES))
-    answer = Brain(role, seed=3).answer([system, user], schema)
+    answer = make_brain(role, seed=3)([system, user], schema)
     shown = {path: data.decode() for path, data in FILES.items()}
     found = sift(read_scan(answer.text), Known(shown, set(FILES), lambda path: path.startswith("tests/")))
     assert len(found.suggestions) >= 3
@@ -32,7 +32,7 @@ def test_a_scan_is_answered_with_suggestions_that_stand_up(role: Role) -> None:
     assert len(grounded) >= len(found.suggestions) / 2
     for one in found.suggestions:
         assert choose_rules(one.text, one.kind.value)[1], one.text
-    assert answer.text == Brain(role, seed=3).answer([system, user], schema).text
+    assert answer.text == make_brain(role, seed=3)([system, user], schema).text
 
 
 def test_some_quotes_are_not_as_they_stand() -> None:
@@ -41,7 +41,7 @@ def test_some_quotes_are_not_as_they_stand() -> None:
     shown = {path: data.decode() for path, data in FILES.items()}
     loose = 0
     for seed in range(30):
-        answer = Brain(Role.GENERATOR, seed=seed).answer([system, user], scan_schema(list(FILES)))
+        answer = make_brain(Role.GENERATOR, seed=seed)([system, user], scan_schema(list(FILES)))
         found = sift(read_scan(answer.text), Known(shown, set(FILES), lambda _: True))
         loose += sum(not one.grounded for one in found.suggestions)
     assert 5 < loose < 60
@@ -49,7 +49,7 @@ def test_some_quotes_are_not_as_they_stand() -> None:
 
 @pytest.mark.parametrize("role", [Role.GENERATOR, Role.REVIEWER])
 def test_either_writes_a_change(role: Role) -> None:
-    answer = Brain(role, seed=3, fault_rate=0.0).answer(writing(FILES, "Compare with None by identity"))
+    answer = make_brain(role, seed=3, fault_rate=0.0)(writing(FILES, "Compare with None by identity"))
     assert "<<<<<<< SEARCH" in answer.text
     assert "is None" in answer.text
 
@@ -60,10 +60,10 @@ def test_either_reads_a_change(role: Role) -> None:
     messages, schema, _ = reviewing(
         old, {"a.py": b"def f(x):\n    return undefined_name\n"}, "Return the name"
     )
-    value = json.loads(Brain(role, seed=3).answer(messages, schema, 1).text)
+    value = json.loads(make_brain(role, seed=3)(messages, schema, 1).text)
     assert value["verdict"] in ("APPROVE", "REVISE")
 
 
 @pytest.mark.parametrize("role", [Role.GENERATOR, Role.REVIEWER])
 def test_a_probe_gets_a_short_answer(role: Role) -> None:
-    assert Brain(role).answer([{"role": "user", "content": "Say OK"}]).text == "OK."
+    assert make_brain(role)([{"role": "user", "content": "Say OK"}]).text == "OK."

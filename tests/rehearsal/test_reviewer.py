@@ -244,7 +244,7 @@ def test_the_reviewer_cannot_know_what_was_planted() -> None:
     ).stdout.split()
 
     assert not {
-        "navigator.rehearsal.faults",
+        "navigator.faults.plant",
         "navigator.rehearsal.writer.generator",
         "navigator.rehearsal.writer.work",
     } & set(loaded)

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from navigator.rehearsal.reading import Block
 from navigator.rehearsal.reviewer.checks import tokens
 from navigator.rehearsal.reviewer.diff import ReadFile, ReadHunk
-from navigator.rehearsal.reviewer.remarks import Remark
+from navigator.rehearsal.reviewer.remarks import Remark, wrong
 
 _COMMON_LIST = (
     "self cls args kwargs encoding errors timeout default strict reverse isinstance NotImplementedError "
@@ -83,19 +83,7 @@ def _unknown_in(file: ReadFile, known: set[str]) -> Iterator[Remark]:
                     continue
                 near = _close_to(name, known)
                 if near:
-                    yield Remark(
-                        "name",
-                        "wrong",
-                        file.path,
-                        hunk.label,
-                        line.text,
-                        line.number,
-                        "blocker",
-                        "correctness",
-                        "Every run that reaches this line.",
-                        f"`{name}` is defined nowhere in what is shown; `{near[0]}` is. It fails with an error about the name.",
-                        0.1,
-                    )
+                    yield wrong("name", file, hunk, line, name=name, near=near[0])
 
 
 def _close_to(name: str, known: set[str]) -> list[str]:
@@ -141,19 +129,12 @@ def _counts(text: str, removed: set[str]) -> bool:
 
 
 def _missing(file: ReadFile, hunk: ReadHunk, left: tuple[int, str], what: str) -> Remark:
+    trigger = "The task asks for every such place; this one is used like the others."
+    message = f"This line {what}: the change did not reach it."
+    number, quote = left
     return Remark(
-        "missing",
-        "missing",
-        file.path,
-        hunk.label,
-        left[1],
-        left[0],
-        "major",
-        "completeness",
-        "The task asks for every such place; this one is used like the others.",
-        f"This line {what}: the change did not reach it.",
-        0.2,
-    )
+        "missing", "missing", file.path, hunk.label, quote, number, "major", "completeness", trigger, message, 0.2
+    )  # fmt: skip
 
 
 def _undocumented(file: ReadFile, hunk: ReadHunk, excerpts: tuple[Block, ...]) -> Iterator[Remark]:

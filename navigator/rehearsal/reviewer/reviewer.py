@@ -10,13 +10,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from navigator.rehearsal.chance import fraction
+from navigator.faults.chance import fraction
 from navigator.rehearsal.reading import ReviewPrompt, read_review
 from navigator.rehearsal.reviewer.checks import check_file
 from navigator.rehearsal.reviewer.context import places_left, unknown_names
 from navigator.rehearsal.reviewer.diff import ReadFile, read_diff
-from navigator.rehearsal.reviewer.objections import objections
-from navigator.rehearsal.reviewer.remarks import Remark, worst_first
+from navigator.rehearsal.reviewer.remarks import Remark, objections, worst_first
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.instances import fitted, instance_of
 

@@ -13,44 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from navigator.domain.states import Complexity, TaskKind
-from navigator.rehearsal.samples import documents as texts
-from navigator.rehearsal.samples.chunk import Chunk, Module, filled
-from navigator.rehearsal.samples.data_modules import EXPORT, PARSER, SETTINGS, STORE
-from navigator.rehearsal.samples.side_modules import QUEUE, SYNC, TEXT
-from navigator.rehearsal.samples.wording import WORDINGS, Wording
-from navigator.rehearsal.samples.work_modules import CACHE, CHECKS, CLIENT, EVENTS, REPORT
-
-MODULES: tuple[Module, ...] = (
-    SETTINGS, STORE, PARSER, EXPORT, CLIENT, REPORT, CHECKS, CACHE, EVENTS, TEXT, QUEUE, SYNC,
+from navigator.rehearsal.samples.texts import (
+    DOCUMENTS,
+    MODULES,
+    NAMES,
+    WORDINGS,
+    Chunk,
+    Module,
+    Wording,
+    filled,
 )  # fmt: skip
-
-NAMES: tuple[tuple[str, str, str], ...] = (
-    ("aurora-api", "sighting", "minutes"),
-    ("billing", "invoice", "cents"),
-    ("cartographer", "survey", "metres"),
-    ("dune-loader", "shipment", "crates"),
-    ("ember", "alarm", "seconds"),
-    ("foxglove", "herb", "grams"),
-    ("granary", "harvest", "tonnes"),
-    ("harbour", "berth", "hours"),
-    ("inkwell", "draft", "pages"),
-    ("juniper", "order", "bottles"),
-    ("kestrel", "flight", "miles"),
-    ("lantern", "signal", "blinks"),
-    ("meadow", "plot", "acres"),
-    ("nightjar", "recording", "seconds"),
-    ("orchard", "tree", "apples"),
-    ("pebble", "sample", "grams"),
-    ("quill", "letter", "words"),
-    ("riverbank", "gauge", "litres"),
-    ("saltmarsh", "tide", "centimetres"),
-    ("tinder", "ticket", "points"),
-    ("upland", "trail", "kilometres"),
-    ("verger", "booking", "nights"),
-    ("wayfarer", "route", "stops"),
-    ("yarrow", "patient", "doses"),
-)
-"""Name, what the project keeps, and the unit of its amounts."""
 
 _LIMITS = (12, 16, 20, 24, 25, 30, 40, 50, 64, 80, 90, 100, 120, 200)
 
@@ -152,10 +124,10 @@ def _project(number: int, seed: int) -> SampleProject:
     words["module"] = modules[0].name
     folder = f"src/{package}" if number % 4 == 1 else package
     files = {
-        "README.md": filled(rng.choice(texts.README), words),
-        "pyproject.toml": filled(texts.PYPROJECT, words),
+        "README.md": filled(rng.choice(DOCUMENTS["readme"]), words),
+        "pyproject.toml": filled(DOCUMENTS["pyproject"][0], words),
         f"{folder}/__init__.py": "",
-        f"{folder}/__main__.py": filled(texts.MAIN, words),
+        f"{folder}/__main__.py": filled(DOCUMENTS["main"][0], words),
         "tests/__init__.py": "",
     }
     for module in modules:
@@ -163,13 +135,13 @@ def _project(number: int, seed: int) -> SampleProject:
         files[f"{folder}/{module.name}.py"] = _module_text(module, chunks, words)
         if module.tested and (test := _test_text(module, chunks, words, folder)):
             files[f"tests/test_{module.name}.py"] = test
-    files["docs/guide.md"] = filled(rng.choice(texts.GUIDE), words)
+    files["docs/guide.md"] = filled(rng.choice(DOCUMENTS["guide"]), words)
     if rng.random() < 0.5:
-        files["docs/operations.md"] = filled(texts.OPERATIONS, words)
+        files["docs/operations.md"] = filled(DOCUMENTS["operations"][0], words)
     if rng.random() < 0.6:
-        files["CHANGELOG.md"] = filled(texts.CHANGES, words)
+        files["CHANGELOG.md"] = filled(DOCUMENTS["changes"][0], words)
     if number % 3 == 0:
-        files["AGENTS.md"] = texts.AGENTS
+        files["AGENTS.md"] = DOCUMENTS["agents"][0]
     content = {path: text.encode("utf-8") for path, text in files.items()}
     executable = _odd_files(content, number, folder, words)
     return SampleProject(name, dict(sorted(content.items())), executable)
@@ -178,26 +150,28 @@ def _project(number: int, seed: int) -> SampleProject:
 def _odd_files(content: dict[str, bytes], number: int, folder: str, words: dict[str, str]) -> frozenset[str]:
     """Files that real repositories have too: CRLF, Latin-1, no final newline, an executable script."""
     if number % 4 == 0:
-        content[f"{folder}/legacy.py"] = filled(texts.LEGACY, words).replace("\n", "\r\n").encode("utf-8")
+        content[f"{folder}/legacy.py"] = (
+            filled(DOCUMENTS["legacy"][0], words).replace("\n", "\r\n").encode("utf-8")
+        )
     if number % 4 == 2:
-        content[f"{folder}/labels.py"] = filled(texts.LABELS, words).encode("latin-1")
+        content[f"{folder}/labels.py"] = filled(DOCUMENTS["labels"][0], words).encode("latin-1")
     if number % 3 == 1:
-        content["docs/notes.md"] = filled(texts.NOTES, words).encode("utf-8")
+        content["docs/notes.md"] = filled(DOCUMENTS["notes"][0], words).encode("utf-8")
     if number % 3 != 2:
         return frozenset()
     script = f"scripts/import_{words['nouns']}.py"
-    content[script] = filled(texts.SCRIPT, words).encode("utf-8")
+    content[script] = filled(DOCUMENTS["script"][0], words).encode("utf-8")
     return frozenset({script})
 
 
 def _chosen(module: Module, rng: random.Random) -> tuple[Chunk, ...]:
-    """The first chunk and two or more others. Chunks that call one another stand next to each other from the start."""
+    """The first chunk and two or more others. Chunks that call one another are kept together."""
     others = list(module.chunks[1:])
     count = rng.randint(min(2, len(others)), len(others))
     kept = set(rng.sample(range(len(others)), count))
-    if module is CHECKS:
+    if module.name == "checks":
         kept.add(0)
-    if module is PARSER and 1 in kept:
+    if module.name == "parser" and 1 in kept:
         kept.add(0)
     return (module.chunks[0], *(chunk for at, chunk in enumerate(others) if at in kept))
 

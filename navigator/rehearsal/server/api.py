@@ -15,10 +15,16 @@ from typing import Any
 
 from navigator.domain.states import Role
 from navigator.rehearsal.server.chat_answer import Wording, token_ids
-from navigator.rehearsal.server.chat_request import ChatBody, json_body, read_chat, tokenize_texts
+from navigator.rehearsal.server.chat_request import (
+    ChatBody,
+    RequestProblem,
+    json_body,
+    misshapen,
+    read_chat,
+    tokenize_texts,
+)
 from navigator.rehearsal.server.engine import Completion, Engine, Job
 from navigator.rehearsal.server.http import Request, Response, json_response
-from navigator.rehearsal.server.problems import RequestProblem, misshapen
 from navigator.rehearsal.server.reports import Reports
 from navigator.rehearsal.server.timing import MODEL_NAMES, Pace
 

@@ -11,11 +11,43 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.rehearsal.server.http import Request
-from navigator.rehearsal.server.problems import RequestProblem, misshapen
+from navigator.rehearsal.server.http import Request, Response, json_response
 from navigator.rehearsal.server.timing import estimate_tokens
 
 ROLES = frozenset({"system", "user", "assistant", "tool", "function", "developer"})
+
+
+class RequestProblem(Exception):
+    """A request that cannot be served, refused with SGLang's flat error object.
+
+    Args:
+        message: for people; SGLang's own words where clients look for them.
+        kind: the error's `type`. "BadRequestError" says that the request makes no sense to the model, "Bad Request"
+            that its body has not the right shape.
+        status: the HTTP status, which is also the error's `code`.
+    """
+
+    def __init__(self, message: str, *, kind: str = "BadRequestError", status: int = 400) -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+        self.status = status
+
+    def response(self) -> Response:
+        """The error as it goes over the wire."""
+        error = {
+            "object": "error",
+            "message": self.message,
+            "type": self.kind,
+            "param": None,
+            "code": self.status,
+        }
+        return json_response(error, self.status)
+
+
+def misshapen(field: str, wanted: str) -> RequestProblem:
+    """A body whose field has the wrong type."""
+    return RequestProblem(f"1 validation error: body.{field}: {wanted}", kind="Bad Request")
 
 
 @dataclass(frozen=True, slots=True)

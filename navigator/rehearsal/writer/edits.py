@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
+from navigator.faults.lines import lines_of
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -22,19 +24,11 @@ class Edit:
         return replace(self, search=tuple(search))
 
 
-def lines_of(text: str) -> list[str]:
-    """Lines without endings; a final newline makes no further line."""
-    if not text:
-        return []
-    lines = text.split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
-
-
 def edits_between(path: str, old: str, new: str) -> list[Edit]:
     """The blocks that turn `old` into `new`, to be applied in order, each to what the ones before left.
 
     A SEARCH part starts as the lines that change and takes in lines around them until it occurs once in the text as it
-    then stands.
+    is by then.
     """
     before, after = lines_of(old), lines_of(new)
     current = list(before)
@@ -73,7 +67,7 @@ def _until_unique(lines: list[str], start: int, end: int) -> tuple[int, int]:
     upwards = True
     while True:
         part = "\n".join(lines[low:high])
-        if part.strip() and _stands_once(part, text):
+        if part.strip() and _occurs_once(part, text):
             return low, high
         if low == 0 and high == len(lines):
             return low, high
@@ -84,14 +78,14 @@ def _until_unique(lines: list[str], start: int, end: int) -> tuple[int, int]:
         upwards = not upwards
 
 
-def _stands_once(part: str, text: str) -> bool:
+def _occurs_once(part: str, text: str) -> bool:
     """Whether `part` occurs once, places that overlap counted too."""
     first = text.find(part)
     return first >= 0 and text.find(part, first + 1) < 0
 
 
 def render_edits(edits: Sequence[Edit], marker: int = 7) -> str:
-    """The blocks as CONTRACT text, with markers of the given length and a blank line between blocks."""
+    """The blocks as an answer has them, with markers of the given length and a blank line between blocks."""
     return "\n\n".join(_render(edit, marker) for edit in edits)
 
 

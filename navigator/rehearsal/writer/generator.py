@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from navigator.rehearsal.chance import fraction
-from navigator.rehearsal.faults import Fault, plant
+from navigator.faults.chance import fraction
+from navigator.faults.lines import lines_of
 from navigator.rehearsal.reading import WritingPrompt, read_writing
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.instances import fitted, instance_of
-from navigator.rehearsal.writer.edits import Edit, lines_of, render_edits
-from navigator.rehearsal.writer.report import write_report
-from navigator.rehearsal.writer.scanning import write_suggestions
+from navigator.rehearsal.writer.edits import Edit, render_edits
+from navigator.rehearsal.writer.report import write_report, write_suggestions
+from navigator.rehearsal.writer.spoil import SpoiltAnswer, spoil
 from navigator.rehearsal.writer.work import FileWork, Work, plan_work, redo
 
 FIX_RATE = 0.85
@@ -101,11 +101,11 @@ def planted(seed: int, messages: Sequence[Mapping[str, str]], fault_rate: float 
     return f"{fault.kind}: {fault.path}" if fault else None
 
 
-def _fault(seed: int, rate: float, prompt: WritingPrompt, work: Work) -> Fault | None:
+def _fault(seed: int, rate: float, prompt: WritingPrompt, work: Work) -> SpoiltAnswer | None:
     salt = (seed, prompt.task, prompt.note, work.files[0].path)
     if fraction("fault", *salt) >= rate:
         return None
-    return plant(work, salt)
+    return spoil(work, salt)
 
 
 def _written(prompt: WritingPrompt, work: Work, edits: Sequence[Edit]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import posixpath
 import re
 from collections.abc import Sequence
@@ -11,8 +10,10 @@ from functools import lru_cache
 
 import libcst as cst
 
+from navigator.faults.lines import lines_of
+from navigator.faults.python import parses
 from navigator.rehearsal.reading import WritingPrompt
-from navigator.rehearsal.writer.edits import Edit, edits_between, lines_of, render_edits
+from navigator.rehearsal.writer.edits import Edit, edits_between, render_edits
 from navigator.rehearsal.writer.rules import RULES, Outcome, Rule, choose_rules
 from navigator.rehearsal.writer.rules.interface_test import interface_test
 
@@ -193,12 +194,3 @@ def _length(files: Sequence[FileWork], marker: int) -> int:
 
 def _is_test(path: str) -> bool:
     return "tests/" in path or "test/" in path or posixpath.basename(path).startswith(("test_", "conftest"))
-
-
-def parses(text: str) -> bool:
-    """Whether Python can read the text."""
-    try:
-        ast.parse(text.removeprefix("\ufeff"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True

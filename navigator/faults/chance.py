@@ -1,4 +1,4 @@
-"""Chance that is none: everything the rehearsal leaves to luck is a hash of what it was given, never of the time."""
+"""Seeded choices: each is a hash of what it is given, so that the same input gives the same choice on every machine."""
 
 from __future__ import annotations
 

@@ -1,0 +1,106 @@
+"""Plants one known fault into a file and says what it is and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from navigator.faults.braces import BRACES
+from navigator.faults.chance import pick, shuffled
+from navigator.faults.lines import MARKDOWN, Operator, lines_of, with_line
+from navigator.faults.python import PYTHON, names_on, parses
+
+PYTHON_SUFFIXES = (".py", ".pyi")
+
+OPERATORS: dict[tuple[str, ...], tuple[tuple[str, Operator], ...]] = {
+    PYTHON_SUFFIXES: PYTHON,
+    (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".go"): BRACES,
+    (".md", ".markdown"): MARKDOWN,
+}
+"""The operators by name, per file name suffix."""
+
+SHORTEST_NAME = 5
+"""Letters of a name that can be misspelt and still be recognised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A file with one fault.
+
+    Attributes:
+        kind: the operator's name, "wrong-name" or "hunk-left-out".
+        path: the file.
+        line: 1-based. All lines before it are as they were; from it on, the faulty text differs from the sound one.
+        text: the whole faulty text, with LF.
+    """
+
+    kind: str
+    path: str
+    line: int
+    text: str
+
+
+def mutants(path: str, text: str, where: Sequence[int], *seed: object) -> Iterator[Fault]:
+    """Every fault that the language's operators can plant at the line indices `where`, in the seed's order.
+
+    Args:
+        path: says which language it is. A language without operators yields nothing.
+        text: the sound text, with LF.
+        where: 0-based indices of lines, those of a change for example.
+        seed: another seed gives another order.
+    """
+    operators = next((found for suffixes, found in OPERATORS.items() if path.endswith(suffixes)), ())
+    lines = lines_of(text)
+    for name, operator in shuffled(operators, "slip", *seed):
+        for at in shuffled(where, name, *seed):
+            faulty = operator(lines, at)
+            if faulty is not None and (fault := _fault(name, path, at, text, faulty)) is not None:
+                yield fault
+
+
+def misspellings(path: str, text: str, where: Sequence[int], *seed: object) -> Iterator[Fault]:
+    """Faults that misspell one name on one of the lines `where` of a Python file, one per line, in the seed's order."""
+    if not path.endswith(PYTHON_SUFFIXES):
+        return
+    lines = lines_of(text)
+    for at in shuffled(where, "line", *seed):
+        options = [token for token in names_on(text, at + 1) if len(token.string) >= SHORTEST_NAME]
+        if not options:
+            continue
+        token = pick(options, "name", *seed)
+        start, end = token.start[1], token.end[1]
+        faulty = with_line(lines, at, lines[at][:start] + misspelt(token.string) + lines[at][end:])
+        if (fault := _fault("wrong-name", path, at, text, faulty)) is not None:
+            yield fault
+
+
+def misspelt(word: str) -> str:
+    """`word` with two neighbouring letters inside it exchanged, or one doubled where all are alike."""
+    for at in range(len(word) // 2, len(word) - 1):
+        if word[at] != word[at + 1] and "_" not in word[at : at + 2]:
+            return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    return word + word[-1]
+
+
+def without_hunks(path: str, old: str, new: str, *seed: object) -> Iterator[Fault]:
+    """The change from `old` to `new` with one of its hunks left out, in the seed's order; nothing for a single hunk.
+
+    A hunk is a run of lines that differ. `line` is where the hunk would begin in the faulty text.
+    """
+    before, after = lines_of(old), lines_of(new)
+    hunks = [
+        op for op in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes() if op[0] != "equal"
+    ]
+    for _, i1, i2, j1, j2 in shuffled(hunks, "hunk", *seed) if len(hunks) > 1 else []:
+        faulty = [*after[:j1], *before[i1:i2], *after[j2:]]
+        if (fault := _fault("hunk-left-out", path, j1, new, faulty)) is not None:
+            yield fault
+
+
+def _fault(kind: str, path: str, at: int, sound: str, faulty: list[str]) -> Fault | None:
+    """The fault, or None where the text is the same or is Python that no longer parses."""
+    text = "\n".join(faulty) + ("\n" if faulty and sound.endswith("\n") else "")
+    if text == sound or (path.endswith(PYTHON_SUFFIXES) and not parses(text)):
+        return None
+    return Fault(kind, path, at + 1, text)

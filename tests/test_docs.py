@@ -1,0 +1,113 @@
+"""What the documentation names exists: links, commands with their options, settings, and the glossary's form."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from navigator.cli.main import cli
+from navigator.config.settings import Settings, load_settings
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "engines/*.md", "swap/*.md")
+    for path in ROOT.glob(pattern)
+    if path.name != "CHANGELOG.md"
+)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`([^`\n]+)`")
+_KEY = re.compile(r"`\[([a-z_.]+)\]`?\s+`?([a-z_]+)`")
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def anchors(page: Path) -> set[str]:
+    """The ids that GitHub gives to a page's headings."""
+    prose = _BLOCK.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    for link in _LINK.findall(_BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        if "://" in link:
+            continue
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def command_lines(page: Path) -> Iterator[str]:
+    """What the page tells a reader to run, and every command it names between backticks."""
+    text = page.read_text(encoding="utf-8")
+    for _, body in _BLOCK.findall(text):
+        yield from re.findall(r"^(?:\$ )?(?:\.venv/bin/)?(navigator .+)$", body, re.MULTILINE)
+    for code in _CODE.findall(_BLOCK.sub("", text)):
+        if code.startswith("navigator "):
+            yield code
+
+
+def words_of(line: str) -> list[str]:
+    """A command line's words; what follows a `#` is a remark."""
+    words = shlex.split(line.partition(" # ")[0].split(";")[0].replace("…", ""), comments=True)
+    return words[1:]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_command_and_option_exists(page: Path) -> None:
+    for line in command_lines(page):
+        command: click.Command = cli
+        words = words_of(line)
+        while words and isinstance(command, click.Group) and re.fullmatch(r"[a-z][a-z-]*", words[0]):
+            found = command.get_command(click.Context(command), words[0])
+            assert found is not None, f"{line}: there is no command {words[0]}"
+            command, words = found, words[1:]
+        options = {option for parameter in command.params for option in parameter.opts} | {
+            "--help",
+            "--version",
+        }
+        for word in words:
+            if word.startswith("--") and len(word) > 2:
+                assert word.partition("=")[0] in options, f"{line}: there is no option {word}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_settings_example_is_accepted(page: Path, tmp_path: Path) -> None:
+    for language, body in _BLOCK.findall(page.read_text(encoding="utf-8")):
+        if language == "toml" and "[keys]" not in body:
+            file = tmp_path / "config.toml"
+            file.write_text(body, encoding="utf-8")
+            load_settings(file)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_settings_key_that_is_named_exists(page: Path) -> None:
+    for table, key in _KEY.findall(page.read_text(encoding="utf-8")):
+        section: object = Settings()
+        for part in table.split("."):
+            assert hasattr(section, part), f"[{table}] {key}"
+            section = getattr(section, part)
+        assert hasattr(section, key), f"[{table}] {key}"
+
+
+def test_the_glossary_is_a_list_of_terms_with_one_short_paragraph_each() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    _, *entries = re.split(r"^## ", text, flags=re.MULTILINE)
+    terms = [entry.partition("\n")[0] for entry in entries]
+    assert len(terms) > 40
+    assert len(set(terms)) == len(terms)
+    for entry in entries:
+        paragraph = entry.partition("\n")[2].strip()
+        assert 0 < len(paragraph) < 320, entry
+        assert "\n" not in paragraph, entry
