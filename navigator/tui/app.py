@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from textual import getters
 from textual.binding import BindingType
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.dom import DOMNode
@@ -23,7 +22,6 @@ from textual.message import Message
 from textual.screen import Screen
 
 from navigator.config.paths import StatePaths, config_path, state_dir
-from navigator.config.settings import Settings, load_settings
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys.bindings import bindings_of
@@ -34,6 +32,9 @@ from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
 from navigator.tui.terminal.output import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.screen import NavScreen
+
+if TYPE_CHECKING:
+    from navigator.config.settings import Settings
 
 _PATIENCE = 3.0
 """Seconds to exit in once the terminal hung up: a driver may wait for ever for a terminal that is gone."""
@@ -64,10 +65,12 @@ def load(place: str) -> Callable[..., Any]:
     return getattr(import_module(module), name)  # type: ignore[no-any-return]
 
 
+def _made(place: str) -> Screen[Any]:
+    return cast("Screen[Any]", load(place)())
+
+
 class ActionProvider(Provider):
     """The command palette: every action of the screen below it, and the themes by name."""
-
-    app = getters.app(BaseApp)
 
     async def discover(self) -> Hits:
         """What is listed before anything is typed."""
@@ -108,7 +111,7 @@ class ActionProvider(Provider):
         return [action for action in in_scope(scope) if action.palette]
 
     def _title(self, action: Action) -> str:
-        return f"{title_of(action.group).lower()}: {action.label}   {self.app.keymap.shown(action.id)}"
+        return f"{title_of(action.group).lower()}: {action.label}   {cast('BaseApp', self.app).keymap.shown(action.id)}"
 
     async def _run(self, action: Action) -> None:
         carrier: DOMNode = self.app if action.group in ("app", "go") else self.screen
@@ -121,7 +124,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     """Navigator's screens.
 
     Args:
-        settings: as read once at the start.
+        settings: the settings, or what reads them: called once, after the first paint.
         paths: the state folder.
         keymap: the user's own keys.
         time_scale, seed: the rehearsal's, for a conductor started from here.
@@ -134,14 +137,14 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = True
     COMMANDS = {ActionProvider}  # noqa: RUF012 (Textual declares it so)
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
-        name: (lambda place=place: load(place)()) for name, place in MODES.items()
+        name: partial(_made, place) for name, place in MODES.items()
     }
     DEFAULT_MODE = "deck"
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("app", "go")
 
     def __init__(
         self,
-        settings: Settings,
+        settings: Settings | Callable[[], Settings],
         paths: StatePaths,
         *,
         keymap: Keymap | None = None,
@@ -179,7 +182,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Follow the store, find the conductor, mind the signals."""
-        self.follow()
+        self.call_after_refresh(self.follow)
         self.theme_changed_signal.subscribe(self, lambda theme: self.prefs.set("theme", theme.name))
         for problem in self.keymap.problems:
             self.toast(problem, "warning")
@@ -188,7 +191,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
             with suppress(ValueError, RuntimeError):  # not the main thread: a test, or a web server
                 loop.add_signal_handler(number, self._told_to_end, number)
         if self._autostart:
-            self.want_work()
+            self.call_after_refresh(self.want_work)
 
     def _told_to_end(self, number: int) -> None:
         """End as if left, which restores the terminal; where it is gone, do not wait for it to take the last bytes."""
@@ -318,11 +321,13 @@ def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
     Raises:
         ConfigError: the settings cannot be used.
     """
-    settings, paths = load_settings(), StatePaths(state_dir()).ensure()
+    from navigator.config.settings import load_settings
+
+    paths = StatePaths(state_dir()).ensure()
     asked = time_scale is not None
     time_scale, seed = rehearsed(Prefs(paths.root), time_scale, seed)
     app = NavigatorApp(
-        settings,
+        load_settings,
         paths,
         keymap=load_keymap(config_path().parent / "keys.toml"),
         time_scale=time_scale,
@@ -332,5 +337,7 @@ def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
     app.run()
     if app.demo_wanted:
         os.execv(sys.executable, [sys.executable, "-m", "navigator", "demo"])
+    if app.failed is not None:
+        raise app.failed
     if app.return_code:
         raise SystemExit(app.return_code)

@@ -6,14 +6,16 @@ A leaf: it imports no screen, so that screens and widgets can import it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 from textual.notifications import SeverityLevel
 
 from navigator.config.paths import StatePaths
-from navigator.config.settings import Settings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.text import safe_text
 from navigator.tui.data.conductor_link import ConductorLink
@@ -23,7 +25,10 @@ from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys.keymap import Keymap
 from navigator.tui.messages import DeckSnapshotChanged, LiveChanged
 from navigator.tui.terminal import output
-from navigator.tui.widgets.strip_text import strip_facts
+from navigator.tui.widgets.strip_text import StripFacts, strip_facts
+
+if TYPE_CHECKING:
+    from navigator.config.settings import Settings
 
 _TOAST = 2.5
 _TOAST_OF_TROUBLE = 6.0
@@ -36,33 +41,59 @@ class BaseApp(App[None], inherit_bindings=False):
     """The services behind the screens. `NavigatorApp` adds the screens themselves.
 
     Attributes:
-        settings: as read once at the start.
         paths: the state folder.
         keymap: the user's own keys.
         prefs: choices of the screens that are kept between runs.
         snapshot: the store as last read.
         feed: reads the store.
         link: the connection to the conductor.
-        strip_facts: what the strip needs of the settings.
         demo_wanted: the user left the screens for the demo.
+        failed: why the screens ended at once.
     """
 
     def __init__(
-        self, settings: Settings, paths: StatePaths, keymap: Keymap, *, time_scale: float | None, seed: int
+        self,
+        settings: Settings | Callable[[], Settings],
+        paths: StatePaths,
+        keymap: Keymap,
+        *,
+        time_scale: float | None,
+        seed: int,
     ) -> None:
         super().__init__()
-        self.settings = settings
+        self._given_settings = settings
         self.paths = paths
         self.keymap = keymap
         self.prefs = Prefs(paths.root)
         self.snapshot = DeckSnapshot()
         self.feed = DataFeed(paths, self._new_snapshot, self._store_failed)
         self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale, seed=seed)
-        self.strip_facts = strip_facts(settings, keymap.shown("app.start_conductor"))
         self.demo_wanted = False
+        self.failed: NavigatorError | None = None
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings, read when they are first needed: after the first paint.
+
+        Raises:
+            ConfigError: the file cannot be used.
+        """
+        given = self._given_settings
+        return given() if callable(given) else given
+
+    @cached_property
+    def strip_facts(self) -> StripFacts:
+        """What the strip needs of the settings."""
+        return strip_facts(self.settings, self.keymap.shown("app.start_conductor"))
 
     def follow(self) -> None:
-        """Start following the store and the conductor."""
+        """Read the settings, then follow the store and the conductor. Settings that cannot be used end the screens."""
+        try:
+            self.strip_facts  # noqa: B018 (read once, here)
+        except NavigatorError as error:
+            self.failed = error
+            self.exit(return_code=error.exit_code)
+            return
         self.run_worker(self.feed.follow(), group="follow", exit_on_error=True)
         self.run_worker(self.link.keep(), group="conductor", exit_on_error=True)
         self.set_interval(_TICK, self._tick)
@@ -80,8 +111,6 @@ class BaseApp(App[None], inherit_bindings=False):
         self.screen.post_message(DeckSnapshotChanged(snapshot))
 
     def _store_failed(self, problem: str) -> None:
-        from dataclasses import replace
-
         self.toast(problem, "error")
         self._new_snapshot(replace(self.snapshot, problem=problem))
 

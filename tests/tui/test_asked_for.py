@@ -8,10 +8,9 @@ import pytest
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.tui.app import NavigatorApp
+from navigator.tui.app import NavigatorApp, rehearsed
 from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys.names import key_name, shown_key
-from navigator.tui.app import rehearsed
 from navigator.tui.statistics.other_pages import _bars
 from navigator.tui.widgets.cells import length
 from tests.tui.driving import loaded

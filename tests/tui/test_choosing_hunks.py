@@ -187,7 +187,7 @@ async def test_the_rest_can_be_dropped_and_the_question_left(reviewing: Reviewin
         await at.until(lambda: at.proposal("P2").state is ProposalState.DECIDED, "the decision")
         await at.drawn(part_of(at, "P2").id)
         assert at.read().task(reviewing.task).state is TaskState.REJECTED
-        assert at.screen._picked == {}
+        assert at.screen.hunks._chosen == {}
 
 
 async def test_keys_are_dead_for_a_moment(reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +206,7 @@ async def test_another_tree_than_the_one_on_the_screen_is_refused(reviewing: Rev
         shown = at.screen.shown
         assert shown is not None
         stale = shown.model_copy(update={"tree": "f" * 40})
-        at.screen._picked["P2", stale.tree] = frozenset({"H1"})
+        at.screen.hunks._chosen["P2", stale.tree] = frozenset({"H1"})
         at.screen.run_worker(at.screen.split_chosen(at.screen.context, stale, {"H1"}))  # type: ignore[arg-type]
         await at.dialog(SplitDialog)
         await at.press("ctrl+s")

@@ -146,7 +146,7 @@ async def test_s_sorts_the_focused_list_and_remembers(deck: Any) -> None:
 async def test_a_asks_about_exactly_what_is_under_the_cursor(
     deck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("navigator.tui.modes.ask_batch", lambda app, request: None)
+    monkeypatch.setattr(NavigatorApp, "on_decide_all", lambda app, request: None)
     async with deck() as (pilot, app, _, heard):
         await pilot.press("j", "a")
         await pilot.pause()
@@ -158,7 +158,7 @@ async def test_a_asks_about_exactly_what_is_under_the_cursor(
 async def test_a_batch_is_what_is_selected_or_what_was_reviewed_together(
     deck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("navigator.tui.modes.ask_batch", lambda app, request: None)
+    monkeypatch.setattr(NavigatorApp, "on_decide_all", lambda app, request: None)
     async with deck() as (pilot, _, screen, heard):
         await pilot.press("A")
         await pilot.pause()

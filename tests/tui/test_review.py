@@ -28,7 +28,7 @@ from navigator.tui.widgets.panels import SearchBar, WritingPanel
 from navigator.tui.widgets.screen import Dialog
 from navigator.tui.widgets.writing import WritingArea
 from tests.cascade.support import git
-from tests.tui.driving import loaded, until
+from tests.tui.driving import go_to_finding, loaded, until
 from tests.tui.reviewing import Reviewing, editor_script
 
 
@@ -190,7 +190,7 @@ async def test_the_head_says_what_there_is_to_know(reviewing: Reviewing) -> None
 async def test_findings_stand_beside_the_lines_they_quote(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         view = at.screen.diff
-        assert view.move_to_finding("freviewer0")
+        assert go_to_finding(view, "freviewer0")
         assert (view.location.path, view.location.line) == ("billing/totals.py", 29)
         assert not view.expanded["freviewer1"], "a nit takes one row until it is asked for"
 
@@ -313,7 +313,7 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         assert held["quote"] == "    return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)"
         assert at.read().drafts() == {}
         await at.until(lambda: "c1" in view.expanded)
-        assert view.move_to_finding("c1")
+        assert go_to_finding(view, "c1")
         await at.press("c")
         await at.type(" lists")
         await at.press("ctrl+s")
@@ -330,7 +330,7 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         assert places == {"and what of empty lists": None, "slow": 23}
 
         await at.show(reviewing.first)
-        assert at.screen.diff.move_to_finding("c3")
+        assert go_to_finding(at.screen.diff, "c3")
         await at.press("c", "ctrl+u", "ctrl+s")
         await at.until(lambda: len(at.read().comments()) == 1, "an emptied comment is taken back")
 
@@ -499,7 +499,7 @@ async def test_y_copies_what_is_under_the_cursor(reviewing: Reviewing) -> None:
         await at.press("y")
         assert at.app.clipboard.startswith("--- billing/totals.py\n@@ -1,6 +1,6 @@\n")
         assert "+from decimal import ROUND_HALF_EVEN, Decimal\n" in at.app.clipboard
-        view.move_to_finding("freviewer0")
+        go_to_finding(view, "freviewer0")
         await at.press("y")
         assert "Decimal cannot be divided by a float" in at.app.clipboard
 

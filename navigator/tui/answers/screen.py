@@ -86,11 +86,13 @@ class AnswerScreen(NavScreen):
 
     def action_done(self) -> None:
         """Put it away."""
-        begin(self, partial(self.perform, PutAway(), TasksArgs(ids=(self.identifier,)), leave=True), group="decide")
+        args = TasksArgs(ids=(self.identifier,))
+        begin(self, partial(self.perform, PutAway(), args, leave=True), group="decide")
 
     def action_send_back(self) -> None:
         """Start a new attempt, with a note."""
-        begin(self, partial(self.perform, SendBack(), SendBackArgs(proposals=(), tasks=(self.identifier,)), leave=True), group="decide")
+        args = SendBackArgs(proposals=(), tasks=(self.identifier,))
+        begin(self, partial(self.perform, SendBack(), args, leave=True), group="decide")
 
     async def perform(self, verb: Verb[A, R], args: A, *, leave: bool = False) -> R | None:
         """Perform a verb on the task; leave the screen afterwards if it succeeded."""

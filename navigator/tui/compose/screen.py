@@ -192,9 +192,7 @@ class ComposeScreen(NavScreen):
                 lines.append([("⚠ ", "bad"), (f"{name}: {base.problem}", "")])
             elif base.uncommitted:
                 number = len(base.uncommitted)
-                changes = (
-                    f"uncommitted in {name}, not included ({number}): "
-                )
+                changes = f"uncommitted in {name}, not included ({number}): "
                 lines.append([("⚠ ", "warn"), (changes, "warn"), (shortened(base.uncommitted, 3), "muted")])
         return [[], *(cropped(line, width) for line in lines)] if lines else []
 
@@ -357,5 +355,4 @@ class ComposeScreen(NavScreen):
         self.editor.load_text("")
         self._change(Sheet(projects=sheet.projects))
         await self.drafts.flush()
-        await self.app.run_action("back", self.nav)
-
+        await self.app.run_action("back", self.app)

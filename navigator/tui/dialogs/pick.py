@@ -21,7 +21,6 @@ from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.rows import RowList
 
-
 MOST = 500
 """Names shown at most; another letter narrows them down."""
 

@@ -56,7 +56,6 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("diff")
 
-    FindingToggled = messages.FindingToggled
     ContextRequested = messages.ContextRequested
     ChoiceAsked = messages.ChoiceAsked
 
@@ -101,12 +100,10 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self._offset = 0
         self._cursor = 0
         self._side = "new"
-        self._announced = None
         if self._painter is None:
             return
         self._rebuild()
         self._scroll_now(0)
-        self._announce()
 
     def set_findings(self, findings: Sequence[FindingNote]) -> None:
         """Other findings on the same diff; the cursor stays where it is."""
@@ -160,7 +157,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         return True
 
     def set_expanded(self, key: str, expanded: bool) -> None:
-        """Open or close one finding or comment; no message is sent."""
+        """Open or close one finding or comment."""
 
         def change() -> None:
             (self._collapsed.discard if expanded else self._collapsed.add)(key)
@@ -236,13 +233,11 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self._scroll_now(self._layout.top(self._find(hold)) - down)
         if seen:
             self._reveal()
-        self._announce()
 
     def on_resize(self, _: events.Resize) -> None:
         width = max(1, self.scrollable_content_region.width)
         if self._painter is None:
             self._rebuild()
-            self._announce()
         elif self._painter.width != width:
             on_screen = self._layout.top(self._cursor) - round(self.scroll_y)
             self._stack()
@@ -295,8 +290,6 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
             self._collapsed = keys if opened else set()
 
         self._keeping_place(change)
-        for key in sorted(opened or keys):
-            self.post_message(self.FindingToggled(key, not opened))
 
     def action_activate(self) -> None:
         """Open or close the finding or file under the cursor; on hidden lines, ask for them."""
@@ -331,9 +324,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self.post_message(self.ChoiceAsked(labels if row.hunk < 0 else labels[row.hunk : row.hunk + 1]))
 
     def _toggle(self, key: str) -> None:
-        expanded = key in self._collapsed
-        self.set_expanded(key, expanded)
-        self.post_message(self.FindingToggled(key, expanded))
+        self.set_expanded(key, key in self._collapsed)
 
     def _fold(self, path: str, folded: bool) -> None:
         def change() -> None:

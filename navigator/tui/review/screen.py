@@ -375,12 +375,12 @@ class ReviewScreen(NavScreen):
         """Approve what is shown; with some of its hunks chosen, make a separate proposal of those first."""
         shown = self.shown
         chosen = self.hunks.of(shown) if shown is not None else frozenset()
-        if self.context is not None and shown is not None and chosen:
-            # All of its hunks chosen is the whole proposal: a plain approval.
-            if not chosen.issuperset(labels_of(self.diff.files)):
-                self._start_deciding(partial(self._split, self.context, shown, chosen))
-                return
-        self._decide(Approve(), ApproveArgs)
+        # All of its hunks chosen is the whole proposal: a plain approval.
+        some = bool(chosen) and not chosen.issuperset(labels_of(self.diff.files))
+        if self.context is not None and shown is not None and some:
+            self._start_deciding(partial(self._split, self.context, shown, chosen))
+        else:
+            self._decide(Approve(), ApproveArgs)
 
     def action_reject(self) -> None:
         """Reject, with an optional reason."""
@@ -396,7 +396,7 @@ class ReviewScreen(NavScreen):
             draft = note_key(self.context.task.id, verb.kind.value)
             self._start_deciding(partial(self._perform, verb, pinned, draft))
 
-    def _start_deciding(self, job: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def _start_deciding(self, job: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """One decision at a time."""
         if not any(worker.group == "decide" and not worker.is_finished for worker in self.workers):
             begin(self, job, group="decide")

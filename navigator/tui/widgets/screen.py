@@ -1,4 +1,4 @@
-"""What every screen has: the strip on top, the key bar below, the newest picture, and the app by its own type."""
+"""What every screen has: the strip on top, the key bar below, the newest snapshot, and the app by its own type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NavScreen(Screen[None]):
     A subclass names its `SCOPE` (see `keys.registry.SCOPES`), has a method `action_<name>` for each action of that group, and
     yields its widgets from `compose_body`.
 
-    Hooks: `show_snapshot` for each new picture of the store, also when the screen comes to the front; `show_live` for
+    Hooks: `show_snapshot` for each new snapshot of the store, also when the screen comes to the front; `show_live` for
     progress; `receive` for what it is opened with; `back` for esc.
     """
 
@@ -48,7 +48,7 @@ class NavScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Strip, body, key bar."""
-        yield StatusStrip(self.TITLE or "", self.app.strip_facts, full=self.FULL_STRIP)
+        yield StatusStrip(self.TITLE or "", lambda: self.app.strip_facts, full=self.FULL_STRIP)
         yield from self.compose_body()
         yield KeyBar(self.SCOPE, self.offers)
 
@@ -57,7 +57,7 @@ class NavScreen(Screen[None]):
         yield from ()
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
-        """A new picture of the store."""
+        """A new snapshot of the store."""
 
     def show_live(self, live: LiveStatus) -> None:
         """New progress."""
@@ -77,7 +77,7 @@ class NavScreen(Screen[None]):
         self.show_live(self.app.link.live)
 
     def on_deck_snapshot_changed(self, event: DeckSnapshotChanged) -> None:
-        """The store says something new."""
+        """The store has changed."""
         self._refresh_strip()
         self.show_snapshot(event.snapshot)
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from navigator.config.routing import RoutingSettings
-from navigator.config.settings import Settings
 from navigator.domain.snapshot import BatchRules
 from navigator.domain.states import Role, TaskState
 from navigator.domain.text import safe_line
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, short_model
-from navigator.tui.data.meter import CHARS_PER_TOKEN, GENERATOR_WRITES, Meter, meanwhile, swap_bar
+from navigator.tui.data.meter import CHARS_PER_TOKEN, Meter, Writer, generator_writes, meanwhile, swap_bar
 from navigator.tui.widgets.cells import Piece, bar, duration, thousands
+
+if TYPE_CHECKING:
+    from navigator.config.settings import Settings
 
 WIDE = 100
 """Cells from which the strip spells things out."""
@@ -29,7 +31,7 @@ class StripFacts:
     strategy: str = ""
     unsandboxed: bool = False
     start_key: str = "ctrl+n"
-    routing: RoutingSettings = GENERATOR_WRITES
+    writer: Writer = generator_writes
 
     def name(self, role: str) -> str:
         """A role's model in a few characters."""
@@ -48,7 +50,7 @@ def strip_facts(settings: Settings, start_key: str = "ctrl+n") -> StripFacts:
         strategy=settings.swap.strategy or "",
         unsandboxed=settings.checks.unsandboxed,
         start_key=start_key,
-        routing=settings.routing,
+        writer=settings.routing.writer,
     )
 
 
