@@ -1,4 +1,4 @@
-# Everything lives in .venv, made from the lock files; nothing else of the machine is touched.
+# Everything is installed into .venv from the lock files; nothing else on the machine changes.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,11 +11,12 @@ install: $(STAMP)
 $(STAMP): requirements-dev.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Navigator needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV) || (echo "The module venv is missing: apt install python3-venv" >&2; exit 1)
+	@echo "Installing the locked dependencies into $(VENV); this takes about a minute." >&2
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)
 
-# The whole cascade on sample projects, with a rehearsal of both models. Headless where there is no terminal.
+# The whole workflow on sample projects with simulated models. Without a terminal it runs headless.
 demo: install
 	$(BIN)/navigator demo
 
@@ -29,11 +30,11 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Everything. What could not run is listed with its reason in the last lines.
+# All tests. Those that could not run are listed with the reason at the end.
 test: install lint
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-# Model servers that were not written for Navigator, and the tests that talk to them. See engines/README.md.
+# Real model servers, and the tests that use them. See engines/README.md.
 engines: install
 	nice engines/build_llama_server.sh
 	nice engines/build_sglang.sh
@@ -48,14 +49,14 @@ screenshots: install
 wheel: install
 	$(BIN)/python -m hatchling build -t wheel
 
-# Versions and hashes, without the name of any host. Needs uv.
+# Versions and hashes, without host names. Needs uv.
 lock:
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		-p 3.11 pyproject.toml -o requirements.lock
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		-p 3.11 pyproject.toml --group dev -o requirements-dev.lock
 
-# The model servers' own. TORCH_WHEELS names the folder with PyTorch's CPU build.
+# The same for the model servers. TORCH_WHEELS is a folder or page with PyTorch's CPU build.
 lock-engines:
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		-p 3.11 engines/requirements.in -o engines/requirements.txt

@@ -7,7 +7,7 @@
 #
 #   NAVIGATOR_ENGINES    the cache folder, by default ${XDG_CACHE_HOME:-~/.cache}/navigator-engines
 #   PYTHON               the Python for the server's own environment, by default python3.11, or python3 if it is one
-#   TORCH_WHEELS         a folder or page with the CPU build of PyTorch, where pip does not find it by itself
+#   TORCH_WHEELS         a folder or page with the CPU build of PyTorch, if pip does not find it
 set -euo pipefail
 umask 022
 

@@ -4,7 +4,7 @@
 
 The tokenizer is a byte-level BPE in the `tokenizers` library's format, whose special tokens include those of
 Qwen's chat template. Weights come from a fixed seed, so the same input gives the same file. Needs numpy and
-gguf, which stand in requirements.txt beside this file.
+gguf, which are in requirements.txt beside this file.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python tiny_model.py TOKENIZER.json FOLDER
 
 Weights come from a fixed seed. The chat template and the special tokens are those of Qwen's chat format. Needs
-PyTorch and transformers, which stand in ../sglang-requirements.txt.
+PyTorch and transformers, which are in ../sglang-requirements.txt.
 """
 
 from __future__ import annotations

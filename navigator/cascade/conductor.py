@@ -91,6 +91,7 @@ class Conductor:
         deps.on_live = self._server.publish_live
         deps.at_hand = self._at_hand
         deps.conducting = True
+        deps.review_now = self._review_now
         strategy = deps.strategy  # a missing strategy is said before anything is bound or recovered
         deps.prompts.check()  # and so is a prompt of the user's own that cannot be used
         await recover(deps)
@@ -262,11 +263,6 @@ class Conductor:
     async def _handle(self, op: str, args: dict[str, Any]) -> Result:
         if op == "status":
             return self._status()
-        if op == "review.now":
-            self._live.hurry = True
-            self._live.pardon(Role.REVIEWER)
-            self._wake.set()
-            return {"hurry": True}
         if op == "swap.to":
             return self._swap_by_hand(args)
         if op == "stop":
@@ -275,6 +271,10 @@ class Conductor:
         result = await perform(self._deps, op, args)
         self._wake.set()
         return result
+
+    def _review_now(self) -> None:
+        self._live.hurry = True
+        self._live.pardon(Role.REVIEWER)
 
     def _swap_by_hand(self, args: dict[str, Any]) -> Result:
         """The developer asks for a role: it comes once what is in hand has ended. What follows is the scheduler's again."""

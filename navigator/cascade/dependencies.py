@@ -65,6 +65,7 @@ class Dependencies:
         on_live: told about progress that is not kept.
         at_hand: whether a role's model answers now, without a swap first; the conductor knows.
         conducting: a conductor works on this state in this process, and takes up what is left due.
+        review_now: has the conductor load the reviewer without waiting for the batch to fill.
     """
 
     settings: Settings
@@ -77,6 +78,7 @@ class Dependencies:
     on_live: Callable[[dict[str, Any]], None] = lambda progress: None
     at_hand: Callable[[Role], bool] = lambda role: True
     conducting: bool = False
+    review_now: Callable[[], None] = lambda: None
     keys: KeyRing = field(default_factory=KeyRing)
     maps: MapShelf = field(default_factory=MapShelf)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)

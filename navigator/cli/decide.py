@@ -1,40 +1,72 @@
-"""`navigator approve | reject | send-back | undo`: the developer's word."""
+"""`navigator approve | reject | send-back | undo`."""
 
 from __future__ import annotations
 
-import sys
+import re
 from typing import Any
 
 import click
 
+from navigator.cascade.verbs.approve import Approve, ApproveArgs
+from navigator.cascade.verbs.deciding import TREE_DIGITS, DecideArgs, Decided, Pinned
+from navigator.cascade.verbs.reject import Reject
+from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
+from navigator.cascade.verbs.undo import Undo, UndoArgs
 from navigator.cli import output
-from navigator.cli.session import act, reading
+from navigator.cli.session import act, ask, complete_proposals, reading, report
 from navigator.domain.errors import UsageError
 
-_NOTE = click.option("--note", default="", metavar="TEXT", help="Goes along with the decision.")
-_TREE = click.option("--tree", default="", metavar="HASH", help="Refuse unless the proposal is this tree.")
-_YES = click.option("--yes", is_flag=True, help="Do not ask.")
-_JSON = click.option("--json", "as_json", is_flag=True)
-_REHEARSAL = click.option(
+
+def whole_pin(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """A --tree as given, in lower case.
+
+    Raises:
+        UsageError: too short, or no hash.
+    """
+    pin = value.lower()
+    if pin and not re.fullmatch(rf"[0-9a-f]{{{TREE_DIGITS},64}}", pin):
+        raise UsageError(
+            f"--tree {value!r} is not a hash of at least {TREE_DIGITS} digits.",
+            hint="`navigator proposals --json` shows each proposal's tree.",
+        )
+    return pin
+
+
+IDS = click.argument("ids", nargs=-1, metavar="P…", shell_complete=complete_proposals)
+TREE = click.option(
+    "--tree",
+    default="",
+    metavar="HASH",
+    callback=whole_pin,
+    help=f"Refuse unless the proposal is this tree (at least {TREE_DIGITS} digits).",
+)
+NOTE = click.option("--note", default="", metavar="TEXT", help="Note to record with the decision.")
+YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.command()
+@IDS
+@click.option(
+    "--all-reviewed",
+    is_flag=True,
+    help="Every open proposal with verdict APPROVE, no failed check, no unconfirmed policy item and no overlap.",
+)
+@click.option(
+    "--confirm",
+    multiple=True,
+    metavar="[P…:]RULE:PATH",
+    help="A policy item you have looked at. Name the proposal where several have the same item.",
+)
+@NOTE
+@TREE
+@YES
+@click.option(
     "--allow-rehearsal-landing",
     is_flag=True,
     help="Let a rehearsal's proposals land outside the demo's repositories.",
 )
-
-
-@click.command()
-@click.argument("ids", nargs=-1, metavar="P…")
-@click.option(
-    "--all-reviewed",
-    is_flag=True,
-    help="Every open proposal with verdict APPROVE, no failed check, no unconfirmed policy item, no overlap.",
-)
-@click.option("--confirm", multiple=True, metavar="RULE:PATH", help="A policy item you have looked at.")
-@_NOTE
-@_TREE
-@_YES
-@_REHEARSAL
-@_JSON
+@JSON
 def approve(
     ids: tuple[str, ...],
     all_reviewed: bool,
@@ -45,47 +77,54 @@ def approve(
     allow_rehearsal_landing: bool,
     as_json: bool,
 ) -> None:
-    """Approve proposals and land them."""
+    """Approve proposals and land them.
+
+    Approving a proposal again that could not land tries the landing again.
+    """
     chosen, left_out, untold = _chosen(ids, all_reviewed, confirm)
     if tree and len(chosen) != 1:
-        raise UsageError("--tree goes with exactly one proposal.")
+        raise UsageError("--tree needs exactly one proposal.")
     for row in left_out:
         output.note(f"Left out: {row['id']} {row['reason']}")
-    if chosen and not yes and sys.stdin.isatty():
-        warned = f" ({_untold_words(untold)})" if any(untold.values()) else ""
-        click.confirm(f"Approve {', '.join(row['id'] for row in chosen)}?{warned}", abort=True, err=True)
+    if any(untold.values()):
+        output.note(f"Note: {_untold_words(untold)}")
     if tree:
-        chosen = [chosen[0] | {"tree": tree}]
-    args: dict[str, Any] = {"kind": "approve", "proposals": chosen, "note": note, "confirm": list(confirm)}
-    if allow_rehearsal_landing:
-        args["allow_rehearsal_landing"] = True
-    result = act("decide", args) if chosen else {"decisions": []}
+        chosen = [Pinned(id=chosen[0].id, tree=tree)]
+    args = ApproveArgs(
+        proposals=tuple(chosen),
+        note=note,
+        confirm=confirm,
+        allow_rehearsal_landing=allow_rehearsal_landing,
+    )
+    verb = Approve()
+    result = act(verb, ask(verb, args, yes=yes)) if chosen else Decided()
+    document: dict[str, Any] = result.model_dump(mode="json")
+    approved = [row.id for row in result.decisions if row.recorded]
     if all_reviewed:
-        result["left_out"] = left_out
-        approved = {row["id"] for row in result["decisions"] if row["recorded"]}
-        result |= {why: [one for one in ids if one in approved] for why, ids in untold.items()}
-    _tell(result, as_json)
+        taken = {why: [one for one in named if one in approved] for why, named in untold.items()}
+        document |= {"left_out": left_out} | taken
+        if any(taken.values()) and not as_json:
+            output.note(f"Of {len(approved)} approved: {_untold_words(taken)}")
+    if not result.decisions and not as_json:
+        more = " Approve what is left out by its id: `navigator approve P…`." if left_out else ""
+        output.say(f"Nothing to approve.{more}")
+    report(verb.tell(result), document if as_json else None)
 
 
 def _chosen(
     ids: tuple[str, ...], all_reviewed: bool, confirm: tuple[str, ...]
-) -> tuple[list[dict[str, str]], list[dict[str, str]], dict[str, list[str]]]:
+) -> tuple[list[Pinned], list[dict[str, str]], dict[str, list[str]]]:
     """The proposals meant, with the trees they have now; what --all-reviewed leaves out and why; and of what it takes,
-    by outcome, those of which tests say nothing good: untested, or failed before.
+    by outcome, those whose tests show nothing good: untested, or failed before.
     """
     if bool(ids) == all_reviewed:
         raise UsageError("Name proposals, or use --all-reviewed.", hint="`navigator proposals` lists them.")
     with reading() as store:
         if ids:
-            return (
-                [{"id": proposal.id, "tree": proposal.tree} for proposal in map(store.proposal, ids)],
-                [],
-                {},
-            )
+            return [Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids)], [], {}
         from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 
         choice = batch_choice(waiting_proposals(store), confirmed=frozenset(confirm))
-    taken = [{"id": proposal.id, "tree": proposal.tree} for proposal in choice.taken]
     untold = {
         outcome: [
             proposal.id
@@ -94,7 +133,8 @@ def _chosen(
         ]
         for outcome in _UNTOLD
     }
-    return taken, [{"id": proposal.id, "reason": reason} for proposal, reason in choice.left_out], untold
+    left_out = [{"id": proposal.id, "reason": reason} for proposal, reason in choice.left_out]
+    return [Pinned(id=one.id, tree=one.tree) for one in choice.taken], left_out, untold
 
 
 _UNTOLD = {"untested": "untested", "failed_before": "with tests that failed before"}
@@ -107,76 +147,37 @@ def _untold_words(untold: dict[str, list[str]]) -> str:
 
 
 @click.command()
-@click.argument("ids", nargs=-1, required=True, metavar="P…")
-@_NOTE
-@_YES
-@_JSON
+@click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
+@NOTE
+@YES
+@JSON
 def reject(ids: tuple[str, ...], note: str, yes: bool, as_json: bool) -> None:
     """Reject proposals; their tasks end."""
-    if not yes and sys.stdin.isatty():
-        click.confirm(f"Reject {', '.join(ids)}?", abort=True, err=True)
-    _tell(act("decide", {"kind": "reject", "proposals": [{"id": one} for one in ids], "note": note}), as_json)
+    verb, args = Reject(), DecideArgs(proposals=tuple(Pinned(id=one) for one in ids), note=note)
+    result = act(verb, ask(verb, args, yes=yes))
+    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
 
 
 @click.command("send-back")
-@click.argument("ids", nargs=-1, required=True, metavar="P…")
-@_NOTE
-@_JSON
+@click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
+@NOTE
+@JSON
 def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
-    """Have proposals written anew: a new attempt that opens with your note."""
-    _tell(
-        act("decide", {"kind": "send_back", "proposals": [{"id": one} for one in ids], "note": note}), as_json
-    )
+    """Send proposals back: a new attempt starts with your note."""
+    verb = SendBack()
+    result = act(verb, SendBackArgs(proposals=tuple(Pinned(id=one) for one in ids), note=note))
+    report(verb.tell(result), {"decisions": result.model_dump(mode="json")["decisions"]} if as_json else None)
 
 
 @click.command()
-@click.argument("ids", nargs=-1, required=True, metavar="P…")
-@_JSON
-def undo(ids: tuple[str, ...], as_json: bool) -> None:
-    """Take landings back: the branch returns to where it was, or a revert commit stands on a new branch."""
-    result = act("undo", {"ids": list(ids)})
-    if as_json:
-        output.print_json(result)
-    else:
-        for row in result["undone"]:
-            done = f"undone: {row['reason']}" if row["undone"] else f"not undone: {row['reason']}"
-            output.say(f"{row['id']}  {done}")
-    if not all(row["undone"] for row in result["undone"]):
-        sys.exit(1)
+@click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
+@YES
+@JSON
+def undo(ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
+    """Undo landings, or withdraw approvals that have not landed.
 
-
-def _tell(result: dict[str, Any], as_json: bool) -> None:
-    rows = result["decisions"]
-    if as_json:
-        output.print_json(result)
-    else:
-        for row in rows:
-            output.say(_sentence(row))
-        untold = {why: result.get(why, []) for why in _UNTOLD}
-        if any(untold.values()):
-            output.say(f"Of {sum(bool(row['recorded']) for row in rows)} approved: {_untold_words(untold)}")
-        if not rows:
-            left = (
-                " What is left out can be approved by its id: `navigator approve P…`."
-                if result.get("left_out")
-                else ""
-            )
-            output.say(f"Nothing to decide.{left}")
-    if not all(row["recorded"] and row["landing"] != "refused" for row in rows):
-        sys.exit(1)
-
-
-_WORDS = {"approve": "approved", "reject": "rejected", "send_back": "sent back: a new attempt is queued"}
-
-
-def _sentence(row: dict[str, Any]) -> str:
-    if not row["recorded"]:
-        return f"{row['id']}  not recorded: {row['reason']}"
-    if row["landing"] == "landed":
-        moved = ", transplanted onto the branch's tip" if row.get("transplanted") else ""
-        return (
-            f"{row['id']}  landed on {row['ref'].removeprefix('refs/heads/')} as {row['commit'][:12]}{moved}"
-        )
-    if row["landing"]:
-        return f"{row['id']}  approved; landing {row['landing']}: {row['reason']}"
-    return f"{row['id']}  {_WORDS[row['kind']]}"
+    The branch returns to where it was; if it has moved on, a revert commit is made on a new branch.
+    """
+    verb, args = Undo(), UndoArgs(ids=ids)
+    result = act(verb, ask(verb, args, yes=yes))
+    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)

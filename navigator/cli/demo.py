@@ -92,6 +92,7 @@ def take_a_part() -> int:
     The first proposal of several hunks that the reviewer wants revised, else the first of several, gives its first hunk; the
     rest waits to be written anew on top of it. A folder that has a part already gets no other.
     """
+    from navigator.cascade.verbs.split import Split, SplitArgs
     from navigator.cascade.views.inbox import waiting_proposals
     from navigator.cli.session import act, reading
     from navigator.domain.states import Verdict
@@ -111,7 +112,7 @@ def take_a_part() -> int:
                 break
         else:
             return 0
-    act("split", {"proposal": proposal.id, "hunks": [labels[0]], "tree": proposal.tree})
+    act(Split(), SplitArgs(proposal=proposal.id, hunks=(labels[0],), tree=proposal.tree))
     return 1
 
 
@@ -166,6 +167,8 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
     Raises:
         Conflict: the folder holds projects that the demo did not make.
     """
+    from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
+    from navigator.cascade.verbs.task_add import AddTasks, AddTasksArgs, NewTask
     from navigator.cli.session import act, reading
     from navigator.rehearsal.samples.repositories import sample_projects, sample_questions, sample_tasks
     from navigator.workspace.git.samples import make_repository
@@ -183,17 +186,17 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
     for sample in made:
         folder = root / sample.name
         make_repository(folder, sample.files, executable=sample.executable)
-        act("project.add", {"path": str(folder), "name": sample.name, "check": sample.check, "demo": True})
+        act(AddProject(), AddProjectArgs(path=str(folder), name=sample.name, check=sample.check, demo=True))
     asked = sample_questions(made) if tasks >= _QUESTIONS_FROM else []
-    queued = [
-        {
-            "project": task.project,
-            "text": task.text,
-            "kind": task.kind.value,
-            "complexity": task.complexity.value,
-            "files": list(task.files),
-        }
+    queued = tuple(
+        NewTask(
+            project=task.project,
+            text=task.text,
+            kind=task.kind,
+            complexity=task.complexity,
+            files=tuple(task.files),
+        )
         for task in [*sample_tasks(tasks - len(asked), seed, made), *asked]
-    ]
-    act("task.add", {"tasks": queued})
+    )
+    act(AddTasks(), AddTasksArgs(tasks=queued))
     return {"projects": len(made), "tasks": len(queued)}

@@ -16,12 +16,12 @@ from navigator.domain.errors import Conflict, UsageError
 
 _AGE = re.compile(r"(\d+)([dwh])")
 _MARK = ".navigator-export"
-"""A file that stands beside an export's tables: what has their names there is ours to replace."""
+"""A file beside an export's tables. Where it is, files with the tables' names may be replaced."""
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
 def moment_of(age: str) -> str | None:
-    """The UTC time so long ago (`12h`, `30d`, `8w`), ISO 8601; None where the text is no age or reaches before our years."""
+    """The UTC time that long ago (`12h`, `30d`, `8w`), ISO 8601; None for any other text and for dates before year 1."""
     match = _AGE.fullmatch(age.strip())
     if match is None:
         return None
@@ -33,16 +33,16 @@ def moment_of(age: str) -> str | None:
 
 
 @click.command()
-@click.option("--older-than", "age", default="30d", show_default=True, metavar="D", help="e.g. 12h, 30d, 8w.")
+@click.option("--older-than", "age", default="30d", show_default=True, metavar="AGE", help="12h, 30d, 8w, …")
 @click.option("--json", "as_json", is_flag=True)
 def gc(age: str, as_json: bool) -> None:
-    """Drop old answers' texts, old events and the private objects of tasks that ended. Figures stay."""
+    """Delete the texts of old answers, old events, and the private git objects of tasks that ended. Figures are kept."""
     from navigator.cascade.views.parts import kept_name
     from navigator.workspace.git.private import PrivateRepo
 
     before = moment_of(age)
     if before is None:
-        raise UsageError(f"{age!r} is not an age.", hint="Write it like 12h, 30d or 8w.")
+        raise UsageError(f"{age!r} is not an age.", hint="Examples: 12h, 30d, 8w.")
     dropped = 0
     with locked_dependencies(state_paths()) as deps:
         with deps.store.transaction() as tx:
@@ -56,7 +56,7 @@ def gc(age: str, as_json: bool) -> None:
             for proposal in old:
                 private.drop(kept_name(proposal))
                 dropped += 1
-            # What others still stand on stays: an attempt that is not written yet has only its base.
+            # Bases still in use are kept: an attempt that is not written yet has only its base.
             gone = {proposal.task_id for proposal in old}
             tasks = deps.reader.tasks(project=project.id)
             private.collect({task.base_commit for task in tasks if task.base_commit and task.id not in gone})
@@ -65,15 +65,15 @@ def gc(age: str, as_json: bool) -> None:
         output.print_json(result)
     else:
         output.say(
-            f"Dropped {answers} answers' texts, {events} events and the objects of {dropped} proposals."
+            f"Deleted the texts of {answers} answers, {events} events and the objects of {dropped} proposals."
         )
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
-@click.option("--overwrite", is_flag=True, help="Write over files of these names that no export wrote.")
+@click.option("--overwrite", is_flag=True, help="Overwrite files of these names that no export wrote.")
 def export(folder: Path, overwrite: bool) -> None:
-    """Everything as JSON lines, one file a table, into DIR (made if absent; an earlier export there is replaced)."""
+    """Write everything as JSON lines, one file per table, to DIR. An earlier export there is replaced."""
     from navigator.store.schema import TABLES
 
     mark = folder / _MARK
@@ -82,8 +82,8 @@ def export(folder: Path, overwrite: bool) -> None:
         there = [f"{table}.jsonl" for table in TABLES if os.path.lexists(folder / f"{table}.jsonl")]
         if there and not overwrite and not mark.is_file():
             raise Conflict(
-                f"{folder} holds files that no export of Navigator's wrote: {', '.join(there)}.",
-                hint="Choose another folder, or write over them with --overwrite.",
+                f"{folder} has files that Navigator did not export: {', '.join(there)}.",
+                hint="Choose another folder, or overwrite them with --overwrite.",
             )
         mark.touch()
         (folder / f"{TABLES[0]}.jsonl").touch()

@@ -1,4 +1,4 @@
-"""The `navigator` command. Each group of commands is imported when it is called, so that none pays for another."""
+"""The `navigator` command. Each group of commands is imported when it is called."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ import click
 from navigator import __version__
 from navigator.domain.errors import NavigatorError
 
-# command -> (module, attribute, one line of help); the help stands here so that `--help` imports nothing.
+# command -> (module, one line of help); the help is kept here so that `--help` imports nothing.
 _COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("demo", "The whole cascade on sample projects, with a rehearsal of the models"),
-    "status": ("status", "One glance: what waits, what the GPU holds, what runs"),
-    "doctor": ("doctor.command", "What is here, what is missing, how to get it"),
-    "config": ("config", "The settings: show, path, check"),
-    "project": ("project", "Repositories in Navigator's care"),
-    "task": ("task", "Queue, list, cancel, retry"),
-    "context": ("context", "What a model is shown for a task, why, and what it costs"),
-    "run": ("run", "The conductor: write, swap, review, swap back, revise"),
-    "stop": ("status", "End the conductor; what is in flight stays to be done"),
-    "proposals": ("proposals", "What the models proposed"),
-    "diff": ("proposals", "One proposal's change, with its findings"),
+    "demo": ("demo", "Run everything on sample projects, with simulated models"),
+    "status": ("status", "Show what is waiting, what the GPU holds and what is running"),
+    "doctor": ("doctor.command", "Check the installation; say what is missing and how to get it"),
+    "config": ("config", "Show or check the settings"),
+    "project": ("project", "Add, list, change, check and remove projects"),
+    "task": ("task", "Add, list, cancel and retry tasks"),
+    "context": ("context", "Show what a model is given for a task, why, and what it costs"),
+    "run": ("run", "Run the conductor: write, swap, review, swap back, revise"),
+    "stop": ("status", "Stop the conductor"),
+    "proposals": ("proposals", "List the proposals that wait for your decision"),
+    "diff": ("proposals", "Show a proposal's change, with the findings"),
     "approve": ("decide", "Approve proposals and land them"),
     "split": ("split", "Make a proposal of some hunks of another one"),
     "reject": ("decide", "Reject proposals"),
-    "send-back": ("decide", "Have proposals written anew, with a note"),
-    "undo": ("decide", "Take landings back"),
-    "stats": ("stats", "Revise rate, swaps, throughput, outcomes, edits"),
-    "swap": ("swap", "What the GPU holds; change it; the log of swaps"),
-    "forecast": ("forecast", "What a batch will cost, from measured or given figures"),
-    "prompts": ("prompts", "The prompt templates and their versions"),
-    "gc": ("housekeeping", "Drop what old tasks left behind"),
-    "export": ("housekeeping", "Everything as JSON lines"),
+    "send-back": ("decide", "Send proposals back with a note"),
+    "undo": ("decide", "Undo landings, or withdraw approvals"),
+    "stats": ("stats", "Show revise rate, swaps, throughput, outcomes and edits"),
+    "swap": ("swap", "Show what the GPU holds, swap models, show past swaps"),
+    "forecast": ("forecast", "Estimate what a batch costs, from measured or given figures"),
+    "prompts": ("prompts", "List, show, check and try prompt templates"),
+    "gc": ("housekeeping", "Delete what old tasks left behind"),
+    "export": ("housekeeping", "Write everything as JSON lines"),
 }
 
 
@@ -79,7 +79,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="navigator")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """A fast local model writes, a strong one reviews, you decide. Without a command: the screens."""
+    """A fast local model writes, a strong one reviews, you decide. Without a command, the screens open."""
     if ctx.invoked_subcommand is None:
         from navigator.cli.screens import open_screens
 
@@ -104,16 +104,16 @@ def main(argv: list[str] | None = None) -> None:
         click.echo(f"navigator: {error}", err=True)
         sys.exit(getattr(error, "remote_exit_code", error.exit_code))
     except BrokenPipeError:
-        # The reader of our output went away (`navigator proposals | head`): nothing is left to say.
+        # The reader of the output has closed it (`navigator proposals | head`).
         sys.stderr.close()
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _document(words: Sequence[str], message: str, hint: str, code: str) -> None:
-    """The one document that a command called with --json promises, where it ends in an error instead.
+    """Print the error as JSON, if --json was given.
 
-    A command prints its own document last, so nothing stands on stdout yet. What comes after `--` is text, no option.
+    A command prints its own document last, so stdout is still empty. Words after `--` are text, not options.
     """
     if "--json" not in words[: words.index("--") if "--" in words else None]:
         return

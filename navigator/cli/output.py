@@ -1,4 +1,4 @@
-"""How commands speak: one JSON document on stdout, or a table; everything else on stderr; every character filtered."""
+"""Output of commands: one JSON document or text on stdout, everything else on stderr; every character filtered."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def note(text: str) -> None:
 
 
 def style(text: str, **attributes: Any) -> str:
-    """Colour where stdout is a terminal and NO_COLOR is not set; words carry the meaning without it."""
+    """Colour where stdout is a terminal and NO_COLOR is not set. The words must be clear without it."""
     if not attributes or os.environ.get("NO_COLOR") or not sys.stdout.isatty():
         return text
     return click.style(text, **attributes)

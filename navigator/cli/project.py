@@ -1,16 +1,27 @@
-"""`navigator project`: take repositories into care."""
+"""`navigator project`: the repositories that Navigator works on."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from navigator.cascade.verbs.projects import (
+    AddProject,
+    AddProjectArgs,
+    MoveProject,
+    MoveProjectArgs,
+    RemoveProjects,
+    RemoveProjectsArgs,
+    SetProject,
+    SetProjectArgs,
+)
 from navigator.cli import output
 from navigator.cli.project_check import check
-from navigator.cli.session import act, reading, take_config_projects
+from navigator.cli.session import act, ask, complete_projects, reading, report, take_config_projects
 from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.text import safe_line
 
@@ -18,45 +29,48 @@ if TYPE_CHECKING:
     from navigator.domain.models import Project
     from navigator.store.reads.reader import Reader
 
-_BASES = {"": "the current branch", "worktree": "the checkout as it stands, uncommitted work included"}
+_BASES = {"": "the current branch", "worktree": "the checkout with its uncommitted changes"}
+_LANDING = click.Choice(["branch", "current"])
+_LANDING_HELP = "Where approved changes land: a separate branch navigator/…, or the current branch."
+_BASE_HELP = "The branch to work from; default: the current one. 'worktree': the checkout with its uncommitted changes."
 
 
 @click.group()
 def project() -> None:
-    """Repositories in Navigator's care."""
+    """Manage the repositories that Navigator works on."""
 
 
 @project.command("add")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--name", default="", help="How to call it; the folder's name by default.")
-@click.option("--check", default="", metavar="CMD", help="Its own test command, e.g. 'pytest -q'.")
-@click.option("--landing", type=click.Choice(["branch", "current"]), default="branch", show_default=True)
-@click.option(
-    "--base",
-    default="",
-    metavar="BRANCH",
-    help="The branch to work from, the current one by default; or 'worktree': the files as they stand, uncommitted too.",
-)
+@click.option("--name", default="", help="Name of the project; default: the folder's name.")
+@click.option("--check", default="", metavar="CMD", help="The project's test command, e.g. 'pytest -q'.")
+@click.option("--landing", type=_LANDING, default="branch", show_default=True, help=_LANDING_HELP)
+@click.option("--base", default="", metavar="BRANCH", help=_BASE_HELP)
 @click.option("--json", "as_json", is_flag=True)
 def add(path: Path, name: str, check: str, landing: str, base: str, as_json: bool) -> None:
-    """Take the git repository at PATH into care. Nothing in it is touched."""
-    args = {
-        "path": str(path.expanduser().absolute()),
-        "name": name,
-        "check": check,
-        "landing": landing,
-        "base": base,
-    }
-    result = act("project.add", args)
-    if as_json:
-        output.print_json(result)
-        return
-    made = result["project"]
-    output.say(f'Added {made["name"]} ({made["path"]}). Next: navigator task add {made["name"]} "…"')
-    if made["check"]:
-        output.say(
-            f"Its tests were not run yet: `navigator project check {made['name']}` tries them on the base."
-        )
+    """Add the git repository at PATH. Nothing in it is changed."""
+    verb = AddProject()
+    place = str(path.expanduser().absolute())
+    args = AddProjectArgs.model_validate(
+        {"path": place, "name": name, "check": check, "landing": landing, "base": base}
+    )
+    result = act(verb, args)
+    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+
+
+@project.command("set")
+@click.argument("name", shell_complete=complete_projects)
+@click.option("--check", default=None, metavar="CMD", help="The project's test command; '' for none.")
+@click.option("--landing", type=_LANDING, default=None, help=_LANDING_HELP)
+@click.option("--base", default=None, metavar="BRANCH", help=f"{_BASE_HELP} '' for the current branch.")
+@click.option("--json", "as_json", is_flag=True)
+def set_project(name: str, check: str | None, landing: str | None, base: str | None, as_json: bool) -> None:
+    """Change the settings of project NAME."""
+    verb = SetProject()
+    result = act(
+        verb, SetProjectArgs.model_validate({"name": name, "check": check, "landing": landing, "base": base})
+    )
+    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
 
 
 @project.command("scan")
@@ -64,18 +78,16 @@ def add(path: Path, name: str, check: str, landing: str, base: str, as_json: boo
 @click.option("--yes", is_flag=True, help="Add all that are found, without asking.")
 @click.option("--json", "as_json", is_flag=True)
 def scan(folder: Path, yes: bool, as_json: bool) -> None:
-    """Find git repositories under FOLDER and add those chosen."""
+    """Find git repositories under FOLDER and add those you choose."""
     from navigator.workspace.git.discover import find_repositories
 
     with reading() as store:
         known = {held.path for held in store.projects()}
     found = [path for path in find_repositories(folder) if str(path) not in known]
     added, failed = [], []
-    for path in found:
-        if not yes and not (sys.stdin.isatty() and click.confirm(f"Add {safe_line(str(path))}?", err=True)):
-            continue
+    for path in found if yes else _picked(found):
         try:
-            added.append(act("project.add", {"path": str(path)})["project"])
+            added.append(act(AddProject(), AddProjectArgs(path=str(path))).project.model_dump(mode="json"))
         except NavigatorError as error:
             failed.append({"path": str(path), "reason": str(error)})
             output.note(f"{path}: {error}")
@@ -84,15 +96,43 @@ def scan(folder: Path, yes: bool, as_json: bool) -> None:
     else:
         output.say(f"Found {len(found)} new, added {len(added)}.")
         if found and not added and not yes and not sys.stdin.isatty():
-            output.note("Without a terminal nothing is asked: --yes adds all.")
+            output.note("There is no terminal to ask at; --yes adds all.")
     if failed:
         sys.exit(1)
+
+
+def _picked(found: Sequence[Path]) -> Iterator[Path]:
+    """Ask for each: yes, no, all the rest, or none of the rest. None without a terminal."""
+    if not sys.stdin.isatty():
+        return
+    every = False
+    for path in found:
+        answer = "all" if every else _answer(path)
+        if answer == "quit":
+            return
+        every = answer == "all"
+        if answer != "no":
+            yield path
+
+
+def _answer(path: Path) -> str:
+    words = {word[0]: word for word in ("yes", "no", "all", "quit")}
+    while True:
+        said = click.prompt(
+            f"Add {safe_line(str(path))}? [y]es, [n]o, [a]ll, [q]uit",
+            default="no",
+            show_default=False,
+            err=True,
+        )
+        word = words.get(str(said).strip().lower()[:1])
+        if word is not None:
+            return word
 
 
 @project.command("list")
 @click.option("--json", "as_json", is_flag=True)
 def list_projects(as_json: bool) -> None:
-    """All projects, with what waits in each."""
+    """List all projects, with what is queued and waiting in each."""
     take_config_projects()
     with reading() as store:
         projects = store.projects()
@@ -114,7 +154,7 @@ def list_projects(as_json: bool) -> None:
         output.print_json({"projects": told})
         return
     if not projects:
-        output.say("No projects yet. navigator project add PATH")
+        output.say("No projects yet. `navigator project add PATH` adds one.")
         return
     output.emit(
         output.table(
@@ -134,10 +174,10 @@ def _tests(store: Reader, held: Project) -> str:
 
 
 @project.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_projects)
 @click.option("--json", "as_json", is_flag=True)
 def show(name: str, as_json: bool) -> None:
-    """One project: its settings, its repository, its tasks."""
+    """Show one project: its settings, its repository and its tasks."""
     from navigator.workspace.git.facts import read_facts
 
     with reading() as store:
@@ -177,30 +217,24 @@ project.add_command(check)
 
 
 @project.command("move")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_projects)
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True)
 def move(name: str, path: Path, as_json: bool) -> None:
-    """Say where the repository of NAME stands now. It must be the same one, by its first commit."""
-    result = act("project.move", {"name": name, "path": str(path.expanduser().absolute())})
-    if as_json:
-        output.print_json(result)
-        return
-    output.say(f"{result['project']['name']} is at {result['project']['path']}.")
+    """Tell Navigator that the repository of NAME is now at PATH. Its first commit must be the same."""
+    verb = MoveProject()
+    result = act(verb, MoveProjectArgs(name=name, path=str(path.expanduser().absolute())))
+    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
 
 
 @project.command("remove")
-@click.argument("names", nargs=-1, required=True)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.argument("names", nargs=-1, required=True, shell_complete=complete_projects)
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True)
 def remove(names: tuple[str, ...], yes: bool, as_json: bool) -> None:
-    """Let go of projects. Their repositories are untouched; what happened stays in the store."""
-    if not yes:
-        if not sys.stdin.isatty():
-            raise UsageError("Without a terminal nothing is asked.", hint="Add --yes.")
-        click.confirm(f"Remove {', '.join(names)} from Navigator?", abort=True, err=True)
-    result = act("project.remove", {"names": list(names)})
-    if as_json:
-        output.print_json(result)
-    else:
-        output.say(f"Removed {', '.join(result['removed'])}.")
+    """Remove projects. Their repositories are not changed; history and figures stay in the database."""
+    if not yes and not sys.stdin.isatty():
+        raise UsageError("There is no terminal to ask at.", hint="Add --yes.")
+    verb = RemoveProjects()
+    result = act(verb, ask(verb, RemoveProjectsArgs(names=names), yes=yes))
+    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)

@@ -1,15 +1,17 @@
-"""`navigator proposals` and `navigator diff`: what the models proposed, and what the reviewer said of it."""
+"""`navigator proposals` and `navigator diff`: what the models proposed and what the reviewer said."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
 import click
 
 from navigator.cli import output
-from navigator.cli.session import known_project, reading, state_paths
-from navigator.domain.diff import FileDiff, what_happens
-from navigator.domain.errors import Conflict
+from navigator.cli.session import complete_projects, complete_proposals, known_project, reading, state_paths
+from navigator.domain.diff import FileDiff, choices, what_happens
+from navigator.domain.errors import Conflict, UsageError
 from navigator.domain.models import CheckResult, Finding, Proposal
 from navigator.domain.states import CheckOutcome, ProposalState, Verdict
 from navigator.domain.text import safe_line
@@ -18,26 +20,50 @@ _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"}
 
 
 @click.command()
-@click.option("--state", type=click.Choice([state.value for state in ProposalState]), default=None)
-@click.option("--project", "name", default=None)
-@click.option("--json", "as_json", is_flag=True)
-def proposals(state: str | None, name: str | None, as_json: bool) -> None:
-    """All proposals, or those in one state or of one project."""
-    from navigator.cascade.views.inbox import with_overlaps
+@click.option(
+    "--state",
+    type=click.Choice([state.value for state in ProposalState]),
+    default=None,
+    help="Those in one state.",
+)
+@click.option("--all", "everything", is_flag=True, help="All of them.")
+@click.option("--waiting", is_flag=True, help="Those waiting for your decision; the default without --json.")
+@click.option(
+    "--project", "name", default=None, shell_complete=complete_projects, help="Those of one project."
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON; all of them unless --state or --waiting is given."
+)
+def proposals(state: str | None, everything: bool, waiting: bool, name: str | None, as_json: bool) -> None:
+    """List the proposals that wait for your decision."""
+    from navigator.cascade.views.inbox import waiting_proposals, with_overlaps
 
+    if bool(state) + everything + waiting > 1:
+        raise UsageError("Use only one of --state, --all and --waiting.")
+    states = {ProposalState(state)} if state else None
+    only_waiting = waiting or not (state or everything or as_json)
     with reading() as store:
         known_project(store, name)
-        found = with_overlaps(store.proposals(states={ProposalState(state)} if state else None, project=name))
+        found = (
+            waiting_proposals(store, name)
+            if only_waiting
+            else with_overlaps(store.proposals(states=states, project=name))
+        )
     if as_json:
         output.print_json({"proposals": [proposal.model_dump(mode="json") for proposal in found]})
         return
+    if not found and only_waiting:
+        output.say(
+            "No proposals are waiting for you. `navigator proposals --all` lists all; `navigator run` makes more."
+        )
+        return
     if not found:
-        output.say("No proposals. `navigator run` makes them from what is queued.")
+        output.say("No proposals. `navigator run` makes them from queued tasks.")
         return
     heads = ("proposal", "project", "verdict", "round", "state", "", "", "title", "")
     output.emit(output.table(heads, [_row(proposal) for proposal in found], right=(5, 6)))
     if any(proposal.rehearsal for proposal in found):
-        output.note("REHEARSAL: proposals marked so were made by the embedded stand-in, not by a model.")
+        output.note("REHEARSAL: made by the embedded stand-in, not by a model.")
 
 
 def _row(proposal: Proposal) -> tuple[object, ...]:
@@ -69,19 +95,22 @@ def verdict_word(proposal: Proposal) -> str:
 
 
 @click.command()
-@click.argument("ids", nargs=-1, required=True, metavar="P…")
+@click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
 @click.option(
     "--against",
     default=None,
     metavar="P…",
-    help="Show the difference to another proposal instead of the base.",
+    shell_complete=complete_proposals,
+    help="Compare with another proposal instead of the base.",
 )
-def diff(ids: tuple[str, ...], against: str | None) -> None:
-    """One proposal's change against its base, with the findings under the lines they quote."""
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
+    """Show a proposal's change against its base, with the findings below the lines they quote."""
     from navigator.cascade.views.repairs import mended_words
     from navigator.workspace.git.private import PrivateRepo
 
     paths = state_paths()
+    documents: list[dict[str, Any]] = []
     with reading(paths) as store:
         other = store.proposal(against) if against else None
         for identifier in ids:
@@ -90,8 +119,24 @@ def diff(ids: tuple[str, ...], against: str | None) -> None:
                 raise Conflict(f"{proposal.id} and {other.id} are of different projects.")
             private = PrivateRepo.open(paths.private, store.project(proposal.project_id))
             files = private.diff(other.tree if other else proposal.base_commit, proposal.tree)
+            if as_json:
+                against_id = other.id if other else None
+                told = {
+                    "against": against_id,
+                    "files": [_document(file, n) for n, file in enumerate(files, 1)],
+                }
+                documents.append({"proposal": proposal.model_dump(mode="json")} | told)
+                continue
             whole = store.proposal(proposal.parent) if proposal.parent else None
             _show(proposal, files, other, whole, mended_words(store, proposal))
+    if as_json:
+        output.print_json({"diffs": documents})
+
+
+def _document(file: FileDiff, place: int) -> dict[str, Any]:
+    """One file of a diff; `labels` are what `navigator split` can choose, in order."""
+    counts = {"path": file.path, "added": file.added, "removed": file.removed}
+    return asdict(file) | counts | {"labels": list(choices(file, place))}
 
 
 def _show(
@@ -138,7 +183,7 @@ def _show(
 
 
 def checks_words(proposal: Proposal) -> str:
-    """What the checks said, in one line."""
+    """The checks' outcomes in one line."""
     return "  ".join(f"{check.name} {_outcome(check)}" for check in proposal.checks) or "none"
 
 
@@ -160,7 +205,7 @@ def _show_review(proposal: Proposal, whole: Proposal | None, mended: str) -> Non
         output.say(f"  ! {item.path}: {item.detail or item.rule}", fg="red")
     review = proposal.review
     if whole is not None:
-        there = f"{verdict_word(whole)} there" if whole.review else "not read there either"
+        there = f"{verdict_word(whole)} there" if whole.review else "not reviewed there either"
         output.say(f"  {', '.join(proposal.hunks)} of {whole.id}, reviewed as a whole ({there})")
         return
     if review is None:
@@ -168,7 +213,7 @@ def _show_review(proposal: Proposal, whole: Proposal | None, mended: str) -> Non
         return
     stated = review.stated_verdict
     differs = f" (it said {stated.value})" if stated and stated is not review.verdict else ""
-    own = "  self-review: the writer's own model" if review.self_review else ""
+    own = "  self-review: by the model that wrote it" if review.self_review else ""
     word = output.style(review.verdict.value, fg=_COLOURS[review.verdict.value], bold=True)
     parts = f", in {review.parts} parts" if review.parts > 1 else ""
     output.emit(f"  {word}{differs} by {safe_line(review.model)}, {review.prompt_version}{parts}{own}")
@@ -177,18 +222,18 @@ def _show_review(proposal: Proposal, whole: Proposal | None, mended: str) -> Non
     if proposal.own_review is not None:
         own_said = proposal.own_review
         output.say(
-            f"  own reading by {own_said.model}: {own_said.verdict.value}, {len(own_said.findings)} findings"
+            f"  self-review by {own_said.model}: {own_said.verdict.value}, {len(own_said.findings)} findings"
         )
     for said in review.reversals:
         output.say(f"  ↔ reversal: {safe_line(said)}", fg="yellow")
     if review.verdict is Verdict.UNREVIEWED:
-        output.say("  Nobody has reviewed this: read it as you would read a stranger's patch.")
+        output.say("  Not reviewed: read it as you would read a patch from a stranger.")
 
 
 def _say_finding(finding: Finding) -> None:
     head = f"       ┃ {finding.severity.value} · {finding.criterion.value} · {finding.kind.value}"
-    head += " · remark, decides nothing" if finding.remark else ""
+    head += " · remark (does not count)" if finding.remark else ""
     output.say(head, fg="yellow", bold=True)
     output.say(f"       ┃ {safe_line(finding.message)}")
     if finding.trigger:
-        output.say(f"       ┃ happens when: {safe_line(finding.trigger)}")
+        output.say(f"       ┃ when: {safe_line(finding.trigger)}")

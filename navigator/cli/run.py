@@ -34,13 +34,18 @@ _DETACH_WAIT = 15.0
     "--until",
     type=click.Choice(["idle", "reviewed"]),
     default=None,
-    help="End when nothing is left to do. idle: revisions are written and read again first; reviewed: as soon as only "
-    "revisions are left that would need another swap back. Without it the conductor stays.",
+    help="When to end. idle: nothing is left to do, revisions included. reviewed: only revisions are left that would "
+    "need another swap back. Without it, run until stopped.",
 )
-@click.option("--max-swaps", type=click.IntRange(min=0), default=None, help="Swap at most so often.")
-@click.option("--detach", is_flag=True, help="Work on in the background; the terminal may go away.")
-@click.option("--time-scale", type=float, default=None, help="The rehearsal's: 0 waits for nothing.")
-@click.option("--seed", type=int, default=0, help="The rehearsal's.")
+@click.option("--max-swaps", type=click.IntRange(min=0), default=None, help="Maximum number of swaps.")
+@click.option("--detach", is_flag=True, help="Run in the background; the terminal can be closed.")
+@click.option(
+    "--time-scale",
+    type=float,
+    default=None,
+    help="Rehearsal only: factor for simulated durations; 0 waits for nothing.",
+)
+@click.option("--seed", type=int, default=0, help="Rehearsal only: seed of its random choices.")
 @click.option(
     "--allow-rehearsal-landing", is_flag=True, help="Let a rehearsal's proposals land in real repositories."
 )
@@ -54,7 +59,7 @@ def run(
     allow_rehearsal_landing: bool,
     as_json: bool,
 ) -> None:
-    """The conductor: write, swap, review, swap back, revise, and wait for your word."""
+    """Run the conductor: write, swap, review, swap back, revise; then wait for your decisions."""
     options: dict[str, Any] = {
         "time_scale": scale_of(time_scale),
         "seed": seed,
@@ -89,7 +94,7 @@ def conduct(
             conductor = Conductor(deps, RunOptions(until=until, max_swaps=max_swaps), progress.event)
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, conductor.stop, f"told to stop ({number.name})")
+                loop.add_signal_handler(number, conductor.stop, f"stopped by {number.name}")
             with progress:
                 return (await conductor.run()).document()
 
@@ -106,7 +111,7 @@ class _PrivateLog(logging.handlers.RotatingFileHandler):
         )
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """A line that cannot be written is left out: a full disk must not fill the terminal with tracebacks."""
+        """Drop a line that cannot be written: a full disk must not fill the terminal with tracebacks."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handleError(record)
 
@@ -139,7 +144,7 @@ def _unwritable(path: Path, error: OSError) -> NavigatorError:
 
     return StoreError(
         f"{path} cannot be opened for writing: {error.strerror}.",
-        hint=f"Make the state folder writable, or point {STATE_VARIABLE} at one that is; `navigator doctor` looks at it.",
+        hint=f"Make the state folder writable, or set {STATE_VARIABLE} to one that is. `navigator doctor` checks it.",
     )
 
 
@@ -150,7 +155,7 @@ def show_session(document: dict[str, Any]) -> None:
     verdicts = document["verdicts"]
     rows = [
         ("projects", document["projects"]),
-        ("tasks, all of them", document["tasks"]),
+        ("tasks in total", document["tasks"]),
         ("proposals, written or reviewed", document["proposals"]),
         (
             "approve / revise / unreviewed",
@@ -161,7 +166,7 @@ def show_session(document: dict[str, Any]) -> None:
         ("states", ", ".join(f"{count} {state}" for state, count in document["states"].items())),
         (
             "swaps",
-            f"{document['swaps']} (and {document.get('loads', document['swaps']) - document['swaps']} first load)",
+            f"{document['swaps']} (plus {document.get('loads', document['swaps']) - document['swaps']} initial load)",
         ),
         ("wall time", output.duration(document["wall_seconds"])),
     ]
@@ -177,7 +182,7 @@ def show_session(document: dict[str, Any]) -> None:
             rows.append((label, output.duration(document[field])))
     calls = document["calls"]
     rows.append(
-        ("model calls, ever", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)")
+        ("model calls in total", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)")
     )
     output.emit(output.table(("session", ""), rows))
     for role, words in modelled.items():
@@ -197,7 +202,7 @@ def _tests(tests: dict[str, int]) -> str:
 
 
 def _detach(as_json: bool) -> None:
-    """Start the same command in a session of its own, and wait until it answers."""
+    """Start the same command as a process of its own session, and wait until it answers."""
     from navigator.cascade.socket.client import request
     from navigator.cascade.socket.wire import NoConductor
 
@@ -205,8 +210,8 @@ def _detach(as_json: bool) -> None:
     with contextlib.suppress(NoConductor):
         request(paths.socket, "status", {}, timeout=5)
         raise Conflict(
-            "A conductor already works here.",
-            hint="`navigator status` shows what it does, `navigator stop` ends it.",
+            "A conductor is already running.",
+            hint="`navigator status` shows what it is doing; `navigator stop` stops it.",
         )
     arguments = [argument for argument in sys.argv[1:] if argument not in ("--detach", "--json")]
     errors = paths.root / "conductor.err"
@@ -233,11 +238,11 @@ def _detach(as_json: bool) -> None:
             if child.returncode == 0:
                 break  # it had so little to do that it is done already
             said = errors.read_text(encoding="utf-8", errors="replace").strip()
-            raise NavigatorError(f"The conductor ended at once: {said or f'exit code {child.returncode}'}")
+            raise NavigatorError(f"The conductor did not start: {said or f'exit code {child.returncode}'}")
         time.sleep(0.05)
     if as_json:
         output.print_json({"pid": child.pid})
     else:
         output.say(
-            f"The conductor works in the background (process {child.pid}). `navigator status` looks at it."
+            f"The conductor is running in the background (process {child.pid}). `navigator status` shows it."
         )

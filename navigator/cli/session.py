@@ -1,8 +1,9 @@
-"""How a command reaches the state: through the conductor if one lives, else by itself under the lock."""
+"""How a command reaches the state: through the conductor if one runs, else directly under the lock."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,15 @@ import click
 
 from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor
+from navigator.cascade.verbs.base import A, R, Told, Verb
+from navigator.cli import output
 from navigator.config.paths import StatePaths, state_dir
-from navigator.domain.errors import Conflict
-from navigator.domain.text import safe_line
+from navigator.domain.errors import Conflict, NavigatorError
+from navigator.domain.text import safe_line, safe_text
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from navigator.cascade.dependencies import Dependencies
     from navigator.store.reads.reader import Reader
 
@@ -55,7 +60,7 @@ def _create(paths: StatePaths) -> None:
     from navigator.store.lock import StateLock
 
     lock = StateLock(paths)
-    # Somebody else is making it at this moment: wait for them instead.
+    # Another process may be making it right now: wait for it.
     lock.acquire(blocking=True)
     try:
         open_writer(paths.database).close()
@@ -63,26 +68,65 @@ def _create(paths: StatePaths) -> None:
         lock.release()
 
 
-def act(op: str, args: dict[str, Any]) -> dict[str, Any]:
-    """Have one thing done: by the conductor, or here under its lock.
+def act(verb: Verb[A, R], args: A) -> R:
+    """Perform a verb: the conductor does it, or this process under the state folder's lock.
 
     Raises:
-        NavigatorError: what the operation refuses; `Conflict` when another command holds the lock.
+        NavigatorError: what the verb refuses; `Conflict` when another command holds the lock.
     """
     from navigator.cascade.socket.alone import act_alone
 
     paths = state_paths()
+    document = args.model_dump(mode="json")
     try:
-        return request(paths.socket, op, args)
+        return verb.read_result(request(paths.socket, verb.name, document))
     except NoConductor:
-        # Nobody to ask: the lock decides whether we may do it ourselves.
-        return act_alone(paths, op, args, on_problem=_say)
+        if verb.needs_conductor:
+            raise
+        # No conductor: the lock decides whether this process may do it.
+        return verb.read_result(act_alone(paths, verb.name, document, on_problem=_say))
+
+
+def ask(verb: Verb[A, R], args: A, *, yes: bool = False) -> A:
+    """Put a verb's question at the terminal; returns the arguments with the answers.
+
+    Nothing is asked with --yes, or where stdin is no terminal.
+
+    Raises:
+        click.Abort: the answer was no.
+    """
+    if yes or not sys.stdin.isatty():
+        return args
+    with reading() as store:
+        question = verb.question(store, args)
+    if question is None:
+        return args
+    for item in question.items:
+        click.echo(safe_text("\n".join(f"  {line}" for line in item.lines)), err=True)
+        click.confirm(safe_line(f"{item.title}. Have you looked at it?"), abort=True, err=True)
+    if question.lines:
+        click.echo(safe_text("\n".join(f"  {line}" for line in question.lines)), err=True)
+    click.confirm(safe_line(question.title.removesuffix("?")), abort=True, err=True)
+    return verb.answered(args, confirm=[item.key for item in question.items])
+
+
+def report(told: Sequence[Told], document: dict[str, Any] | None = None) -> None:
+    """Show an outcome: the JSON document where there is one, else a line per thing and the hints. Exits with 1 on an error."""
+    if document is not None:
+        output.print_json(document)
+    else:
+        for one in told:
+            output.say(f"{one.id}  {one.text}", **({"fg": "red"} if one.level == "error" else {}))
+        for hint in dict.fromkeys(one.hint for one in told if one.hint):
+            output.note(hint)
+    if any(one.level == "error" for one in told):
+        sys.exit(1)
 
 
 def take_config_projects() -> None:
-    """Have the store know the settings' `[[project]]` entries, where it does not yet.
+    """Add the settings' `[[project]]` entries to the store, where they are missing.
 
-    A conductor read its settings when it started; what was added to the file since is taken at its next start.
+    A conductor reads its settings when it starts; an entry added since is taken at its next start.
     """
     from navigator.config.settings import load_settings
 
@@ -95,12 +139,12 @@ def take_config_projects() -> None:
     if entries <= known:
         return
     with suppress(Conflict), locked_dependencies(paths):
-        pass  # taking the lock is what brings them in; a Conflict is a conductor, which brought its own
+        pass  # taking the lock adds them; a Conflict means that a conductor runs, which added its own
 
 
 @contextmanager
 def locked_dependencies(paths: StatePaths, **options: Any) -> Iterator[Dependencies]:
-    """`cascade.alone.locked_dependencies`, telling on stderr what of the settings could not be taken."""
+    """`socket.alone.locked_dependencies`; `[[project]]` entries that could not be added are named on stderr."""
     from navigator.cascade.socket import alone
 
     with alone.locked_dependencies(paths, on_problem=_say, **options) as deps:
@@ -109,3 +153,43 @@ def locked_dependencies(paths: StatePaths, **options: Any) -> Iterator[Dependenc
 
 def _say(problem: str) -> None:
     click.echo(safe_line(problem), err=True)
+
+
+# Shell completion of names and ids
+
+Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+
+def completing(rows: Callable[[Reader], Iterator[tuple[str, str]]]) -> Completer:
+    """Complete an argument from what the store holds: (value, help) pairs. Makes no state folder, and never fails."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        try:
+            paths = StatePaths(state_dir())
+            if not paths.database.exists():
+                return []
+            with reading(paths) as store:
+                found = list(rows(store))
+        except NavigatorError:
+            return []
+        wanted = incomplete.lower()
+        return [CompletionItem(value, help=text) for value, text in found if value.lower().startswith(wanted)]
+
+    return complete
+
+
+def _projects(store: Reader) -> Iterator[tuple[str, str]]:
+    return ((held.name, held.path) for held in store.projects())
+
+
+def _tasks(store: Reader) -> Iterator[tuple[str, str]]:
+    return ((held.id, f"{held.state.value}: {safe_line(held.text[:60])}") for held in store.tasks())
+
+
+def _proposals(store: Reader) -> Iterator[tuple[str, str]]:
+    return ((held.id, f"{held.project}: {safe_line(held.title)}") for held in store.proposals())
+
+
+complete_projects, complete_tasks, complete_proposals = map(completing, (_projects, _tasks, _proposals))

@@ -1,4 +1,4 @@
-"""`navigator status`: one glance. Imports no screen, no HTTP client and no git: it must answer at once."""
+"""`navigator status` and `navigator stop`. Imports no screen, HTTP client or git: it must answer at once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor
+from navigator.cascade.verbs.base import plural
 from navigator.cli import output
 from navigator.cli.session import reading, state_paths
 from navigator.config.settings import load_settings
@@ -18,7 +19,7 @@ from navigator.store.space import is_low
 @click.command()
 @click.option("--json", "as_json", is_flag=True)
 def status(as_json: bool) -> None:
-    """One glance: what waits, what the GPU holds (last known, with its age), what runs."""
+    """Show what is waiting, what the GPU holds (last known, with its age) and what is running."""
     paths = state_paths()
     with reading(paths) as store:
         counts = store.counts()
@@ -57,13 +58,13 @@ def _show(document: dict[str, Any]) -> None:
         tasks[state] for state in ("generating", "checking", "reviewing", "revising", "final_review")
     )
     output.say(
-        f"{waiting} wait for you, {working} in work, {tasks['awaiting_review']} await review, {queued} queued"
+        f"{waiting} waiting for you, {working} running, {tasks['awaiting_review']} awaiting review, {queued} queued"
     )
     if tasks["awaiting_review"] and document["conductor"] and not document["conductor"]["until"]:
         batch = load_settings().batch
         output.say(
-            f"  reviewed when {batch.target} wait, the oldest has waited {batch.max_wait_minutes:g} min, "
-            f"or nothing came for {batch.quiet_minutes:g} min"
+            f"  reviewed when {batch.target} are waiting, when the oldest has waited {batch.max_wait_minutes:g} min, "
+            f"or when nothing new came for {batch.quiet_minutes:g} min"
         )
     output.say(
         f"{document['projects']} projects; {tasks['landed']} landed, {tasks['rejected']} rejected, "
@@ -71,18 +72,20 @@ def _show(document: dict[str, Any]) -> None:
     )
     conductor = document["conductor"]
     if document["disk_full"]:
-        output.say("The disk is full: nothing new begins until there is room. `navigator doctor` says where.")
+        output.say(
+            "The disk is full: no new work starts until there is space. `navigator doctor` says where."
+        )
     if document["unsandboxed"]:
         output.say(
-            "Projects' tests run UNSANDBOXED, as `[checks] unsandboxed` says: what a model wrote runs as you."
+            "Tests run UNSANDBOXED because of `[checks] unsandboxed`: code that a model wrote runs as you."
         )
     if conductor is None:
-        held = document["resident"] or "nothing known"
+        held = document["resident"] or "state unknown"
         age = document["resident_age_seconds"]
         known = (
             f" (last known, {output.duration(age)} ago)" if age is not None and document["resident"] else ""
         )
-        output.say(f"GPU: {held}{known}. No conductor runs: `navigator run` starts one.")
+        output.say(f"GPU: {held}{known}. No conductor is running; `navigator run` starts one.")
         return
     if conductor["swapping_to"]:
         output.say(f"GPU: swapping to {conductor['swapping_to']}")
@@ -91,23 +94,25 @@ def _show(document: dict[str, Any]) -> None:
         output.say(f"GPU: {held} ({conductor['strategy']})")
     for role, reason in document["given_up"].items():
         output.say(
-            f"The {role} is given up: {reason}\n  Its tasks stay queued; `navigator swap to {role}` tries again."
+            f"The {role} is disabled after repeated failures: {reason}\n"
+            f"  Its tasks stay queued; `navigator swap to {role}` tries again."
         )
     output.say(
-        f"The conductor works on {len(conductor['busy'])} tasks; {conductor['swaps']} swaps this session."
+        f"The conductor is working on {plural(len(conductor['busy']), 'task')}; "
+        f"{plural(conductor['swaps'], 'swap')} this session."
     )
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True)
 def stop(as_json: bool) -> None:
-    """End the conductor. What it has in flight stays to be done by the next one."""
+    """Stop the conductor. Work in progress is done again by the next one."""
     try:
         request(state_paths().socket, "stop", {}, timeout=30)
     except NoConductor as error:
-        # What was asked for is so already: nothing is to be started for it.
-        raise NoConductor("No conductor runs.") from error
+        # Already stopped: the hint to start one would be wrong.
+        raise NoConductor("No conductor is running.") from error
     if as_json:
         output.print_json({"stopping": True})
     else:
-        output.say("The conductor ends; `navigator run` goes on where it stopped.")
+        output.say("The conductor is stopping; `navigator run` continues where it stopped.")

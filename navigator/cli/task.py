@@ -1,4 +1,4 @@
-"""`navigator task`: queue work and see what became of it."""
+"""`navigator task`: queue tasks and follow them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,23 @@ from typing import Any
 
 import click
 
+from navigator.cascade.verbs.cancel import Cancel
+from navigator.cascade.verbs.put_away import PutAway
+from navigator.cascade.verbs.retry import Retry
+from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
+from navigator.cascade.verbs.task_add import AddTasks
+from navigator.cascade.verbs.task_verbs import TasksArgs, TaskVerb
 from navigator.cli import output
 from navigator.cli.context import cache_document, say_cache
-from navigator.cli.session import act, known_project, reading, take_config_projects
+from navigator.cli.session import (
+    act,
+    complete_projects,
+    complete_tasks,
+    known_project,
+    reading,
+    report,
+    take_config_projects,
+)
 from navigator.cli.task_suggestions import COMMANDS
 from navigator.domain.errors import UsageError
 from navigator.domain.models import Task
@@ -18,13 +32,13 @@ from navigator.domain.states import Complexity, TaskKind, TaskState
 
 _KINDS = click.Choice([kind.value for kind in TaskKind])
 _DETAIL = 120
-"""Characters of an event's particulars that are shown."""
+"""Characters of an event's details that are shown."""
 _COMPLEXITIES = click.Choice([complexity.value for complexity in Complexity])
 
 
 @click.group()
 def task() -> None:
-    """Queue, list, cancel, retry; choose among what a scan proposes."""
+    """Queue, list, cancel and retry tasks; accept or dismiss what a scan suggests."""
 
 
 for _command in COMMANDS:
@@ -32,15 +46,15 @@ for _command in COMMANDS:
 
 
 @task.command("add")
-@click.argument("words", nargs=-1, metavar="[PROJECT] TEXT")
-@click.option("--all", "everywhere", is_flag=True, help="For every project.")
+@click.argument("words", nargs=-1, metavar="[PROJECT] TEXT", shell_complete=complete_projects)
+@click.option("--all", "everywhere", is_flag=True, help="Queue it for every project.")
 @click.option("--kind", type=_KINDS, default=TaskKind.IMPLEMENT.value, show_default=True)
 @click.option("--complexity", type=_COMPLEXITIES, default=Complexity.MEDIUM.value, show_default=True)
 @click.option(
-    "--file", "files", multiple=True, metavar="PATH", help="A file it is about; may be given often."
+    "--file", "files", multiple=True, metavar="PATH", help="A file the task is about; may be repeated."
 )
-@click.option("--priority", type=int, default=0, help="Higher goes first.")
-@click.option("--from", "source", type=click.Path(path_type=Path), help="Many tasks, from a TOML file.")
+@click.option("--priority", type=int, default=0, help="Higher priority goes first.")
+@click.option("--from", "source", type=click.Path(path_type=Path), help="Queue many tasks from a TOML file.")
 @click.option("--json", "as_json", is_flag=True)
 def add(
     words: tuple[str, ...],
@@ -56,35 +70,29 @@ def add(
     take_config_projects()
     if source is not None:
         if words or everywhere:
-            raise UsageError("--from takes no further words.", hint="The file names projects and texts.")
+            raise UsageError("--from takes no other arguments.", hint="The file names projects and texts.")
         tasks = _from_file(source)
     else:
         shared = {"kind": kind, "complexity": complexity, "priority": priority, "files": list(files)}
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, everywhere)]
-    result = act("task.add", {"tasks": tasks})
-    if as_json:
-        output.print_json(
-            {"tasks": [{"id": made["id"], "state": made["state"]} | made for made in result["tasks"]]}
-        )
-        return
-    for made in result["tasks"]:
-        output.say(f"{made['id']}  {made['project']}  queued")
-    for entry in result.get("unknown_files", ()):
-        output.note(f"{entry['project']} holds no {entry['path']}: a new file, or a slip?")
-    output.note("navigator run writes and reviews what is queued.")
+    verb = AddTasks()
+    result = act(verb, verb.read_args({"tasks": tasks}))
+    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    if not as_json:
+        output.note("`navigator run` writes and reviews what is queued.")
 
 
 def _targets(words: tuple[str, ...], everywhere: bool) -> list[tuple[str, str]]:
     if everywhere:
         if not words:
-            raise UsageError("What shall be done?", hint='navigator task add --all "…"')
+            raise UsageError("The text of the task is missing.", hint='`navigator task add --all "…"`')
         with reading() as store:
             names = [held.name for held in store.projects()]
         if not names:
-            raise UsageError("There is no project yet.", hint="navigator project add PATH")
+            raise UsageError("There are no projects yet.", hint="`navigator project add PATH`")
         return [(name, " ".join(words)) for name in names]
     if len(words) < 2:
-        raise UsageError("A project and a text are needed.", hint='navigator task add PROJECT "…"')
+        raise UsageError("A project and a text are required.", hint='`navigator task add PROJECT "…"`')
     return [(words[0], " ".join(words[1:]))]
 
 
@@ -95,10 +103,10 @@ def _from_file(source: Path) -> list[dict[str, Any]]:
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{source} is not TOML: {error}.") from error
+        raise UsageError(f"{source} is not valid TOML: {error}.") from error
     tables = document.get("task")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise UsageError(f"{source} holds no [[task]].", hint="See examples/tasks.toml.")
+        raise UsageError(f"{source} has no [[task]] table.", hint="See examples/tasks.toml.")
     tasks: list[dict[str, Any]] = []
     for table in tables:
         entry = dict(table)
@@ -112,10 +120,10 @@ def _from_file(source: Path) -> list[dict[str, Any]]:
 
 @task.command("list")
 @click.option("--state", "states", multiple=True, type=click.Choice([state.value for state in TaskState]))
-@click.option("--project", "name", default=None)
+@click.option("--project", "name", default=None, shell_complete=complete_projects)
 @click.option("--json", "as_json", is_flag=True)
 def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None:
-    """All tasks, or those in some states or of one project."""
+    """List all tasks, or those in some states or of one project."""
     with reading() as store:
         known_project(store, name)
         wanted = {TaskState(state) for state in states} or None
@@ -124,7 +132,7 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
         output.print_json({"tasks": [held.model_dump(mode="json") for held in tasks]})
         return
     if not tasks:
-        output.say('No tasks. navigator task add PROJECT "…"')
+        output.say('No tasks. `navigator task add PROJECT "…"` queues one.')
         return
     rows = [
         (
@@ -141,10 +149,10 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
 
 
 @task.command("show")
-@click.argument("identifier", metavar="T")
+@click.argument("identifier", metavar="T", shell_complete=complete_tasks)
 @click.option("--json", "as_json", is_flag=True)
 def show(identifier: str, as_json: bool) -> None:
-    """One task: what was asked, where it stands, why, and what happened."""
+    """Show one task: its text, its state and why, and its history."""
     from navigator.cascade.views.events import event_words
 
     with reading() as store:
@@ -190,48 +198,46 @@ def _say_task(held: Task) -> None:
         output.say(held.report)
 
 
-def _many(op: str, ids: tuple[str, ...], as_json: bool) -> None:
-    result = act(op, {"ids": list(ids)})
-    if as_json:
-        output.print_json(result)
-        return
-    for made in result["tasks"]:
-        output.say(f"{made['id']}  {made['state']}")
+def _many(verb: TaskVerb, ids: tuple[str, ...], as_json: bool) -> None:
+    result = act(verb, TasksArgs(ids=ids))
+    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+
+
+_IDS = click.argument("ids", nargs=-1, required=True, metavar="T…", shell_complete=complete_tasks)
 
 
 @task.command("cancel")
-@click.argument("ids", nargs=-1, required=True, metavar="T…")
+@_IDS
 @click.option("--json", "as_json", is_flag=True)
 def cancel(ids: tuple[str, ...], as_json: bool) -> None:
     """Cancel tasks that have not ended."""
-    _many("task.cancel", ids, as_json)
+    _many(Cancel(), ids, as_json)
 
 
 @task.command("retry")
-@click.argument("ids", nargs=-1, required=True, metavar="T…")
+@_IDS
 @click.option("--json", "as_json", is_flag=True)
 def retry(ids: tuple[str, ...], as_json: bool) -> None:
-    """Start over with tasks that failed or were rejected, cancelled or undone."""
-    _many("task.retry", ids, as_json)
+    """Retry tasks that failed, became stale, or were rejected, cancelled or undone."""
+    _many(Retry(), ids, as_json)
 
 
 @task.command("done")
-@click.argument("ids", nargs=-1, required=True, metavar="T…")
+@_IDS
 @click.option("--json", "as_json", is_flag=True)
 def done(ids: tuple[str, ...], as_json: bool) -> None:
-    """Put away reports, and answers that no change is needed."""
-    _many("task.done", ids, as_json)
+    """Put away reports, scans, and answers that no change is needed."""
+    _many(PutAway(), ids, as_json)
 
 
 @task.command("send-back")
-@click.argument("ids", nargs=-1, required=True, metavar="T…")
-@click.option("--note", default="", metavar="TEXT", help="What to do otherwise; it opens the new attempt.")
+@_IDS
+@click.option(
+    "--note", default="", metavar="TEXT", help="What to do differently; the new attempt starts with it."
+)
 @click.option("--json", "as_json", is_flag=True)
 def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
-    """Have reports, scans and answers without a change written anew, with a note."""
-    result = act("task.send-back", {"ids": list(ids), "note": note})
-    if as_json:
-        output.print_json(result)
-        return
-    for made in result["tasks"]:
-        output.say(f"{made['id']}  {made['state']}: a new attempt")
+    """Send back reports, scans and answers without a change: a new attempt starts with your note."""
+    verb = SendBack()
+    result = act(verb, SendBackArgs(tasks=ids, note=note))
+    report(verb.tell(result), {"tasks": result.model_dump(mode="json")["tasks"]} if as_json else None)

@@ -1,44 +1,39 @@
-"""`navigator task suggestions | accept | dismiss`: what a scan proposes, and the developer's choice."""
+"""`navigator task suggestions | accept | dismiss`."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
+from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs, scan_of
 from navigator.cli import output
-from navigator.cli.session import act, reading
-from navigator.domain.errors import UsageError
+from navigator.cli.session import act, complete_tasks, reading, report
 from navigator.domain.models import Suggestion
-from navigator.domain.states import TaskKind
 
 _JSON = click.option("--json", "as_json", is_flag=True)
-_ALL = click.option("--all", "everything", is_flag=True, help="All that are open.")
+_ALL = click.option("--all", "everything", is_flag=True, help="All open suggestions.")
+_TASK = click.argument("identifier", metavar="T", shell_complete=complete_tasks)
 
 
 @click.command("suggestions")
-@click.argument("identifier", metavar="T")
+@_TASK
 @_JSON
 def suggestions(identifier: str, as_json: bool) -> None:
-    """What a scan proposes, by rank."""
+    """List what a scan suggests, by rank."""
     with reading() as store:
-        scan = store.task(identifier)
-        if scan.kind is not TaskKind.SCAN:
-            raise UsageError(
-                f"{scan.id} is no scan: it proposes nothing.",
-                hint="`navigator task list` shows every task's kind.",
-            )
+        scan = scan_of(store, identifier)
         found = store.suggestions(scan.id, attempt=scan.attempt)
     if as_json:
         output.print_json({"task": scan.id, "suggestions": [one.model_dump(mode="json") for one in found]})
         return
     if not found:
-        output.say(f"{scan.id} is {scan.state.value}; it proposes nothing.")
+        output.say(f"{scan.id} is {scan.state.value.replace('_', ' ')} and has no suggestions.")
         return
     for one in found:
         _say(one)
     if any(one.state == "open" for one in found):
-        output.note(f"navigator task accept {scan.id} N… makes tasks of them; task dismiss puts them away.")
+        output.note(
+            f"`navigator task accept {scan.id} N…` queues tasks for them; `task dismiss` dismisses them."
+        )
 
 
 def _say(one: Suggestion) -> None:
@@ -57,39 +52,30 @@ def _say(one: Suggestion) -> None:
 
 
 @click.command("accept")
-@click.argument("identifier", metavar="T")
+@_TASK
 @click.argument("ranks", nargs=-1, type=click.IntRange(1), metavar="[N…]")
 @_ALL
 @_JSON
 def accept(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool) -> None:
     """Queue a task for each of these suggestions of a scan."""
-    result = act("suggestions.accept", {"task": identifier, "ranks": list(ranks), "everything": everything})
-    if as_json:
-        output.print_json(result)
-        return
-    for made in result["tasks"]:
-        output.say(f"{made['id']}  {made['project']}  queued  {made['text'].partition(chr(10))[0]}")
-    _say_left(result)
+    _settle(Accept(), identifier, ranks, everything, as_json)
 
 
 @click.command("dismiss")
-@click.argument("identifier", metavar="T")
+@_TASK
 @click.argument("ranks", nargs=-1, type=click.IntRange(1), metavar="[N…]")
 @_ALL
 @_JSON
 def dismiss(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool) -> None:
-    """Put suggestions of a scan away."""
-    result = act("suggestions.dismiss", {"task": identifier, "ranks": list(ranks), "everything": everything})
-    if as_json:
-        output.print_json(result)
-        return
-    _say_left(result)
+    """Dismiss suggestions of a scan."""
+    _settle(Dismiss(), identifier, ranks, everything, as_json)
 
 
-def _say_left(result: dict[str, Any]) -> None:
-    left = [one for one in result["suggestions"] if one["state"] == "open"]
-    scan = result["scan"]
-    output.say(f"{scan['id']}  {scan['state']}{f', {len(left)} open' if left else ''}")
+def _settle(
+    verb: Accept | Dismiss, identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool
+) -> None:
+    result = act(verb, SuggestionArgs(task=identifier, ranks=ranks, everything=everything))
+    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
 
 
 COMMANDS = (suggestions, accept, dismiss)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from navigator.config.paths import config_path
+from navigator.config.paths import CONFIG_VARIABLE, config_path
 from navigator.config.settings import ProjectEntry, Settings
 from navigator.domain.errors import ConfigError
 
@@ -28,6 +29,11 @@ def read_settings(path: Path | None = None) -> Settings:
     try:
         text = file.read_bytes().decode("utf-8")
     except FileNotFoundError:
+        if os.environ.get(CONFIG_VARIABLE) and file == config_path():
+            raise ConfigError(
+                f"{CONFIG_VARIABLE} names {file}, which does not exist.",
+                hint="Correct the path, or unset the variable to use the defaults.",
+            ) from None
         return Settings()
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is not UTF-8 (byte {error.start}).", hint="Save it as UTF-8.") from error

@@ -43,3 +43,12 @@ def safe_line(text: str) -> str:
 def is_unsafe(text: str) -> bool:
     """Whether `text` holds a character that `safe_text` would replace, a tab or a newline."""
     return _UNSAFE.search(text) is not None or "\t" in text or "\n" in text
+
+
+def cut_title(line: str, most: int) -> str:
+    """A title in `most` characters, cut between words where that keeps most of it. Commits bear it: no ellipsis."""
+    if len(line) <= most:
+        return line
+    cut = line[: most + 1]
+    words = cut[: cut.rfind(" ")].rstrip(" ,;:–-") if " " in cut else ""
+    return words if len(words) > most // 2 else line[:most].rstrip()

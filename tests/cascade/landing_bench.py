@@ -53,7 +53,7 @@ class LandingBench:
             return asyncio.run(perform(world, op, args))
 
     def approve(self, identifier: str) -> dict[str, Any]:
-        return dict(self.act("decide", kind="approve", proposals=[{"id": identifier}])["decisions"][0])
+        return dict(self.act("approve", proposals=[{"id": identifier}])["decisions"][0])
 
     def undo(self, identifier: str) -> dict[str, Any]:
         return dict(self.act("undo", ids=[identifier])["undone"][0])

@@ -17,6 +17,7 @@ from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.domain.models import AppliedEdit, Finding, Project, Proposal, Review, Task
 from navigator.domain.states import Criterion, FindingKind, Role, Rung, Severity, TaskState, Verdict
+from navigator.workspace.checks.policy import check_policy
 from navigator.workspace.edits import FileChange
 from tests.cascade.support import Desk, git, make_repository
 
@@ -74,12 +75,10 @@ class SplitBench:
         return self.act("split", proposal=identifier, hunks=list(hunks), **more)
 
     def approve(self, identifier: str, **more: Any) -> dict[str, Any]:
-        return dict(
-            self.act("decide", kind="approve", proposals=[{"id": identifier}], **more)["decisions"][0]
-        )
+        return dict(self.act("approve", proposals=[{"id": identifier}], **more)["decisions"][0])
 
     def decide(self, kind: str, identifier: str, **more: Any) -> dict[str, Any]:
-        return dict(self.act("decide", kind=kind, proposals=[{"id": identifier}], **more)["decisions"][0])
+        return dict(self.act(kind.replace("_", "-"), proposals=[{"id": identifier}], **more)["decisions"][0])
 
     def undo(self, identifier: str) -> dict[str, Any]:
         return dict(self.act("undo", ids=[identifier])["undone"][0])
@@ -121,6 +120,7 @@ def propose(
     verdict: Verdict = Verdict.REVISE,
     batch: str = BATCH,
     rehearsal: bool = False,
+    policed: bool = False,
 ) -> str:
     """Take a queued task to where its proposal waits for the developer."""
     private = world.private(project)
@@ -128,6 +128,9 @@ def propose(
     private.pin_base(base)
     tree = private.write_tree(base, {path: FileChange(content) for path, content in changes.items()})
     files = private.diff(base, tree)
+    paths = private.tree_entries(base).keys()
+    raw = private.raw_diff(base, tree)
+    policy = check_policy(raw, paths, private.read_blob, project=project) if policed else ()
     with world.store.transaction() as tx:
         tx.set_task_base(task.id, base)
         for state in (TaskState.GENERATING, TaskState.CHECKING):
@@ -144,6 +147,7 @@ def propose(
                 tree=tree,
                 batch=batch,
                 title="Change the numbers",
+                policy=policy,
                 edits=tuple(AppliedEdit(path=path, rung=Rung.INDENT) for path in changes),
                 added=sum(file.added for file in files),
                 removed=sum(file.removed for file in files),

@@ -83,7 +83,7 @@ class Room:
 
     def approve(self, proposal: Proposal, *confirm: str) -> dict[str, Any]:
         entry = {"id": proposal.id, "tree": proposal.tree}
-        done = self.act("decide", kind="approve", proposals=[entry], confirm=list(confirm))
+        done = self.act("approve", proposals=[entry], confirm=list(confirm))
         return dict(done["decisions"][0])
 
     def reading(self) -> Reader:
@@ -135,7 +135,7 @@ def test_a_reviewer_that_always_approves_gets_no_removed_test_past(room: Room) -
     assert proposal.policy[0].detail == "removes 1 test: Numbers.test_half"
     assert why_left_out(proposal) == "to be confirmed by itself: removed_tests test_app.py"
     refused = room.approve(proposal)
-    assert not refused["recorded"] and "confirmed one by one" in refused["reason"]
+    assert not refused["recorded"] and "confirmed individually" in refused["reason"]
     assert "test_half" in git(path, "show", "HEAD:test_app.py")
     assert room.approve(proposal, "removed_tests:test_app.py")["landing"] == LandingState.LANDED.value
 

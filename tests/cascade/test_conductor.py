@@ -77,7 +77,7 @@ class Room:
 
     def decide(self, kind: str, proposal: Proposal, note: str = "") -> dict[str, Any]:
         entry = {"id": proposal.id, "tree": proposal.tree}
-        return dict(self.act("decide", kind=kind, proposals=[entry], note=note)["decisions"][0])
+        return dict(self.act(kind.replace("_", "-"), proposals=[entry], note=note)["decisions"][0])
 
     def read(self) -> Reader:
         return Reader(open_reader(self.paths.database))
@@ -321,11 +321,9 @@ def test_a_decision_about_another_tree_is_refused(room: Room) -> None:
     task = room.queue()
     room.work()
     (proposal,) = room.proposals()
-    row = room.act("decide", kind="approve", proposals=[{"id": proposal.id, "tree": "0" * 40}])["decisions"][
-        0
-    ]
+    row = room.act("approve", proposals=[{"id": proposal.id, "tree": "0" * 40}])["decisions"][0]
     assert not row["recorded"]
-    assert "not the tree" in row["reason"]
+    assert "has changed since you looked" in row["reason"]
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
 
 
@@ -442,7 +440,7 @@ def test_what_was_asked_before_the_end_is_answered(room: Room, monkeypatch: pyte
             begun = slow_landing(monkeypatch, conductor)
             running = asyncio.create_task(conductor.run())
             entry = {"id": proposal.id, "tree": proposal.tree}
-            asked = asyncio.create_task(ask(room.paths, "decide", kind="approve", proposals=[entry]))
+            asked = asyncio.create_task(ask(room.paths, "approve", proposals=[entry]))
             await asyncio.to_thread(begun.wait)
             conductor.stop("told to stop")
             await running

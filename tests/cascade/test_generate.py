@@ -173,7 +173,7 @@ def test_a_scan_sent_back_is_read_anew_with_the_note(room: Room) -> None:
     identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
     room.act("suggestions.accept", task=identifier, ranks=[1])
     room.act("task.cancel", ids=["T2"])
-    room.act("task.send-back", ids=[identifier], note="Only tests, please.")
+    room.act("send-back", proposals=[], tasks=[identifier], note="Only tests, please.")
     room.models.write = lambda messages: listing(
         suggestion(), suggestion("Say what double does", kind="docs"), suggestion("Test double", kind="test")
     )
@@ -184,7 +184,7 @@ def test_a_scan_sent_back_is_read_anew_with_the_note(room: Room) -> None:
         "Say what double does",
     ]
     assert [one.state for one in room.read().suggestions(identifier, attempt=0)] == ["accepted", "dismissed"]
-    with pytest.raises(NavigatorError, match="attempt 2"):
+    with pytest.raises(NavigatorError, match="newer attempt"):
         room.act("suggestions.accept", task=identifier, ranks=[1], attempt=0)
 
 
@@ -208,7 +208,7 @@ def test_a_choice_that_means_nothing_changes_nothing(room: Room, args: dict[str,
 def test_all_or_none_are_accepted(room: Room) -> None:
     identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
     room.act("suggestions.accept", task=identifier, ranks=[1])
-    with pytest.raises(NavigatorError, match="is T2 already"):
+    with pytest.raises(NavigatorError, match="accepted already, as T2"):
         room.act("suggestions.accept", task=identifier, ranks=[2, 1])
     assert found(room, identifier)[1].state == "open"
     room.act("suggestions.dismiss", task=identifier, ranks=[2])
@@ -249,18 +249,18 @@ def test_a_change_is_never_taken_for_a_report(room: Room) -> None:
 def test_a_report_goes_back_only_with_a_note_and_only_while_it_waits(room: Room) -> None:
     room.models.write = lambda messages: "All in one module."
     identifier = room.queue("How does it hang together?", kind="architecture")
-    with pytest.raises(NavigatorError, match="does not wait"):
-        room.act("task.send-back", ids=[identifier], note="more")
+    with pytest.raises(NavigatorError, match="is not waiting"):
+        room.act("send-back", proposals=[], tasks=[identifier], note="more")
     room.work()
     with pytest.raises(NavigatorError, match="say what to do otherwise"):
-        room.act("task.send-back", ids=[identifier], note="  ")
-    room.act("task.send-back", ids=[identifier], note="Name the lines.")
+        room.act("send-back", proposals=[], tasks=[identifier], note="  ")
+    room.act("send-back", proposals=[], tasks=[identifier], note="Name the lines.")
     assert room.task(identifier).attempt == 1
     room.models.write = lambda messages: edit("return x * 2")
     change = room.queue()
     room.work()
     with pytest.raises(NavigatorError, match="has a proposal"):
-        room.act("task.send-back", ids=[change], note="more")
+        room.act("send-back", proposals=[], tasks=[change], note="more")
 
 
 # Who writes
@@ -312,9 +312,7 @@ def test_an_attempt_goes_on_with_the_model_that_began_it(room: Room) -> None:
     room.models.write = lambda messages: edit("return x * 2")
     room.work()
     assert {made.written_by for made in room.proposals()} == {Role.GENERATOR}
-    room.act(
-        "decide", kind="send_back", proposals=[{"id": room.proposals()[-1].id}], note="Multiply, please."
-    )
+    room.act("send-back", proposals=[{"id": room.proposals()[-1].id}], note="Multiply, please.")
     room.models.read = lambda messages: approval() if is_reading(messages) else edit("return x * 2")
     room.work()
     assert room.task(identifier).attempt == 1

@@ -124,7 +124,7 @@ def test_what_the_policy_asks_of_a_part_is_asked_anew(bench: SplitBench) -> None
     again = bench.waiting({"Makefile": b"all:\n", "n.txt": THIRTY})
     part = bench.split(again, "H1")["part"]["id"]
     assert [item.path for item in bench.proposal(part).policy] == ["Makefile"]
-    assert "one by one" in bench.approve(part)["reason"]
+    assert "confirmed individually" in bench.approve(part)["reason"]
     row = bench.approve(part, confirm=[f"{bench.proposal(part).policy[0].rule}:Makefile"])
     assert row["landing"] == "landed"
 
@@ -167,7 +167,7 @@ def test_a_refused_choice_makes_nothing(
 def test_only_what_waits_can_be_split_and_a_part_is_not_split_again(bench: SplitBench) -> None:
     parent = bench.waiting()
     part = bench.split(parent, "H3", "H4")["part"]["id"]
-    with pytest.raises(Conflict, match="no longer open"):
+    with pytest.raises(Conflict, match="not waiting for a decision"):
         bench.split(parent, "H1")
     with pytest.raises(Conflict, match="itself a part"):
         bench.split(part, "H1")
@@ -192,7 +192,7 @@ def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> N
 def test_under_a_conductor_the_gates_are_left_to_it(bench: SplitBench) -> None:
     part = bench.split(bench.waiting(), "H4", alone=False)["part"]
     assert bench.task(part["task_id"]).state is TaskState.CHECKING
-    assert "does not wait" in bench.approve(part["id"])["reason"]
+    assert "is not waiting" in bench.approve(part["id"])["reason"]
     bench.recover()
     assert bench.task(part["task_id"]).state is TaskState.AWAITING_APPROVAL
     assert outcomes(bench, part["id"])["files parse"] is CheckOutcome.PASSED
@@ -261,7 +261,7 @@ def test_a_rest_whose_part_was_undone_starts_anew(bench: SplitBench) -> None:
     rest = bench.answer(parent.task_id, {"n.txt": THIRTY.replace(b"\n5\n", b"\nFIVE\n")})
     bench.approve(part)
     said = bench.undo(part)
-    assert said["undone"] and f"{parent.task_id} stood on it" in said["reason"]
+    assert said["undone"] and f"{parent.task_id} builds on it" in said["reason"]
     assert bench.approve(rest)["landing"] == "refused"
     assert bench.task(parent.task_id).state is TaskState.STALE
     assert "do the whole task" in bench.task(parent.task_id).note
@@ -312,7 +312,7 @@ def test_a_part_taken_back_before_it_landed_can_be_approved_again(
     part = bench.proposal(bench.split(bench.waiting(), "H4")["part"]["id"])
     (bench.repository / "n.txt").write_bytes(FIVE)
     assert bench.approve(part.id)["landing"] == "refused"
-    bench.act("take-back", ids=[part.id])
+    bench.act("undo", ids=[part.id])
     assert bench.task(part.task_id).state is TaskState.AWAITING_APPROVAL
     (bench.repository / "n.txt").write_bytes(NUMBERS)
     assert bench.approve(part.id)["landing"] == "landed"

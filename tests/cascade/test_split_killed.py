@@ -17,24 +17,25 @@ from tests.cascade.test_kill_matrix import KILLED_AT, TRACED
 
 pytestmark = pytest.mark.slow
 
-HUNKS = "navigator.cascade.verbs.hunks"
+SPLIT = "navigator.cascade.verbs.split"
+HUNKS = "navigator.workspace.git.hunks"
 DERIVE = "navigator.cascade.stages.check_dispatch"
 STEPS = (
     ("before", f"{HUNKS}:build_part"),
     ("after", f"{HUNKS}:build_part"),
     ("before", f"{HUNKS}:commit_part"),
     ("after", f"{HUNKS}:commit_part"),
-    ("before", f"{HUNKS}:_add_part"),
-    ("after", f"{HUNKS}:_add_part"),
-    ("before", f"{HUNKS}:_send_rest_on"),
-    ("before", f"{HUNKS}:remember_ground"),
-    ("after", f"{HUNKS}:_send_rest_on"),
+    ("before", f"{SPLIT}:_add_part"),
+    ("after", f"{SPLIT}:_add_part"),
+    ("before", f"{SPLIT}:_send_rest_on"),
+    ("before", f"{SPLIT}:remember_ground"),
+    ("after", f"{SPLIT}:_send_rest_on"),
     ("event", "proposal_split"),
     ("before", f"{DERIVE}:gates"),
     ("after", f"{DERIVE}:gates"),
     ("event", "proposal_checks"),
 )
-DROPPING = (("before", f"{HUNKS}:_drop_rest"), ("after", f"{HUNKS}:_drop_rest"), ("event", "decision_added"))
+DROPPING = (("before", f"{SPLIT}:_drop_rest"), ("after", f"{SPLIT}:_drop_rest"), ("event", "decision_added"))
 STRACE = shutil.which("strace")
 CALLS = [("fdatasync", n) for n in range(1, 8)] + [("pwrite64", n) for n in range(1, 40, 4)]
 
@@ -105,7 +106,7 @@ def test_killed_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             assert died(bench, how, what, "1", "split", parent, "H4", *flags), what
             seen[f"{how} {what}"] = bench.proposal(parent).state is not ProposalState.OPEN
             ends_well(bench, parent, drop=drop)
-    assert not seen[f"after {HUNKS}:_send_rest_on"], "the transaction was not yet committed"
+    assert not seen[f"after {SPLIT}:_send_rest_on"], "the transaction was not yet committed"
     assert seen["event proposal_split"]
 
 

@@ -176,8 +176,8 @@ class SessionMachine(RuleBasedStateMachine):
             return
         chosen = data.draw(st.lists(st.sampled_from(waiting), min_size=1, unique=True))
         with self.dying(dies):
-            args = {"kind": "approve", "proposals": [{"id": one} for one in chosen]}
-            self.stage(perform(self.world, "decide", args))
+            args = {"proposals": [{"id": one} for one in chosen]}
+            self.stage(perform(self.world, "approve", args))
 
     @precondition(lambda self: self.world.reader.proposals())
     @rule(
@@ -186,9 +186,9 @@ class SessionMachine(RuleBasedStateMachine):
     def decide(self, data: st.DataObject, kind: DecisionKind, dies: str) -> None:
         """About any proposal, also one that cannot be decided any more."""
         chosen = data.draw(st.sampled_from([proposal.id for proposal in self.world.reader.proposals()]))
-        args = {"kind": kind.value, "proposals": [{"id": chosen}], "note": "Otherwise."}
+        args = {"proposals": [{"id": chosen}], "note": "Otherwise."}
         with self.dying(dies):
-            self.stage(perform(self.world, "decide", args))
+            self.stage(perform(self.world, kind.value.replace("_", "-"), args))
 
     @precondition(lambda self: self.tasks(TaskState.LANDED))
     @rule(data=st.data(), dies=st.sampled_from(["", "before", "after"]))
@@ -208,7 +208,7 @@ class SessionMachine(RuleBasedStateMachine):
         task = data.draw(st.sampled_from(self.tasks(TaskState.APPROVED)))
         proposal = landing.approved_proposal(self.world, self.world.reader.task(task))
         with suppress(NavigatorError):
-            self.do(perform(self.world, "take-back", {"ids": [proposal.id]}))
+            self.do(perform(self.world, "undo", {"ids": [proposal.id]}))
 
     @rule(file=st.sampled_from(FILES))
     def commit(self, file: str) -> None:

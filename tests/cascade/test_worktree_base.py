@@ -76,12 +76,12 @@ def test_a_task_on_uncommitted_work_and_its_landing(tmp_path: Path, paths: State
     assert reader.task(proposal.task_id).state is TaskState.AWAITING_APPROVAL
     assert proposal.base_commit != head
     entry = [{"id": proposal.id, "tree": proposal.tree}]
-    (row,) = act(paths, "decide", kind="approve", proposals=entry)["decisions"]
+    (row,) = act(paths, "approve", proposals=entry)["decisions"]
     assert row["landing"] == "refused" and "uncommitted work: app.py" in row["reason"]
     # The approval stands, and no attempt begins anew for it.
     assert Reader(open_reader(paths.database)).task(proposal.task_id).state is TaskState.APPROVED
     git(code, "commit", "-q", "-am", "Mine")
-    (row,) = act(paths, "decide", kind="approve", proposals=entry)["decisions"]
+    (row,) = act(paths, "approve", proposals=entry)["decisions"]
     assert row["landing"] == "landed"
     landing = Reader(open_reader(paths.database)).proposal(proposal.id).landing
     assert landing is not None

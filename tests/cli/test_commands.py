@@ -111,7 +111,7 @@ def test_a_tree_that_changed_is_not_approved(command: Command, repository: Path)
     command.run("run", "--until", "idle", "--time-scale", "0", "--json")
     row = command.json("approve", "P1", "--tree", "0" * 40, code=1)["decisions"][0]
     assert row["recorded"] is False
-    assert "not the tree" in row["reason"]
+    assert "changed since you looked" in row["reason"]
 
 
 def test_run_without_a_strategy_says_how_to_choose_one(command: Command) -> None:
@@ -130,7 +130,7 @@ def test_a_second_conductor_is_refused_and_commands_reach_the_first(
         assert status["conductor"]["strategy"] == "rehearsal"
         for words in (("--detach",), ("--until", "idle")):
             refused = command.run("run", *words, code=1).stderr
-            assert "already works" in refused or "works on" in refused
+            assert "already running" in refused or "works on" in refused
             assert "navigator stop" in refused
         command.run("project", "add", str(repository), "--name", "thing")
         command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
@@ -285,7 +285,7 @@ def test_a_file_that_is_not_there_is_said(command: Command, repository: Path) ->
 
 def test_stop_ends_the_conductor(command: Command) -> None:
     refused = command.run("stop", code=1).stderr
-    assert "No conductor runs." in refused
+    assert "No conductor is running." in refused
     assert "navigator run" not in refused
     command.json("run", "--detach", "--time-scale", "0")
     command.run("stop")

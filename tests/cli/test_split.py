@@ -30,7 +30,7 @@ def test_from_a_choice_of_hunks_to_a_commit(bench: SplitBench) -> None:
     assert "code.py" in against and "−thirty" not in against
     assert f"part of {parent}" in bench.desk.run("proposals").stdout.decode()
     left_out = bench.desk.json("approve", "--all-reviewed", "--yes")["left_out"]
-    assert left_out == [{"id": part["id"], "reason": f"part of {parent}: approved by itself"}]
+    assert left_out == [{"id": part["id"], "reason": f"part of {parent}: approve it separately"}]
     row = bench.desk.json("approve", part["id"])["decisions"][0]
     assert row["landing"] == "landed"
     assert bench.on_branch("n.txt").encode() == THIRTY.strip()
@@ -41,7 +41,7 @@ def test_what_is_said_in_words(bench: SplitBench) -> None:
     shown = bench.desk.run("diff", parent).stdout.decode()
     assert "F1 @@ renamed from README.md" in shown
     said = bench.desk.run("split", parent, "F1", "--drop-rest").stdout.decode()
-    assert "P2  F1 of P1" in said and "H1: dropped." in said and "`navigator approve P2`" in said
+    assert "P2  made from F1 of P1; its checks are done" in said and "T1  H1 dropped" in said
     assert bench.desk.json("approve", "P2")["decisions"][0]["landing"] == "landed"
     assert bench.on_branch("READ.md") == "# Code"
 
@@ -51,7 +51,8 @@ def test_what_is_said_in_words(bench: SplitBench) -> None:
     [
         (["H1,H2,H3,H4"], 2, "Approve the proposal itself"),
         (["H7"], 2, "There is no H7"),
-        (["H1", "--tree", "abcdef"], 1, "not the tree you looked at"),
+        (["H1", "--tree", "abcdef"], 2, "at least 12 digits"),
+        (["H1", "--tree", "abcdefabcdef"], 1, "changed since you looked"),
     ],
 )
 def test_a_choice_that_is_none_is_refused(bench: SplitBench, words: list[str], code: int, says: str) -> None:

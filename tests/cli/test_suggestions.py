@@ -39,7 +39,7 @@ def test_suggestions_are_listed_chosen_and_put_away(command: Command, scanned: s
     assert [task["state"] for task in made["tasks"]] == ["queued", "queued"]
     assert made["scan"]["state"] == "awaiting_approval"
     again = command.run("task", "accept", scanned, "1", code=1)
-    assert f"is {made['tasks'][0]['id']} already" in again.stderr
+    assert f"accepted already, as {made['tasks'][0]['id']}" in again.stderr
 
     assert "open" in command.run("task", "dismiss", scanned, "3").stdout
     command.run("task", "dismiss", scanned, "--all")
@@ -71,12 +71,12 @@ def test_what_cannot_be_chosen_is_said(command: Command, scanned: str) -> None:
     ):
         assert said in command.run(*words, code=2).stderr
     (made,) = command.json("task", "add", "thing", "Compare with None by identity")["tasks"]
-    assert "is no scan" in command.run("task", "suggestions", made["id"], code=2).stderr
-    assert "is no scan" in command.run("task", "accept", made["id"], "1", code=2).stderr
+    assert "is not a scan" in command.run("task", "suggestions", made["id"], code=2).stderr
+    assert "is not a scan" in command.run("task", "accept", made["id"], "1", code=2).stderr
 
 
 def test_a_scan_is_sent_back_with_a_note(command: Command, scanned: str) -> None:
-    assert "say what to do otherwise" in command.run("task", "send-back", scanned, code=2).stderr
+    assert "what to do differently" in command.run("task", "send-back", scanned, code=2).stderr
     command.run("task", "send-back", scanned, "--note", "Only the README.")
     shown = command.json("task", "show", scanned)["task"]
     assert (shown["state"], shown["attempt"], shown["note"]) == ("queued", 1, "Only the README.")

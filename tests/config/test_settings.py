@@ -380,3 +380,10 @@ def test_read_ahead_is_on_and_can_be_bounded(tmp_path: Path) -> None:
     assert shown["floor_mb"] == {"value": 8192, "from": "default"}
     with pytest.raises(ConfigError, match="rate_mb_s"):
         load_settings(write(tmp_path, "[swap.read_ahead]\nrate_mb_s = -1\n"))
+
+
+def test_the_variable_may_not_name_a_missing_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(tmp_path / "gone.toml"))
+    with pytest.raises(ConfigError, match=r"gone\.toml, which does not exist"):
+        load_settings()
+    assert load_settings(tmp_path / "gone.toml.too") == Settings()

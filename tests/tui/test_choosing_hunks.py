@@ -210,7 +210,7 @@ async def test_another_tree_than_the_one_on_the_screen_is_refused(reviewing: Rev
         at.screen.run_worker(at.screen.split_chosen(at.screen.context, stale, {"H1"}))  # type: ignore[arg-type]
         await at.dialog(SplitDialog)
         await at.press("ctrl+s")
-        await at.until(lambda: at.told("not the tree you looked at"), "the refusal")
+        await at.until(lambda: at.told("changed since you looked"), "the refusal")
         assert at.proposal("P2").state is ProposalState.OPEN
 
 
@@ -218,7 +218,7 @@ async def test_a_part_whose_checks_still_run_opens_when_they_are_done(
     reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As under a conductor: the answer comes at once, the checks later."""
-    monkeypatch.setattr("navigator.cascade.verbs.hunks._check_now", lambda *_: asyncio.sleep(0))
+    monkeypatch.setattr("navigator.cascade.verbs.split._check_now", lambda *_: asyncio.sleep(0))
     async with opened(reviewing) as at:
         await at.press("right_square_bracket", "space")
         await asked(at)

@@ -204,6 +204,6 @@ async def test_without_a_strategy_the_screens_say_it_in_a_line(
 
 
 def test_a_short_hint_is_said_whole() -> None:
-    said = "navigator: The conductor ended at once: navigator: Another one works here. End it first."
+    said = "navigator: The conductor did not start: navigator: Another one works here. End it first."
     assert in_brief(said) == ("Another one works here.", "End it first.")
     assert in_brief("no sentence") == ("no sentence", "")

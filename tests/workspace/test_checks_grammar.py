@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from navigator.workspace.bounded import run as bounded
+from navigator.workspace.bounded.run import Worker
 from navigator.workspace.checks.grammar import GrammarGate
 from navigator.workspace.context.repomap import pool as pools
 from navigator.workspace.context.repomap.brackets import first_odd
 from navigator.workspace.context.repomap.languages import LANGUAGES, language_of
-from navigator.workspace.context.repomap.pool import Worker
 
 SOURCES = {
     "a.js": "const a = { b: [1, 2] };\nfunction f(x) {\n  return x.map((y) => `{${y}(`) || /[({]/.test('(');\n}\n",
@@ -161,15 +162,15 @@ def test_a_large_file_is_not_judged(gate: GrammarGate) -> None:
 
 
 SPOILT = """
-from navigator.workspace.context.repomap import worker
-real = worker.faults
+from navigator.workspace.bounded import process
+from navigator.workspace.context.repomap import faults
+real = faults.faults
 def spoilt(language, data):
     while b"HANG" in data:
         pass
     return real(language, data)
-worker.faults = spoilt
-worker._SECONDS = 0.2
-worker.main()
+faults.faults = spoilt
+process.main()
 """
 
 
@@ -178,7 +179,8 @@ def test_a_file_that_hangs_the_parser_passes_and_two_end_the_patience(
 ) -> None:
     (tmp_path / "spoilt_worker.py").write_text(textwrap.dedent(SPOILT))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(pools, "_WORKER", "spoilt_worker")
+    monkeypatch.setattr(bounded, "_PROCESS", "spoilt_worker")
+    monkeypatch.setattr(pools, "_SECONDS", 0.2)
     good, broken = b"package a\n", b"package a\nfunc {\n"
     with GrammarGate() as gate:
         assert gate.new_fault("a.go", good, broken + b"// HANG\n") is None

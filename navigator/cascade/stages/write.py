@@ -23,7 +23,7 @@ from navigator.cascade.stages.turn import ask, give_up, move, requeue
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Proposal
 from navigator.domain.states import NO_CHANGE_NEEDED, REPORT_KINDS, EditCode, TaskKind, TaskState
-from navigator.domain.text import safe_line
+from navigator.domain.text import cut_title, safe_line
 from navigator.store.errors import StoreError
 from navigator.store.space import require_space
 
@@ -235,7 +235,7 @@ async def _propose(deps: Dependencies, material: Material, made: Draft) -> None:
 def title_of(text: str) -> str:
     """The first line of a task's text, at most 72 characters."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "change")
-    return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
+    return cut_title(line, _TITLE)
 
 
 def _record(deps: Dependencies, material: Material, refused: NotApplied) -> None:

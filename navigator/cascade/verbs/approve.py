@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from navigator.cascade.verbs.base import ConfirmItem, Question, Subject, Told, plural
@@ -14,13 +12,13 @@ from navigator.cascade.verbs.deciding import (
     DecisionRow,
     not_waiting,
 )
+from navigator.cascade.views.inbox import item_key, shared_items, to_confirm, unconfirmed, waiting_proposals
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, PolicyItem, Project, Proposal, utc_now
 from navigator.domain.states import (
     CheckOutcome,
     DecisionKind,
     LandingState,
-    PolicyAction,
     TaskState,
     Verdict,
 )
@@ -85,7 +83,7 @@ class Approve(Decide[ApproveArgs]):
                 f"{proposal.id} changes files that must be confirmed individually.",
                 hint=f"Look at them, then add {options}.",
             )
-        return tuple(f"{item.rule}:{item.path}" for item in _to_confirm(proposal))
+        return tuple(f"{item.rule}:{item.path}" for item in to_confirm(proposal))
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
         if tx.read.task(proposal.task_id).state is not TaskState.APPROVED:
@@ -138,36 +136,8 @@ async def _land(deps: Dependencies, row: DecisionRow, allow_rehearsal: bool) -> 
 # Policy items that are confirmed individually
 
 
-def _to_confirm(proposal: Proposal) -> list[PolicyItem]:
-    return [item for item in proposal.policy if item.action is PolicyAction.CONFIRM]
-
-
-def item_key(proposal: Proposal, item: PolicyItem) -> str:
-    """The full name of an item: `P7:RULE:PATH`."""
-    return f"{proposal.id}:{item.rule}:{item.path}"
-
-
-def shared_items(proposals: Sequence[Proposal]) -> frozenset[str]:
-    """`RULE:PATH` of each item that more than one of the proposals has: a name without the proposal says too little."""
-    counts = Counter(f"{item.rule}:{item.path}" for one in proposals for item in _to_confirm(one))
-    return frozenset(name for name, count in counts.items() if count > 1)
-
-
-def unconfirmed(
-    proposal: Proposal, confirm: Sequence[str], shared: frozenset[str] = frozenset()
-) -> list[PolicyItem]:
-    """The items of a proposal that `confirm` does not name."""
-    given = set(confirm)
-    return [
-        item
-        for item in _to_confirm(proposal)
-        if item_key(proposal, item) not in given
-        and ((short := f"{item.rule}:{item.path}") not in given or short in shared)
-    ]
-
-
 def _unconfirmed(reader: Reader, proposal: Proposal, args: ApproveArgs) -> list[PolicyItem]:
-    if not _to_confirm(proposal):
+    if not to_confirm(proposal):
         return []
     others = [reader.proposal(entry.id) for entry in args.proposals] if len(args.proposals) > 1 else []
     return unconfirmed(proposal, args.confirm, shared_items(others))
@@ -185,8 +155,6 @@ def _item(proposal: Proposal, item: PolicyItem) -> ConfirmItem:
 
 def approval_lines(reader: Reader, proposal: Proposal) -> list[str]:
     """Where a proposal goes, and what speaks against it. Reads the repository: call it in a thread."""
-    from navigator.cascade.views.inbox import waiting_proposals
-
     project = reader.project(proposal.project_id)
     lines = [f"{project.name}   +{proposal.added} −{proposal.removed}   tree {proposal.tree[:12]}"]
     lines += _where(project, proposal.batch)

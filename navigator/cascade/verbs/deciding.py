@@ -38,7 +38,7 @@ class Pinned(Model):
 class DecideArgs(Model):
     """Which proposals, and the note that goes with the decision."""
 
-    proposals: tuple[Pinned, ...]
+    proposals: tuple[Pinned, ...] = ()
     note: str = ""
 
 

@@ -1,40 +1,67 @@
-"""What the developer writes beside a decision: drafts, comments on lines, what was seen."""
+"""What is kept without asking: which proposals were looked at, and texts that were typed and not sent."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.socket.wire import Result
+from navigator.cascade.verbs.base import Told, Verb
+from navigator.domain.models import Model
+
+if TYPE_CHECKING:
+    from navigator.cascade.dependencies import Dependencies
 
 
-async def mark_seen(deps: Dependencies, ids: Sequence[str], seen: bool = True) -> Result:
+class SeenArgs(Model):
+    """Proposals by id."""
+
+    ids: tuple[str, ...]
+    seen: bool = True
+
+
+class MarkSeen(Verb[SeenArgs, SeenArgs]):
     """Mark proposals as looked at, or not."""
-    with deps.store.transaction() as tx:
-        for identifier in ids:
-            tx.set_proposal_seen(deps.reader.proposal(identifier).id, seen)
-    return {"seen": list(ids)}
+
+    name = "seen"
+    args = SeenArgs
+    result = SeenArgs
+    small = True
+
+    async def perform(self, deps: Dependencies, args: SeenArgs) -> SeenArgs:
+        with deps.store.transaction() as tx:
+            for identifier in args.ids:
+                tx.set_proposal_seen(deps.reader.proposal(identifier).id, args.seen)
+        return args
+
+    def tell(self, result: SeenArgs) -> list[Told]:
+        names = ", ".join(result.ids[:3]) + (" …" if len(result.ids) > 3 else "")
+        return [Told(names, f"marked as {'seen' if result.seen else 'not seen'}")] if result.ids else []
 
 
-async def save_draft(deps: Dependencies, key: str, text: str) -> Result:
-    """Keep a text that was typed and not sent; an empty one is forgotten."""
-    with deps.store.transaction() as tx:
-        tx.save_draft(key, text)
-    return {"key": key}
+class DraftArgs(Model):
+    """A text under a key; an empty one is dropped."""
+
+    key: str
+    text: str
 
 
-async def add_comment(
-    deps: Dependencies, proposal: str, path: str, side: str, line: int, quote: str, text: str
-) -> Result:
-    """A comment on one line of a proposal; it goes along when the proposal is sent back."""
-    held = deps.reader.proposal(proposal)
-    with deps.store.transaction() as tx:
-        number = tx.add_comment(held.id, path=path, side=side, line=line, quote=quote, text=text)
-    return {"comment": number}
+class DraftSaved(Model):
+    """The key."""
+
+    key: str
 
 
-async def remove_comment(deps: Dependencies, number: int) -> Result:
-    """Take back a comment that was not sent."""
-    with deps.store.transaction() as tx:
-        tx.change_comment(number, "")
-    return {"comment": number}
+class SaveDraft(Verb[DraftArgs, DraftSaved]):
+    """Keep a text that was typed and not sent."""
+
+    name = "draft.save"
+    args = DraftArgs
+    result = DraftSaved
+    small = True
+
+    async def perform(self, deps: Dependencies, args: DraftArgs) -> DraftSaved:
+        with deps.store.transaction() as tx:
+            tx.save_draft(args.key, args.text)
+        return DraftSaved(key=args.key)
+
+    def tell(self, result: DraftSaved) -> list[Told]:
+        return [Told(result.key, "saved as a draft")]

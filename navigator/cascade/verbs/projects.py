@@ -1,55 +1,236 @@
-"""Projects: take a repository into care, and let go of it."""
+"""Projects: add a repository, change its settings, follow it to another path, remove it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.socket.wire import Result
-from navigator.domain.errors import Conflict
+from navigator.cascade.verbs.base import Question, Told, Verb, plural
+from navigator.domain.errors import Conflict, NavigatorError, UsageError
+from navigator.domain.models import Model, Project
 from navigator.domain.states import LOOP_TASK_STATES
 
+if TYPE_CHECKING:
+    from navigator.cascade.dependencies import Dependencies
+    from navigator.store.reads.reader import Reader
+    from navigator.workspace.git.facts import RepoFacts
 
-async def add_project(
-    deps: Dependencies,
-    path: str,
-    name: str = "",
-    check: str = "",
-    landing: str = "branch",
-    base: str = "",
-    demo: bool = False,
-) -> Result:
-    """Take a git repository into care; nothing in it is touched."""
-    from navigator.workspace.git.facts import WORKTREE, read_facts, resolve_base
+Landing = Literal["branch", "current"]
+
+
+class ProjectDone(Model):
+    """The project as it is now."""
+
+    project: Project
+
+
+class AddProjectArgs(Model):
+    """The repository at `path`; `name` is the folder's name if empty. `demo` marks a sample of `navigator demo`."""
+
+    path: str
+    name: str = ""
+    check: str = ""
+    landing: Landing = "branch"
+    base: str = ""
+    demo: bool = False
+
+
+class AddProject(Verb[AddProjectArgs, ProjectDone]):
+    """Nothing in the repository is changed."""
+
+    name = "project.add"
+    args = AddProjectArgs
+    result = ProjectDone
+
+    async def perform(self, deps: Dependencies, args: AddProjectArgs) -> ProjectDone:
+        from navigator.workspace.git.facts import read_facts
+
+        facts = await asyncio.to_thread(read_facts, args.path)
+        require_base(facts, args.base)
+        home = str(Path(facts.path).resolve())
+        projects = deps.reader.projects()
+        known = next((project.name for project in projects if project.path == home), None)
+        if known is not None:
+            raise Conflict(
+                f"{home} is already a project: {known}.", hint="`navigator project list` shows all."
+            )
+        taken = {project.name for project in projects}
+        if args.name and args.name in taken:
+            raise Conflict(f"There is already a project {args.name!r}.", hint="Choose another --name.")
+        with deps.store.transaction() as tx:
+            project = tx.add_project(
+                name=args.name or _free_name(Path(home).name, taken),
+                path=home,
+                base=args.base,
+                landing=args.landing,
+                check=args.check,
+                root_commit=facts.root_commit,
+                demo=args.demo,
+            )
+        return ProjectDone(project=project)
+
+    def tell(self, result: ProjectDone) -> list[Told]:
+        made = result.project
+        tests = f"; `navigator project check {made.name}` tries its tests" if made.check else ""
+        hint = f'Next: navigator task add {made.name} "…"{tests}'
+        return [Told(made.name, f"added ({made.path})", hint=hint)]
+
+
+class SetProjectArgs(Model):
+    """The settings to change; None leaves one as it is."""
+
+    name: str
+    check: str | None = None
+    landing: Landing | None = None
+    base: str | None = None
+
+
+class SetProject(Verb[SetProjectArgs, ProjectDone]):
+    """Change how a project is worked on. One from the settings file is changed there."""
+
+    name = "project.set"
+    args = SetProjectArgs
+    result = ProjectDone
+
+    def refuse(self, reader: Reader, args: SetProjectArgs) -> NavigatorError | None:
+        return in_settings(reader.project(args.name), "settings")
+
+    async def perform(self, deps: Dependencies, args: SetProjectArgs) -> ProjectDone:
+        from navigator.workspace.git.facts import read_facts
+
+        project = deps.reader.project(args.name)
+        refusal = self.refuse(deps.reader, args)
+        if refusal is not None:
+            raise refusal
+        changes: dict[str, Any] = args.model_dump(exclude={"name"}, exclude_none=True)
+        if not changes:
+            raise UsageError("Name a setting to change.", hint="--check, --landing or --base.")
+        if "base" in changes:
+            require_base(await asyncio.to_thread(read_facts, project.path), changes["base"])
+        if "check" in changes:
+            changes["check"] = changes["check"].strip()
+        with deps.store.transaction() as tx:
+            return ProjectDone(project=tx.update_project(project.id, **changes))
+
+    def tell(self, result: ProjectDone) -> list[Told]:
+        now = result.project
+        lands = "the current branch" if now.landing == "current" else "navigator/…"
+        base = now.base or "the current branch"
+        return [Told(now.name, f"lands on {lands}, works from {base}, tests: {now.check or 'none'}")]
+
+
+class MoveProjectArgs(Model):
+    """Where the repository is now."""
+
+    name: str
+    path: str
+
+
+class MoveProject(Verb[MoveProjectArgs, ProjectDone]):
+    """It must be the same history, by its first commit."""
+
+    name = "project.move"
+    args = MoveProjectArgs
+    result = ProjectDone
+
+    def refuse(self, reader: Reader, args: MoveProjectArgs) -> NavigatorError | None:
+        return in_settings(reader.project(args.name), "path")
+
+    async def perform(self, deps: Dependencies, args: MoveProjectArgs) -> ProjectDone:
+        from navigator.workspace.git.facts import read_facts
+
+        project = deps.reader.project(args.name)
+        refusal = self.refuse(deps.reader, args)
+        if refusal is not None:
+            raise refusal
+        facts = await asyncio.to_thread(read_facts, args.path)
+        if project.root_commit and facts.root_commit and project.root_commit != facts.root_commit:
+            raise Conflict(
+                f"{facts.path} is another repository than {project.name}: its first commit differs.",
+                hint="Add it as a project of its own: `navigator project add PATH`.",
+            )
+        async with deps.project_lock(project.id):
+            with deps.store.transaction() as tx:
+                moved = tx.update_project(project.id, path=str(facts.path))
+            deps.forget_private(project.id)
+        return ProjectDone(project=moved)
+
+    def tell(self, result: ProjectDone) -> list[Told]:
+        return [Told(result.project.name, f"moved to {result.project.path}")]
+
+
+class RemoveProjectsArgs(Model):
+    """Projects by name."""
+
+    names: tuple[str, ...]
+
+
+class RemovedProjects(Model):
+    """Their names."""
+
+    removed: tuple[str, ...] = ()
+
+
+class RemoveProjects(Verb[RemoveProjectsArgs, RemovedProjects]):
+    """The repositories are not changed, and their history stays in the store."""
+
+    name = "project.remove"
+    args = RemoveProjectsArgs
+    result = RemovedProjects
+    small = True
+
+    def refuse(self, reader: Reader, args: RemoveProjectsArgs) -> NavigatorError | None:
+        for name in args.names:
+            busy = reader.tasks(states=LOOP_TASK_STATES, project=reader.project(name).name)
+            if busy:
+                return Conflict(
+                    f"{name} has {plural(len(busy), 'unfinished task')}.",
+                    hint=f"Cancel them first: `navigator task cancel {' '.join(task.id for task in busy[:5])}`.",
+                )
+        return None
+
+    def question(self, reader: Reader, args: RemoveProjectsArgs) -> Question:
+        lines = ("The repositories are not changed. Tasks and figures stay in the database.",)
+        return Question(f"Remove {', '.join(args.names)} from Navigator?", lines, "remove")
+
+    async def perform(self, deps: Dependencies, args: RemoveProjectsArgs) -> RemovedProjects:
+        refusal = self.refuse(deps.reader, args)
+        if refusal is not None:
+            raise refusal
+        projects = [deps.reader.project(name) for name in args.names]
+        with deps.store.transaction() as tx:
+            for project in projects:
+                tx.remove_project(project.id)
+        return RemovedProjects(removed=tuple(project.name for project in projects))
+
+    def tell(self, result: RemovedProjects) -> list[Told]:
+        return [Told(name, "removed") for name in result.removed]
+
+
+def in_settings(project: Project, key: str) -> Conflict | None:
+    """Why a project from the settings file is not changed by command; None for any other."""
+    if project.source != "config":
+        return None
+    return Conflict(
+        f"{project.name} is defined in the settings file.",
+        hint=f"Change its {key} there; `navigator config path` prints the file.",
+    )
+
+
+def require_base(facts: RepoFacts, base: str) -> None:
+    """Refuse a base that is not there now, not when the first task fails.
+
+    Raises:
+        NavigatorError: no such branch, or "worktree" of a bare repository.
+    """
+    from navigator.workspace.git.facts import WORKTREE, resolve_base
     from navigator.workspace.git.snapshot import require_worktree
 
-    facts = await asyncio.to_thread(read_facts, path)
     if base == WORKTREE:
         require_worktree(facts)
     elif base:
-        resolve_base(facts, base)  # a branch that is not there is said now, not when the first task fails
-    home = str(Path(facts.path).resolve())
-    for project in deps.reader.projects():
-        if project.path == home:
-            raise Conflict(
-                f"{home} is already here, as {project.name}.", hint="`navigator project list` shows all."
-            )
-    taken = {project.name for project in deps.reader.projects()}
-    if name and name in taken:
-        raise Conflict(f"There is already a project {name!r}.", hint="Choose another --name.")
-    with deps.store.transaction() as tx:
-        project = tx.add_project(
-            name=name or _free_name(Path(home).name, taken),
-            path=home,
-            base=base,
-            landing=landing,
-            check=check,
-            root_commit=facts.root_commit,
-            demo=demo,
-        )
-    return {"project": project.model_dump(mode="json")}
+        resolve_base(facts, base)
 
 
 def _free_name(wanted: str, taken: set[str]) -> str:
@@ -58,46 +239,3 @@ def _free_name(wanted: str, taken: set[str]) -> str:
         number += 1
         name = f"{wanted}-{number}"
     return name
-
-
-async def move_project(deps: Dependencies, name: str, path: str) -> Result:
-    """Follow a repository to where it stands now: the same history, by its first commit.
-
-    Raises:
-        Conflict: another history stands there, the settings file names the path, or another project has it.
-    """
-    from navigator.workspace.git.facts import read_facts
-
-    project = deps.reader.project(name)
-    if project.source == "config":
-        raise Conflict(
-            f"{project.name} stands in the settings file.",
-            hint="Change its path there: `navigator config path`.",
-        )
-    facts = await asyncio.to_thread(read_facts, path)
-    if project.root_commit and facts.root_commit and project.root_commit != facts.root_commit:
-        raise Conflict(
-            f"Another repository stands at {facts.path} than the one that {project.name} is about.",
-            hint="Add it as a project of its own: `navigator project add PATH`.",
-        )
-    async with deps.project_lock(project.id):
-        with deps.store.transaction() as tx:
-            moved = tx.update_project(project.id, path=str(facts.path))
-        deps.forget_private(project.id)
-    return {"project": moved.model_dump(mode="json")}
-
-
-async def remove_projects(deps: Dependencies, names: Sequence[str]) -> Result:
-    """Let go of projects; their history stays in the store."""
-    projects = [deps.reader.project(name) for name in names]
-    for project in projects:
-        busy = deps.reader.tasks(states=LOOP_TASK_STATES, project=project.name)
-        if busy:
-            raise Conflict(
-                f"{project.name} has {len(busy)} tasks in work.",
-                hint="Cancel them first: `navigator task cancel T…`.",
-            )
-    with deps.store.transaction() as tx:
-        for project in projects:
-            tx.remove_project(project.id)
-    return {"removed": [project.name for project in projects]}

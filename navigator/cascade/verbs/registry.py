@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.verbs.base import Verb
 from navigator.domain.errors import UsageError
-from navigator.domain.models import Model
 from navigator.store.space import require_space
 
 # name -> module of this package and class. Imported on first use, so that adding a task does not import git.
 _VERBS = {
     "approve": "approve:Approve",
     "reject": "reject:Reject",
+    "send-back": "send_back:SendBack",
+    "split": "split:Split",
     "undo": "undo:Undo",
+    "review.now": "review_now:ReviewNow",
+    "seen": "notes:MarkSeen",
+    "draft.save": "notes:SaveDraft",
+    "comment.add": "comment:AddComment",
+    "comment.remove": "comment:RemoveComment",
+    "task.add": "task_add:AddTasks",
+    "task.cancel": "cancel:Cancel",
+    "task.retry": "retry:Retry",
+    "task.done": "put_away:PutAway",
+    "suggestions.accept": "suggestions:Accept",
+    "suggestions.dismiss": "suggestions:Dismiss",
+    "project.add": "projects:AddProject",
+    "project.set": "projects:SetProject",
+    "project.move": "projects:MoveProject",
+    "project.remove": "projects:RemoveProjects",
+    "project.check": "project_check:CheckProject",
 }
-
-R = TypeVar("R", bound=Model)
 
 
 def known() -> tuple[str, ...]:
@@ -51,9 +65,7 @@ async def perform(deps: Dependencies, name: str, document: dict[str, Any]) -> di
         DiskFull: there is too little room to begin anything.
         NavigatorError: what the verb itself refuses.
     """
-    if name in _OPERATIONS:
-        return await _operation(deps, name, document)
-    found = verb(name)
+    found = verb(*_renamed(name, document))
     args = found.read_args(document)
     if not found.small:
         require_space(deps.paths.root)
@@ -62,39 +74,14 @@ async def perform(deps: Dependencies, name: str, document: dict[str, Any]) -> di
     return dumped
 
 
-# Not verbs yet
-
-_OPERATIONS = {
-    "project.add": ("projects", "add_project"),
-    "project.check": ("checks", "check_project"),
-    "project.move": ("projects", "move_project"),
-    "project.remove": ("projects", "remove_projects"),
-    "task.add": ("tasks", "add_tasks"),
-    "task.cancel": ("tasks", "cancel_tasks"),
-    "task.retry": ("tasks", "retry_tasks"),
-    "task.done": ("tasks", "close_tasks"),
-    "task.send-back": ("tasks", "send_back_tasks"),
-    "suggestions.accept": ("suggestions", "accept_suggestions"),
-    "suggestions.dismiss": ("suggestions", "dismiss_suggestions"),
-    "decide": ("decisions", "decide"),
-    "split": ("hunks", "split"),
-    "take-back": ("decisions", "take_back"),
-    "seen": ("notes", "mark_seen"),
-    "draft.save": ("notes", "save_draft"),
-    "comment.add": ("notes", "add_comment"),
-    "comment.remove": ("notes", "remove_comment"),
-}
-_SMALL = frozenset({"project.remove", "task.cancel", "take-back", "seen", "draft.save", "comment.remove"})
-
-
-async def _operation(deps: Dependencies, op: str, args: dict[str, Any]) -> dict[str, Any]:
-    module, name = _OPERATIONS[op]
-    function = getattr(importlib.import_module(f"navigator.cascade.verbs.{module}"), name)
-    try:
-        inspect.signature(function).bind(deps, **args)
-    except TypeError as error:
-        raise UsageError(f"{op}: {error}.") from error
-    if op not in _SMALL:
-        require_space(deps.paths.root)
-    result: dict[str, Any] = await function(deps, **args)
-    return result
+def _renamed(name: str, document: dict[str, Any]) -> tuple[str]:
+    """The names that screens still use for what are verbs of their own now."""
+    if name == "decide":
+        kind = str(document.pop("kind")).replace("_", "-")
+        if kind != "approve":
+            document.pop("confirm", None)
+        return (kind,)
+    if name == "task.send-back":
+        document["tasks"], document["proposals"] = document.pop("ids"), []
+        return ("send-back",)
+    return ({"take-back": "undo"}.get(name, name),)

@@ -1,49 +1,99 @@
-"""What a scan proposes: accepted, it becomes a task; the rest is dismissed, and the scan is done."""
+"""Accept or dismiss what a scan suggests; a scan of which nothing is open any more is done."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.socket.wire import Result
-from navigator.domain.errors import Conflict, UsageError
-from navigator.domain.models import Suggestion, Task
+from navigator.cascade.verbs.base import Question, Told, Verb, plural
+from navigator.domain.errors import Conflict, NavigatorError, UsageError
+from navigator.domain.models import Model, Suggestion, Task
 from navigator.domain.states import TaskKind, TaskState
 from navigator.store.reads.suggestions import ACCEPTED, OPEN
-from navigator.store.writes.writer import Transaction
+
+if TYPE_CHECKING:
+    from navigator.cascade.dependencies import Dependencies
+    from navigator.store.reads.reader import Reader
+    from navigator.store.writes.writer import Transaction
 
 
-async def accept_suggestions(
-    deps: Dependencies,
-    task: str,
-    ranks: Sequence[int] = (),
-    everything: bool = False,
-    attempt: int | None = None,
-) -> Result:
-    """Queue a task for each of these suggestions, all or none; `origin` of each is the scan.
+class SuggestionArgs(Model):
+    """Suggestions of the scan `task` by `ranks`, or all that are open (`everything`).
 
-    Args:
-        task: the scan.
-        ranks: which, by rank; one that was dismissed may be taken after all.
-        everything: all that are open.
-        attempt: the attempt that was on the screen: another one's ranks mean other things.
-
-    A scan of which nothing is open any more is done.
-
-    Raises:
-        Conflict: one was accepted before, or the scan has another attempt by now.
+    `attempt` is the one that was on the screen: another attempt's ranks mean other suggestions.
     """
-    scan, found = _scan(deps, task, attempt)
-    chosen = _chosen(scan, found, ranks, everything=everything)
-    for one in chosen:
-        if one.state == ACCEPTED:
-            raise Conflict(
-                f"Suggestion {one.rank} of {scan.id} is {one.made_task} already.",
-                hint=f"`navigator task show {one.made_task}` tells how far it is.",
-            )
-    made: list[Task] = []
-    with deps.store.transaction() as tx:
-        for one in chosen:
+
+    task: str
+    ranks: tuple[int, ...] = ()
+    everything: bool = False
+    attempt: int | None = None
+
+
+class Settled(Model):
+    """The scan and its suggestions as they are now, and the tasks made of those that were accepted."""
+
+    scan: Task
+    suggestions: tuple[Suggestion, ...] = ()
+    tasks: tuple[Task, ...] = ()
+
+    @property
+    def left(self) -> int:
+        """How many are open."""
+        return sum(one.state == OPEN for one in self.suggestions)
+
+
+class _Settle(Verb[SuggestionArgs, Settled]):
+    args = SuggestionArgs
+    result = Settled
+
+    def refuse(self, reader: Reader, args: SuggestionArgs) -> NavigatorError | None:
+        try:
+            chosen(reader, args)
+        except NavigatorError as error:
+            return error
+        return None
+
+    async def perform(self, deps: Dependencies, args: SuggestionArgs) -> Settled:
+        scan, found = chosen(deps.reader, args)
+        with deps.store.transaction() as tx:
+            made = self.settle(tx, scan, found)
+            left = any(one.state == OPEN for one in tx.read.suggestions(scan.id, attempt=scan.attempt))
+            if not left and scan.state is TaskState.AWAITING_APPROVAL:
+                tx.set_task_state(
+                    scan.id, TaskState.DONE, reason="every suggestion was accepted or dismissed"
+                )
+        return Settled(
+            scan=deps.reader.task(scan.id),
+            suggestions=tuple(deps.reader.suggestions(scan.id, attempt=scan.attempt)),
+            tasks=tuple(made),
+        )
+
+    def settle(self, tx: Transaction, scan: Task, found: Sequence[Suggestion]) -> list[Task]:
+        """Do it to those that were chosen; returns the tasks made."""
+        raise NotImplementedError
+
+    def tell(self, result: Settled) -> list[Told]:
+        left = f"{plural(result.left, 'suggestion')} left" if result.left else "no suggestions left"
+        return [
+            *(Told(one.id, f"queued: {one.text.partition(chr(10))[0]}") for one in result.tasks),
+            Told(result.scan.id, left),
+        ]
+
+
+class Accept(_Settle):
+    """Queue a task for each, all or none; `origin` of each is the scan."""
+
+    name = "suggestions.accept"
+
+    def question(self, reader: Reader, args: SuggestionArgs) -> Question | None:
+        if not args.everything:
+            return None
+        scan, found = chosen(reader, args)
+        return Question(f"Queue {plural(len(found), 'task')} for {scan.project}?", (), "queue")
+
+    def settle(self, tx: Transaction, scan: Task, found: Sequence[Suggestion]) -> list[Task]:
+        made: list[Task] = []
+        for one in found:
             new = tx.add_task(
                 scan.project_id,
                 one.text,
@@ -55,82 +105,60 @@ async def accept_suggestions(
             )
             tx.accept_suggestion(one, new.id)
             made.append(new)
-        _close_if_settled(tx, scan)
-    return _shown(deps, scan) | {"tasks": [new.model_dump(mode="json") for new in made]}
+        return made
 
 
-async def dismiss_suggestions(
-    deps: Dependencies,
-    task: str,
-    ranks: Sequence[int] = (),
-    everything: bool = False,
-    attempt: int | None = None,
-) -> Result:
-    """Put suggestions away; a scan of which nothing is open any more is done.
+class Dismiss(_Settle):
+    """Put suggestions away. One that was dismissed can be accepted later."""
+
+    name = "suggestions.dismiss"
+
+    def settle(self, tx: Transaction, scan: Task, found: Sequence[Suggestion]) -> list[Task]:
+        tx.dismiss_suggestions(scan.id, scan.attempt, {one.rank for one in found})
+        return []
+
+
+def scan_of(reader: Reader, identifier: str) -> Task:
+    """A task that is a scan.
 
     Raises:
-        Conflict: one is a task already, or the scan has another attempt by now.
+        UsageError: it is another kind.
     """
-    scan, found = _scan(deps, task, attempt)
-    chosen = _chosen(scan, found, ranks, everything=everything)
-    for one in chosen:
-        if one.state == ACCEPTED:
-            raise Conflict(
-                f"Suggestion {one.rank} of {scan.id} is {one.made_task}.",
-                hint=f"To give up the task: `navigator task cancel {one.made_task}`.",
-            )
-    with deps.store.transaction() as tx:
-        tx.dismiss_suggestions(scan.id, scan.attempt, {one.rank for one in chosen})
-        _close_if_settled(tx, scan)
-    return _shown(deps, scan)
-
-
-def _scan(deps: Dependencies, identifier: str, attempt: int | None) -> tuple[Task, list[Suggestion]]:
-    scan = deps.reader.task(identifier)
+    scan = reader.task(identifier)
     if scan.kind is not TaskKind.SCAN:
         raise UsageError(
-            f"{scan.id} is no scan: it proposes nothing.",
+            f"{scan.id} is not a scan; it has no suggestions.",
             hint="`navigator task list` shows every task's kind.",
         )
-    if attempt is not None and attempt != scan.attempt:
+    return scan
+
+
+def chosen(reader: Reader, args: SuggestionArgs) -> tuple[Task, list[Suggestion]]:
+    """The scan and the suggestions that the arguments name.
+
+    Raises:
+        UsageError: no scan, no such suggestion, or none named.
+        Conflict: the scan has another attempt by now, or one was accepted before.
+    """
+    scan = scan_of(reader, args.task)
+    listing = f"`navigator task suggestions {scan.id}` lists them."
+    if args.attempt is not None and args.attempt != scan.attempt:
         raise Conflict(
-            f"{scan.id} is at its attempt {scan.attempt + 1} by now.",
-            hint=f"Look again: `navigator task suggestions {scan.id}`.",
+            f"{scan.id} has a newer attempt.", hint=f"Look again: `navigator task suggestions {scan.id}`."
         )
-    return scan, deps.reader.suggestions(scan.id, attempt=scan.attempt)
-
-
-def _chosen(
-    scan: Task, found: Sequence[Suggestion], ranks: Sequence[int], *, everything: bool
-) -> list[Suggestion]:
-    if everything == bool(ranks):
-        raise UsageError(
-            "Name suggestions by their numbers, or all of them.",
-            hint=f"`navigator task suggestions {scan.id}` lists them.",
-        )
-    if everything:
-        return [one for one in found if one.state == OPEN]
+    found = reader.suggestions(scan.id, attempt=scan.attempt)
+    if args.everything == bool(args.ranks):
+        raise UsageError("Name suggestions by their numbers, or use --all.", hint=listing)
+    if args.everything:
+        return scan, [one for one in found if one.state == OPEN]
     by_rank = {one.rank: one for one in found}
-    for rank in ranks:
+    for rank in args.ranks:
         if rank not in by_rank:
-            raise UsageError(
-                f"{scan.id} has no suggestion {rank}.",
-                hint=f"`navigator task suggestions {scan.id}` lists them.",
+            raise UsageError(f"{scan.id} has no suggestion {rank}.", hint=listing)
+        if by_rank[rank].state == ACCEPTED:
+            made = by_rank[rank].made_task
+            raise Conflict(
+                f"Suggestion {rank} of {scan.id} was accepted already, as {made}.",
+                hint=f"`navigator task show {made}` shows it; `navigator task cancel {made}` cancels it.",
             )
-    return [by_rank[rank] for rank in dict.fromkeys(ranks)]
-
-
-def _close_if_settled(tx: Transaction, scan: Task) -> None:
-    """Done once nothing is open, where the scan still waits for the developer."""
-    left = any(one.state == OPEN for one in tx.read.suggestions(scan.id, attempt=scan.attempt))
-    if not left and scan.state is TaskState.AWAITING_APPROVAL:
-        tx.set_task_state(scan.id, TaskState.DONE, reason="every suggestion has its answer")
-
-
-def _shown(deps: Dependencies, scan: Task) -> Result:
-    return {
-        "scan": deps.reader.task(scan.id).model_dump(mode="json"),
-        "suggestions": [
-            one.model_dump(mode="json") for one in deps.reader.suggestions(scan.id, attempt=scan.attempt)
-        ],
-    }
+    return scan, [by_rank[rank] for rank in dict.fromkeys(args.ranks)]

@@ -1,13 +1,14 @@
-"""What clients show that the store does not hold as such: overlaps, and what a batch key may approve."""
+"""What waits for the developer, which proposals overlap, and what a batch approval may cover."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from navigator.domain.errors import Conflict
-from navigator.domain.models import Proposal
+from navigator.domain.models import PolicyItem, Proposal
 from navigator.domain.states import PolicyAction, ProposalState, TaskState, Verdict
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ def open_proposal(reader: Reader, task_id: str) -> Proposal:
     """
     found = reader.proposals({ProposalState.OPEN}, task_id=task_id)
     if not found:
-        raise Conflict(f"{task_id} has no open proposal.", hint=f"`navigator task show {task_id}` tells why.")
+        raise Conflict(
+            f"{task_id} has no open proposal.", hint=f"`navigator task show {task_id}` shows its history."
+        )
     return found[-1]
 
 
@@ -82,12 +85,14 @@ def batch_choice(proposals: Iterable[Proposal], *, confirmed: frozenset[str] = f
 
     Args:
         proposals: open ones whose tasks await approval, with or without their overlaps worked out.
-        confirmed: `RULE:PATH` of policy items that the developer has looked at.
+        confirmed: policy items that the developer has looked at, `RULE:PATH` or `P7:RULE:PATH`.
     """
+    proposals = with_overlaps(list(proposals))
+    shared = shared_items(proposals)
     taken: list[Proposal] = []
     left: list[tuple[Proposal, str]] = []
-    for proposal in with_overlaps(list(proposals)):
-        reason = why_left_out(proposal, confirmed)
+    for proposal in proposals:
+        reason = why_left_out(proposal, confirmed, shared)
         if reason:
             left.append((proposal, reason))
         else:
@@ -95,21 +100,54 @@ def batch_choice(proposals: Iterable[Proposal], *, confirmed: frozenset[str] = f
     return BatchChoice(tuple(taken), tuple(left))
 
 
-def why_left_out(proposal: Proposal, confirmed: frozenset[str] = frozenset()) -> str:
-    """Why a batch approval does not cover a proposal; empty when it does."""
+def why_left_out(
+    proposal: Proposal, confirmed: Collection[str] = (), shared: frozenset[str] = frozenset()
+) -> str:
+    """Why a batch approval does not cover a proposal; empty when it does. `shared`: see `shared_items`."""
     if proposal.parent:
-        return f"part of {proposal.parent}: approved by itself"
+        return f"part of {proposal.parent}: approve it separately"
     if proposal.review is None:
         return "not reviewed"
     if proposal.review.verdict is not Verdict.APPROVE:
         return proposal.review.verdict.value
     if proposal.review.self_review:
-        return "self-reviewed"  # the model that wrote it read it: nobody else has
+        return "self-reviewed"  # only by the model that wrote it
     if proposal.failed_checks:
         return f"failed check: {proposal.failed_checks[0].name}"
-    for item in proposal.policy:
-        if item.action is PolicyAction.CONFIRM and f"{item.rule}:{item.path}" not in confirmed:
-            return f"to be confirmed by itself: {item.rule} {item.path}"
+    for item in unconfirmed(proposal, confirmed, shared):
+        return f"needs confirmation: {item.rule} {item.path}"
     if proposal.overlaps:
         return f"overlaps {', '.join(proposal.overlaps)}"
     return ""
+
+
+# Policy items that are confirmed individually
+
+
+def to_confirm(proposal: Proposal) -> list[PolicyItem]:
+    """The policy items of a proposal that have to be confirmed."""
+    return [item for item in proposal.policy if item.action is PolicyAction.CONFIRM]
+
+
+def item_key(proposal: Proposal, item: PolicyItem) -> str:
+    """The full name of an item: `P7:RULE:PATH`."""
+    return f"{proposal.id}:{item.rule}:{item.path}"
+
+
+def shared_items(proposals: Sequence[Proposal]) -> frozenset[str]:
+    """`RULE:PATH` of each item that more than one of the proposals has: a name without the proposal says too little."""
+    counts = Counter(f"{item.rule}:{item.path}" for one in proposals for item in to_confirm(one))
+    return frozenset(name for name, count in counts.items() if count > 1)
+
+
+def unconfirmed(
+    proposal: Proposal, confirm: Collection[str], shared: frozenset[str] = frozenset()
+) -> list[PolicyItem]:
+    """The items of a proposal that `confirm` does not name."""
+    given = set(confirm)
+    return [
+        item
+        for item in to_confirm(proposal)
+        if item_key(proposal, item) not in given
+        and ((short := f"{item.rule}:{item.path}") not in given or short in shared)
+    ]

@@ -19,7 +19,7 @@ from navigator import __version__
 from navigator.cli import output
 from navigator.cli.doctor.item import Item
 from navigator.cli.session import state_paths
-from navigator.config.paths import CONFIG_VARIABLE, STATE_VARIABLE, StatePaths, config_path
+from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import Settings, load_settings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.states import Role
@@ -73,12 +73,7 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Item]:
     except NavigatorError as error:
         yield Item("settings", "missing", error.message, error.hint)
         return
-    named = os.environ.get(CONFIG_VARIABLE)
-    if named and settings.source is None:
-        hint = "Correct the path, or unset the variable. The defaults hold."
-        yield Item("settings", "warn", f"{CONFIG_VARIABLE} names {named}, which does not exist", hint)
-    else:
-        yield Item("settings", "ok", str(settings.source or f"none at {config_path()}: all defaults"))
+    yield Item("settings", "ok", str(settings.source or f"none at {config_path()}: all defaults"))
     if settings.checks.unsandboxed:
         yield Item(
             "tests",

@@ -29,7 +29,7 @@ _RATE_SPAN = 3.0
 """Seconds over which a stream's speed is measured."""
 _SILENT = 15.0
 """Seconds after which a stream that says nothing is no longer shown."""
-_SPOKEN, _ENDED = "navigator: ", "The conductor ended at once: "
+_SPOKEN, _ENDED = "navigator: ", "The conductor did not start: "
 """How the command line begins what it says, and what comes of a conductor that did not start."""
 _SHORT_HINT = 120
 """Characters of a hint that a toast takes."""

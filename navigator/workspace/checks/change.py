@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from navigator.domain.models import PolicyItem
 from navigator.domain.states import PolicyAction
 from navigator.domain.text import safe_line
+from navigator.workspace.bounded.run import WorkerLost, run_bounded
 from navigator.workspace.checks.added_secrets import added_secret
 from navigator.workspace.checks.behaviour import changes_nothing
 from navigator.workspace.checks.removed_tests import MOST_BYTES, FileText, changed_settings, removed_tests
@@ -16,6 +17,10 @@ from navigator.workspace.git.runner import GitError
 REMOVED_TESTS = "removed_tests"
 TEST_SETTINGS = "test_settings"
 SECRETS_ADDED = "secrets_added"
+UNEXAMINED = "unexamined"
+
+_SECONDS = 20.0
+"""Of processor time, for all files of a change."""
 
 _FILE = "100"
 
@@ -56,6 +61,15 @@ def content_items(
         without: paths that are refused anyway.
     """
     files = texts_of(raw, read_blob, without=without)
+    try:
+        return run_bounded(text_items, files, size=_size(files), seconds=_SECONDS)
+    except WorkerLost:
+        words = "could not be examined within the limits of time and memory: read the change itself"
+        return [_confirm(UNEXAMINED, file.path, words) for file in files]
+
+
+def text_items(files: Sequence[FileText]) -> list[PolicyItem]:
+    """The same, of texts that were read."""
     items = [_confirm(REMOVED_TESTS, path, words) for path, words in removed_tests(files).items()]
     for file in files:
         if settings := changed_settings(file):
@@ -65,10 +79,18 @@ def content_items(
     return items
 
 
+def _size(files: Sequence[FileText]) -> int:
+    return sum(len(text) for file in files for text in (file.old, file.new) if text is not None)
+
+
 def _confirm(rule: str, path: str, detail: str) -> PolicyItem:
     return PolicyItem(rule=rule, path=path, action=PolicyAction.CONFIRM, detail=safe_line(detail)[:400])
 
 
 def no_functional_change(raw: Sequence[RawChange], read_blob: Callable[[str], bytes]) -> bool:
     """Whether the change is of Python alone and leaves what it does as it was."""
-    return changes_nothing(texts_of(raw, read_blob))
+    files = texts_of(raw, read_blob)
+    try:
+        return run_bounded(changes_nothing, files, size=_size(files), seconds=_SECONDS)
+    except WorkerLost:
+        return False

@@ -10,8 +10,10 @@ from collections import Counter
 from types import TracebackType
 from typing import Any
 
+from navigator.workspace.bounded.run import Worker, WorkerLost
+from navigator.workspace.context.repomap.faults import faults
 from navigator.workspace.context.repomap.languages import language_of
-from navigator.workspace.context.repomap.pool import Worker, WorkerLost
+from navigator.workspace.context.repomap.pool import ask
 
 _BY_LIBRARY = frozenset({"python"})
 """Languages that `checks.syntax_check` parses with the real parser."""
@@ -76,7 +78,7 @@ class GrammarGate:
         if self._lost >= _MOST_LOST:
             return None
         try:
-            found = self._worker.ask(f"!{language}", data)
+            found: dict[str, Any] = ask(self._worker, faults, language, data)
         except WorkerLost:
             self._lost += 1
             return None

@@ -7,6 +7,7 @@ by itself, so that no batch key and no reviewer's word carries it along.
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -147,7 +148,7 @@ def _python(path: str, text: str) -> Found:
 
 def _without_strings(text: str) -> str:
     """Comments are no code; strings stay, since few of them look like a call."""
-    return re.sub(r"(?m)^\s*#.*$", "", text)
+    return re.sub(r"(?m)^[ \t]*#.*$", "", text)
 
 
 def _walk_python(body: Sequence[ast.stmt], above: str, found: Found) -> None:
@@ -226,7 +227,7 @@ def _c_comments(text: str) -> str:
     return _LINE_COMMENTS.sub(" ", " ".join([*parts, text[at:]]))
 
 
-_HASH_LINES = re.compile(r"(?m)^\s*#(?!\[)[^\n]*")
+_HASH_LINES = re.compile(r"(?m)^[ \t]*#(?!\[)[^\n]*")
 
 
 def _hash_comments(text: str) -> str:
@@ -237,10 +238,10 @@ _LINE_COMMENTS = re.compile(r"(?m)(?<![:\"'`/])//[^\n]*")
 
 _JS = _Rules(
     re.compile(
-        r"\b(?:x?it|x?test|specify|Deno\.test)(?:\.\w+)*(?:\([^()\n]{0,300}\))?\s*\(\s*(['\"`])(?P<name>[^\n]{0,200}?)\1"
+        r"\b(?:x?it|x?test|specify|Deno\.test)(?:\.\w{1,40}){0,6}(?:\([^()\n]{0,300}\))?\s*\(\s*(['\"`])(?P<name>[^\n]{0,200}?)\1"
     ),
     re.compile(
-        r"\b(?:expect|assert(?:\.\w+)*|should|t\.(?:is|true|false|deepEqual|throws|not|like|regex|assert)\w*)\s*\("
+        r"\b(?:expect|assert(?:\.\w{1,40}){0,6}|should|t\.(?:is|true|false|deepEqual|throws|not|like|regex|assert)\w*)\s*\("
     ),
     re.compile(
         r"\b(?:it|test|describe|context|suite)\.(?:skip|todo|only|failing|fixme)\b|\bx(?:it|test|describe)\b|\bf(?:it|describe)\b"
@@ -259,7 +260,7 @@ _JVM = _Rules(
 )
 _CSHARP = _Rules(
     re.compile(
-        r"\[(?:Fact|Theory|Test|TestCase|TestMethod)\b[^\]]{0,300}\](?:\s{0,80}\[[^\]]{0,300}\]){0,8}\s*(?:[\w<>\[\]?]+\s+){1,8}?(?P<name>\w+)\s*\("
+        r"\[(?:Fact|Theory|Test|TestCase|TestMethod)\b[^\]]{0,300}\](?:\s{0,80}\[[^\]]{0,300}\]){0,8}\s{0,80}(?:[\w<>\[\]?]{1,80}\s{1,80}){1,8}?(?P<name>\w{1,200})\s{0,80}\("
     ),
     re.compile(r"\b(?:Assert\.\w+|\w+\.Should\w*|Verify)\s*[(<]"),
     re.compile(r"\[Ignore\b|\bSkip\s*=|\[Explicit\b"),
@@ -267,7 +268,7 @@ _CSHARP = _Rules(
 )
 _CPP = _Rules(
     re.compile(
-        r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|TEST_CASE|SCENARIO|SECTION|BOOST_AUTO_TEST_CASE|START_TEST)\s*\(\s*(?P<name>[^)\n]+)\)"
+        r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|TEST_CASE|SCENARIO|SECTION|BOOST_AUTO_TEST_CASE|START_TEST)\s{0,80}\(\s{0,80}(?P<name>[^)\n]{1,300})\)"
         r"|\bvoid\s+(?P<name2>test_\w+)\s*\("
     ),
     re.compile(
@@ -278,7 +279,8 @@ _CPP = _Rules(
 )
 _RUBY = _Rules(
     re.compile(
-        r"(?m)^\s*(?:it|specify|test|scenario|example)\s*\(?\s*(['\"])(?P<name>.*?)\1|^\s*def\s+(?P<name2>test_\w+)"
+        r"(?m)^[ \t]*(?:it|specify|test|scenario|example)[ \t]{0,40}\(?[ \t]{0,40}(['\"])(?P<name>.*?)\1"
+        r"|^[ \t]*def[ \t]+(?P<name2>test_\w+)"
     ),
     re.compile(r"\b(?:expect|assert\w*|refute\w*|should\w*|must_\w+|wont_\w+)\b"),
     re.compile(r"\b(?:xit|xdescribe|xcontext|pending|skip|fit|fdescribe)\b"),
@@ -286,7 +288,7 @@ _RUBY = _Rules(
 )
 _RULES: dict[str, _Rules] = {
     ".py": _Rules(
-        re.compile(r"(?m)^\s*(?:async\s+)?def\s+(?P<name>test\w*)\s*\("),
+        re.compile(r"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(?P<name>test\w*)\s*\("),
         re.compile(r"\bassert\b|\.assert\w+\(|\braises\("),
         _OFF_PYTHON,
         _hash_comments,
@@ -323,15 +325,15 @@ _RULES: dict[str, _Rules] = {
         _c_comments,
     ),
     ".swift": _Rules(
-        re.compile(r"\bfunc\s+(?P<name>test\w+)\s*\(|@Test(?:\([^)]*\))?\s*func\s+(?P<name2>\w+)"),
+        re.compile(r"\bfunc\s+(?P<name>test\w+)\s*\(|@Test(?:\([^)]{0,300}\))?\s*func\s+(?P<name2>\w+)"),
         re.compile(r"\bXCT\w+\(|#expect\(|#require\("),
         re.compile(r"\bXCTSkip\w*|\.disabled\("),
         _c_comments,
     ),
     ".bats": _Rules(
         re.compile(r"(?m)^@test\s+(['\"])(?P<name>.*?)\1"),
-        re.compile(r"(?m)^\s*(?:\[|assert\w*|refute\w*)"),
-        re.compile(r"(?m)^\s*skip\b"),
+        re.compile(r"(?m)^[ \t]*(?:\[|assert\w*|refute\w*)"),
+        re.compile(r"(?m)^[ \t]*skip\b"),
         _hash_comments,
     ),
     **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"), _JS),
@@ -369,28 +371,51 @@ _SETTINGS = re.compile(
     r"|karma\.conf\.\w+|phpunit\.xml(?:\.dist)?|\.rspec|nextest\.toml|playwright\.config\.\w+|cypress\.config\.\w+)$"
 )
 _SECTIONS = {
-    "pyproject.toml": re.compile(
-        r"^\[tool\.(?:pytest|coverage|tox|nox|hatch\.envs)[^\]]*\].*?(?=^\[(?!tool\.pytest)|\Z)",
-        re.M | re.S,
-    ),
-    "setup.cfg": re.compile(r"^\[tool:pytest\].*?(?=^\[|\Z)", re.M | re.S),
-    "package.json": re.compile(
-        r'"(?:pre|post)?test(?::[\w:-]+)?"\s*:\s*"(?:[^"\\]|\\.)*"|"(?:jest|mocha|ava|vitest)"\s*:\s*\{.*?\n  \}',
-        re.S,
-    ),
-    "Cargo.toml": re.compile(
-        r"^\[\[(?:test|bench)\]\].*?(?=^\[|\Z)|^\s*(?:autotests|test|harness)\s*=.*$", re.M | re.S
+    "pyproject.toml": (re.compile(r"\[tool\.(?:pytest|coverage|tox|nox|hatch\.envs)"), None),
+    "setup.cfg": (re.compile(r"\[tool:pytest\]"), None),
+    "Cargo.toml": (
+        re.compile(r"\[\[(?:test|bench)\]\]"),
+        re.compile(r"[ \t]*(?:autotests|test|harness)[ \t]*="),
     ),
 }
+"""File name -> the headers of its sections about tests, and the lines about tests in any other section."""
+
+_PACKAGE_KEYS = ("jest", "mocha", "ava", "vitest")
+_PACKAGE_SCRIPT = re.compile(r"(?:pre|post)?test(?::[\w:-]+)?")
 
 
 def changed_settings(file: FileText) -> str:
     """In words, that a file says how the project's tests are run and is changed there; "" where it is not."""
     if _SETTINGS.search(file.path):
         return "decides how the tests are run" if file.old != file.new else ""
-    section = _SECTIONS.get(PurePosixPath(file.path).name)
-    if section is None or file.old is None:
+    if file.old is None:
         return ""
-    before = [match[0].strip() for match in section.finditer(file.old)]
-    after = [match[0].strip() for match in section.finditer(file.new or "")]
+    before, after = (_about_tests(file.path, text) for text in (file.old, file.new or ""))
     return "changes how the tests are run" if before != after else ""
+
+
+def _about_tests(path: str, text: str) -> object:
+    """What a manifest says of how tests are run; the same for manifests that say the same."""
+    name = PurePosixPath(path).name
+    if name == "package.json":
+        return _package_tests(text)
+    if name not in _SECTIONS:
+        return None
+    header, anywhere = _SECTIONS[name]
+    kept, inside = [], False
+    for line in text.split("\n"):
+        if line.startswith("["):
+            inside = header.match(line) is not None
+        if line.strip() and (inside or (anywhere is not None and anywhere.match(line))):
+            kept.append(line.rstrip())
+    return kept
+
+
+def _package_tests(text: str) -> object:
+    try:
+        package = json.loads(text)
+        scripts = package.get("scripts", {})
+        told = {name: said for name, said in scripts.items() if _PACKAGE_SCRIPT.fullmatch(name)}
+    except (ValueError, AttributeError):
+        return text  # read by nobody, it says what its letters say
+    return told, [package.get(key) for key in _PACKAGE_KEYS]

@@ -17,7 +17,19 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from xml.parsers import expat
 
+from navigator.workspace.bounded.run import WorkerLost, run_bounded
+
 _MAX_BYTES = 5_000_000
+_BYTES_A_SECOND = 500_000
+
+_LONGEST_INI_LINE = 1_000
+"""Characters of a line that `configparser`, whose patterns are quadratic in it, is given."""
+
+_MOST_DOTS = 200
+"""Dots in a line of TOML: the time for a key is quadratic in its parts."""
+
+_LONGEST_FAULTY_LINE = 1_000
+"""Characters of a line that does not parse in which newer syntax is looked for."""
 
 # The filter of warnings belongs to the whole process: one parse at a time may change it.
 _QUIET = threading.Lock()
@@ -49,9 +61,9 @@ def syntax_check(path: str, content: bytes) -> str | None:
     if parse is None or len(content) > _MAX_BYTES:
         return None
     try:
-        return parse(content)
-    except (RecursionError, MemoryError):
-        # Nested deeper than the parser follows: no verdict on the text.
+        return run_bounded(parse, content, size=len(content), seconds=2.0 + len(content) / _BYTES_A_SECOND)
+    except WorkerLost:
+        # Nested deeper than the parser follows, or made to take for ever: no verdict on the text.
         return None
 
 
@@ -83,7 +95,7 @@ def _python(content: bytes) -> str | None:
     try:
         parse_python(content)
     except SyntaxError as error:
-        if error.text and _NEWER_PYTHON.search(error.text):
+        if error.text and _NEWER_PYTHON.search(error.text[:_LONGEST_FAULTY_LINE]):
             return None
         return f"{error.lineno or 1}:{max(error.offset or 1, 1)}: {error.msg}"
     except ValueError as error:
@@ -111,6 +123,8 @@ def _toml(content: bytes) -> str | None:
     text = _utf8(content)
     if text is None:
         return "1:1: not UTF-8"
+    if any(line.count(".") > _MOST_DOTS for line in text.split("\n")):
+        return None
     try:
         tomllib.loads(text)
     except ValueError as error:
@@ -148,6 +162,8 @@ def _ini(content: bytes) -> str | None:
     text = _utf8(content)
     if text is None:
         return "1:1: not UTF-8"
+    if any(len(line) > _LONGEST_INI_LINE for line in text.split("\n")):
+        return None
     try:
         configparser.RawConfigParser().read_string(text)
     except configparser.MissingSectionHeaderError as error:
@@ -196,10 +212,9 @@ _WITHOUT_DOTS = re.compile(
     rf"|same\s+as\s+before|(?:everything|all) else\s+{_STANDS})[\s.)\]]*",
     re.IGNORECASE,
 )
-_COMMENT_LINE = re.compile(
-    rf"\s*{_LEADER}\s*(?P<said>.*?)\s*(?:\*/\}}?|-->|#\}}|\*\)|\"\"\"|''')?\s*", re.IGNORECASE
-)
-_BARE_LINE = re.compile(rf"\s*(?P<said>(?:{_DOTS}|[\[(<]).*?)\s*")
+_COMMENT = re.compile(_LEADER, re.IGNORECASE)
+_CLOSERS = ("*/}", "*/", "-->", "#}", "*)", '"""', "'''")
+_BARE = re.compile(rf"{_DOTS}|[\[(<]")
 _HAS_DOTS = re.compile(_DOTS)
 # JavaScript spreads (`...rest,`): dots that touch a word, in code, unless dots stand behind the words too.
 _SPREAD = re.compile(rf"{_DOTS}\w(?!.*{_DOTS}[\s)\]>]*$)")
@@ -240,12 +255,13 @@ def _is_placeholder(line: str, *, shorter: bool) -> bool:
         return False
     if _ONLY_DOTS.fullmatch(line.strip()):
         return shorter and (line.strip() not in {"...", "\u2026"} or not line[0].isspace())
-    match = _COMMENT_LINE.fullmatch(line)
-    if match is None:
-        match = _BARE_LINE.fullmatch(line)
-        if match is None or _SPREAD.search(line):
-            return False
-    said = match["said"]
+    said = line.strip()
+    if comment := _COMMENT.match(said):
+        said = said[comment.end() :]
+        closer = next((closer for closer in _CLOSERS if said.endswith(closer)), "")
+        said = said.removesuffix(closer).strip()
+    elif _BARE.match(said) is None or _SPREAD.search(line):
+        return False
     if _HAS_DOTS.search(said):
         return _WITH_DOTS.search(_HAS_DOTS.sub(" ", said).strip(" ()[]<>.")) is not None
     return _WITHOUT_DOTS.fullmatch(said.strip(" ()[]<>.")) is not None

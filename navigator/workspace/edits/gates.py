@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from navigator.domain.states import EditCode
 from navigator.workspace.checks.syntax import omission_in
 from navigator.workspace.edits.closest import find_closest
-from navigator.workspace.edits.ladder import Match, occurrences
+from navigator.workspace.edits.ladder import Match, occurrences, repeats
 from navigator.workspace.edits.markers import BlockKind, is_conflict, is_divider, is_fence
 from navigator.workspace.edits.messages import counting
 from navigator.workspace.edits.overlay import Entry
@@ -70,9 +70,7 @@ def refuse_standing(
     Lines without a word (braces, blank lines) are added whatever stands there.
     """
     start, count = match.starts[0], len(search)
-    for at in range(len(replace) - count + 1):
-        if tuple(replace[at : at + count]) != tuple(search):
-            continue
+    for at in repeats(replace, search):
         before, after = tuple(replace[:at]), tuple(replace[at + count :])
         if not any(_WORD.search(line) for line in before + after):
             return

@@ -66,6 +66,11 @@ def occurrences(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...]:
     return _find_all(lines, wanted, _without_trailing) if lines and wanted else ()
 
 
+def repeats(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...]:
+    """0-based indexes at which the lines stand, character for character."""
+    return _find_all(lines, wanted, None) if lines and wanted else ()
+
+
 def replacement(
     lines: Sequence[str], match: Match, search: Sequence[str], replace: Sequence[str]
 ) -> list[Piece] | None:

@@ -8,7 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
+from navigator.workspace.bounded.run import WorkerLost, run_bounded
+
 _MAX_ALIGN = 4_000_000
+_STEPS_A_CHARACTER = 1_000
+"""Pairs of equal lines times lines, which `difflib` takes at worst, that count as one character of text to read."""
+
 _BINARY_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -151,11 +156,18 @@ def align(old: Sequence[str], new: Sequence[str]) -> list[Piece]:
 
 
 def _align_middle(old: Sequence[str], new: Sequence[str], offset: int) -> list[Piece]:
-    """Longest runs first; very large parts are taken as changed line by line, to bound the time."""
+    """Longest runs first; parts that would take too long are taken as changed line by line."""
+    changed = [Piece(line, like=offset + min(i, len(old) - 1)) for i, line in enumerate(new)]
     if len(old) * len(new) > _MAX_ALIGN:
-        return [Piece(line, like=offset + min(i, len(old) - 1)) for i, line in enumerate(new)]
+        return changed
+    times = Counter(old)
+    steps = sum(times[line] for line in new) * min(len(old), len(new))
+    try:
+        opcodes = run_bounded(_opcodes, old, new, size=steps // _STEPS_A_CHARACTER, seconds=2.0)
+    except WorkerLost:
+        return changed
     pieces: list[Piece] = []
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for tag, i1, i2, j1, j2 in opcodes:
         for k in range(j2 - j1):
             if tag == "equal":
                 pieces.append(Piece(new[j1 + k], keep=offset + i1 + k))
@@ -164,3 +176,7 @@ def _align_middle(old: Sequence[str], new: Sequence[str], offset: int) -> list[P
             else:
                 pieces.append(Piece(new[j1 + k]))
     return pieces
+
+
+def _opcodes(old: Sequence[str], new: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()

@@ -10,24 +10,47 @@ from collections.abc import Callable, Iterator
 
 MOST_NAMES = 2_000
 _LONGEST = 300
+_ENDING = 40
+"""Characters at the end of a name in which a duration is looked for."""
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _DURATION = re.compile(r"\s*[\[(]?\b\d+(?:[.,]\d+)?\s?(?:ms|s|sec|seconds|m)\b[\])]?\s*$")
 
 
+LONGEST_LINE = 1_000
+"""Characters of a line that are read: names of tests are shorter, and no pattern below is slow on so few."""
+
+MOST_LINES = 100_000
+"""Lines that are read, half of them from the beginning of an output and half from its end."""
+
+
 def plain(output: str) -> str:
-    """Output without colours and without lines that were drawn over."""
-    text = _ANSI.sub("", output).replace("\r\n", "\n")
-    return re.sub(r"[^\n]*\r(?=[^\n])", "", text)
+    """Output without colours and without lines that were drawn over; long lines and very long outputs are cut.
+
+    Everything below reads what this returns: it is what bounds the time.
+    """
+    lines = _ANSI.sub("", output).replace("\r\n", "\n").split("\n")
+    if len(lines) > MOST_LINES:
+        half = MOST_LINES // 2
+        lines[half:-half] = [f"[… {len(lines) - 2 * half} lines …]"]
+    return "\n".join(map(_last_drawn, lines))
 
 
-def failing_tests(output: str) -> tuple[str, ...]:
-    """The names of tests that failed, sorted, once each; empty where the output names none."""
-    lines = plain(output).split("\n")
+def _last_drawn(line: str) -> str:
+    """What a terminal shows of a line: what follows its last carriage return, as far as it is read."""
+    start = line.rfind("\r", 0, len(line) - 1) + 1
+    if len(line) - start <= LONGEST_LINE:
+        return line[start:]
+    return f"{line[start : start + LONGEST_LINE]}…"
+
+
+def failing_tests(text: str) -> tuple[str, ...]:
+    """The names of tests that failed, sorted, once each; empty where `text`, which `plain` made, names none."""
+    lines = text.split("\n")
     found: dict[str, None] = {}
     for reader in _READERS:
         for name in reader(lines):
-            cleaned = " ".join(_DURATION.sub("", name).split())[:_LONGEST]
+            cleaned = " ".join((name[:-_ENDING] + _DURATION.sub("", name[-_ENDING:])).split())[:_LONGEST]
             if cleaned:
                 found[cleaned] = None
             if len(found) >= MOST_NAMES:
@@ -50,11 +73,11 @@ _JEST_FILE = re.compile(r"\s*FAIL\s+(\S+\.\w+)(?: \(.*\))?\s*")
 _VITEST = re.compile(r"\s*(?:FAIL|×)\s+(?:\|.*?\|\s+)?(\S+\.\w+ > .+)")
 _MOCHA = re.compile(r"\s{2}(\d+)\) (.+)")
 _RSPEC = re.compile(r"rspec (\S+(?::\d+|\[[\d:]+\]))(?: # (.*))?")
-_GRADLE = re.compile(r"(\S.* > .+) FAILED")
+_GRADLE = re.compile(r"(\S.*) FAILED")
 _MAVEN = re.compile(r"\[ERROR\]\s+([\w.$]+[.:][\w\[\]]+)(?::\d+.*| -- .*|\s+<<<.*| » .*)")
 _PHPUNIT = re.compile(r"\d+\) ([\w\\]+::\S+.*)")
-_DOTNET = re.compile(r"\s+Failed (\S.*?) \[.*\]")
-_CTEST = re.compile(r"\s+\d+ - (\S.*) \((?:Failed|Timeout|SEGFAULT|Not Run|.*\*\*\*.*)\)")
+_DOTNET = re.compile(r"\s+Failed (\S.*) \[[^\[\]]*\]")
+_CTEST = re.compile(r"\s+\d+ - (\S.*) \((?:Failed|Timeout|SEGFAULT|Not Run|[^()]*\*\*\*[^()]*)\)")
 _BATS = re.compile(r" ✗ (.+)")
 
 
@@ -63,7 +86,7 @@ def _each(
 ) -> Callable[[list[str]], Iterator[str]]:
     def read(lines: list[str]) -> Iterator[str]:
         for line in lines:
-            match = pattern.fullmatch(line.rstrip()) if len(line) < 2_000 else None
+            match = pattern.fullmatch(line.rstrip())
             if match is not None:
                 yield name(match)
 
@@ -108,6 +131,8 @@ def _tap(lines: list[str]) -> Iterator[str]:
             if any(at > depth and said in name for at, name in named):
                 continue
             named.append((depth, " > ".join([*path, said.partition(" # ")[0]])))
+            if len(named) >= MOST_NAMES:
+                break
     yield from (name for _, name in named)
 
 
@@ -171,7 +196,7 @@ _READERS: tuple[Callable[[list[str]], Iterator[str]], ...] = (
     _jest,
     _mocha,
     _each(_RSPEC, lambda m: m[2] or m[1]),
-    _each(_GRADLE, lambda m: m[1]),
+    _each(_GRADLE, lambda m: m[1] if " > " in m[1].removesuffix(" > ") else ""),
     _each(_MAVEN, lambda m: m[1]),
     _each(_PHPUNIT, lambda m: m[1]),
     _each(_DOTNET, lambda m: m[1]),
@@ -189,9 +214,9 @@ _COUNTS: tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...] = (
 )
 
 
-def passed_count(output: str) -> int | None:
-    """How many tests the runner says passed; None where it does not say."""
-    lines = plain(output).split("\n")
+def passed_count(text: str) -> int | None:
+    """How many tests the runner says passed; None where `text`, which `plain` made, does not say."""
+    lines = text.split("\n")
     for pattern, failed in _COUNTS:
         found = [int(match[1]) for line in lines if len(line) < 500 and (match := pattern.match(line))]
         if not found:
@@ -206,7 +231,8 @@ def passed_count(output: str) -> int | None:
 
 
 _NONE_SAID = re.compile(
-    r"^=*\s*(?:no tests (?:ran|collected)|\d+ (?:deselected|warnings?)(?:, \d+ (?:deselected|warnings?))*) in [\d.]+s"  # pytest
+    r"^=*[ \t]*(?:no tests (?:ran|collected)"
+    r"|\d+ (?:deselected|warnings?)(?:, \d+ (?:deselected|warnings?))*) in [\d.]+s"  # pytest
     r"|^Ran 0 tests in |^NO TESTS RAN$"  # unittest
     r"|^No tests? (?:files? )?found\b"  # jest, vitest
     r"|^No tests executed!|^No tests were found!!!|^No test (?:modules found|is available)\b",  # phpunit, ctest, deno, dotnet
@@ -214,24 +240,24 @@ _NONE_SAID = re.compile(
 )
 _ZERO = re.compile(
     r"^test result: ok\. 0 passed; 0 failed\b"  # cargo
-    r"|^ok\s+\S+\s.*\[no tests to run\]$|^\?\s+\S+\s+\[no test files\]$"  # go
-    r"|^[#ℹ] tests 0$|^\s+0 passing\b|^0 examples, 0 failures\b|^\s*Tests:\s+0 total$",  # node, mocha, rspec, jest
+    r"|^ok[ \t]+\S+[ \t].*\[no tests to run\]$|^\?[ \t]+\S+[ \t]+\[no test files\]$"  # go
+    r"|^[#ℹ] tests 0$|^[ \t]+0 passing\b|^0 examples, 0 failures\b|^[ \t]*Tests:[ \t]+0 total$",  # node, mocha, rspec, jest
     re.MULTILINE,
 )
 _SOME = re.compile(
-    r"(?<![\w.-])[1-9]\d*\s+(?:tests? )?(?:passed|passing|pass|skipped|pending|failed|xfailed|xpassed|errors?|examples?|ok)\b"
+    r"(?<![\w.-])[1-9]\d*[ \t]+(?:tests? )?(?:passed|passing|pass|skipped|pending|failed|xfailed|xpassed|errors?|examples?|ok)\b"
     r"|^Ran [1-9]\d* tests? in |^[#ℹ] tests [1-9]|^Tests run: [1-9]|^OK \([1-9]"
-    r"|^ok\s+\S+\s+(?:[\d.]+s|\(cached\))(?!.*\[no tests)",
+    r"|^ok[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))(?!.*\[no tests)",
     re.MULTILINE,
 )
 
 
-def none_ran(output: str, *, ended_well: bool = True) -> bool:
+def none_ran(text: str, *, ended_well: bool = True) -> bool:
     """Whether an output says in so many words that no test ran, and nothing in it says that one did.
 
     Args:
+        text: what `plain` made of the output.
         ended_well: whether the exit status was 0. Else only the words of runners that fail where they find no test count.
     """
-    text = plain(output)
     said = _NONE_SAID.search(text) is not None or (ended_well and _ZERO.search(text) is not None)
     return said and _SOME.search(text) is None

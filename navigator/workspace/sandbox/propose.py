@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+from navigator.workspace.bounded.run import WorkerLost, run_bounded
+
 Read = Callable[[str], bytes | None]
 """Content of a file of the tree by path; None where there is none."""
 
@@ -149,14 +151,16 @@ def _text(content: bytes | None) -> str:
 def _json(content: bytes | None) -> dict[str, Any]:
     try:
         return _object(json.loads(_text(content)))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 
 def _toml(content: bytes | None) -> dict[str, Any]:
+    text = _text(content)
     try:
-        return tomllib.loads(_text(content))
-    except ValueError:
+        # Dotted keys take quadratic time: only the shortest texts are read here.
+        return run_bounded(tomllib.loads, text, size=len(text) * 8)
+    except (ValueError, WorkerLost):
         return {}
 
 

@@ -16,6 +16,7 @@ from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
 from navigator.domain.states import CheckOutcome
 from navigator.domain.text import safe_line, safe_text
+from navigator.workspace.bounded.run import WorkerLost, run_bounded
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.sandbox.binds import digest_of
 from navigator.workspace.sandbox.limits import Limits, Ran
@@ -43,6 +44,9 @@ _NOTHING_FOUND = (
     "The command ran, and its own output says that it found no test to run. Give the project the one that runs its tests: "
     "`navigator project check NAME --set CMD`."
 )
+
+_READING = 20.0
+"""Seconds of processor time in which an output is read."""
 
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
@@ -139,7 +143,11 @@ def run_suite(
         return _untested(f"the run could not be prepared: {error.strerror or error}", "Is the disk full?")
     finally:
         _take_away(scratch)
-    return read_run(ran, spec)
+    try:
+        return run_bounded(read_run, ran, spec, size=len(ran.output), seconds=_READING)
+    except WorkerLost:
+        line = "The output could not be read within the limits of time and memory"
+        return SuiteRun(CheckOutcome.FAILED, (), f"{line} (exit status {ran.status})", ran.seconds)
 
 
 def _untested(why: str, what_to_do: str = "", ran: Ran | None = None, output: str = "") -> SuiteRun:
@@ -152,10 +160,11 @@ def _untested(why: str, what_to_do: str = "", ran: Ran | None = None, output: st
 
 def read_run(ran: Ran, spec: SandboxSpec) -> SuiteRun:
     """What a finished run means: its exit status, the tests it names, and why it could not start, in words."""
-    text = safe_text(plain(ran.output))
-    names = tuple(safe_line(name) for name in failing_tests(ran.output))
-    passed = passed_count(ran.output)
-    if not ran.cut and not names and none_ran(ran.output, ended_well=ran.status == 0):
+    output = plain(ran.output)
+    text = safe_text(output)
+    names = tuple(safe_line(name) for name in failing_tests(output))
+    passed = passed_count(output)
+    if not ran.cut and not names and none_ran(output, ended_well=ran.status == 0):
         return _untested(NO_TEST_RAN, _NOTHING_FOUND, ran, excerpt(text))
     if not ran.cut and ran.status == 0:
         count = f"{passed} passed" if passed is not None else "passed"

@@ -64,7 +64,7 @@ _ALONG = {
     "uv": ("python3",),
 }
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_SECRET_LINE = re.compile(r"(?i)^\s*[^#\n]*(?:token|secret|password|credential)", re.MULTILINE)
+_SECRET_LINE = re.compile(r"(?i)^[^#\n]*(?:token|secret|password|credential)", re.MULTILINE)
 
 
 @dataclass

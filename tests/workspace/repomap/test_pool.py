@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 
+from navigator.workspace.bounded import run as bounded
+from navigator.workspace.bounded.run import Worker, WorkerLost
 from navigator.workspace.context.repomap import pool as pools
-from navigator.workspace.context.repomap.pool import Job, Pool, Worker, WorkerLost
+from navigator.workspace.context.repomap.extract import tags
+from navigator.workspace.context.repomap.pool import Job, Pool, ask
 
 # A worker whose reading misbehaves over certain bytes; everything else in it is the real one.
 SPOILT = """
 import ctypes, os, signal
+from navigator.workspace.bounded import process
 from navigator.workspace.context.repomap import extract
-from navigator.workspace.context.repomap import worker
 real = extract.extract
 def spoilt(language, data):
     if language and b"HANG" in data:
@@ -27,9 +28,8 @@ def spoilt(language, data):
     if b"ALWAYS" in data:
         os._exit(3)
     return real(language, data)
-worker.extract = spoilt
-worker._SECONDS = 0.3
-worker.main()
+extract.extract = spoilt
+process.main()
 """
 
 
@@ -37,7 +37,8 @@ worker.main()
 def spoilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "spoilt_worker.py").write_text(textwrap.dedent(SPOILT))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(pools, "_WORKER", "spoilt_worker")
+    monkeypatch.setattr(bounded, "_PROCESS", "spoilt_worker")
+    monkeypatch.setattr(pools, "_SECONDS", 0.3)
 
 
 def test_jobs_are_answered_whatever_their_number() -> None:
@@ -66,12 +67,12 @@ def test_a_file_that_hangs_or_crashes_the_parser_takes_part_by_its_words() -> No
 def test_what_must_not_be_shown_is_told_by_its_reason() -> None:
     worker = Worker()
     try:
-        assert worker.ask("", b"a\0b") == {"out": "not text"}
+        assert ask(worker, tags, "", b"a\0b") == {"out": "not text"}
         assert (
-            worker.ask("", b"version https://git-lfs.github.com/spec/v1\n")["out"]
+            ask(worker, tags, "", b"version https://git-lfs.github.com/spec/v1\n")["out"]
             == "a pointer to a file in LFS"
         )
-        assert "private key" in worker.ask("", b"-----BEGIN RSA PRIVATE KEY-----\n")["out"]
+        assert "private key" in ask(worker, tags, "", b"-----BEGIN RSA PRIVATE KEY-----\n")["out"]
     finally:
         worker.close()
 
@@ -79,13 +80,13 @@ def test_what_must_not_be_shown_is_told_by_its_reason() -> None:
 def test_a_lost_worker_is_followed_by_another() -> None:
     worker = Worker()
     try:
-        assert worker.ask("python", b"a = 1\n")["parsed"]
+        assert ask(worker, tags, "python", b"a = 1\n")["parsed"]
         assert worker._process is not None
         worker._process.kill()
         worker._process.wait()
-        assert worker.ask("python", b"a = 1\n")["parsed"]
+        assert ask(worker, tags, "python", b"a = 1\n")["parsed"]
         with pytest.raises(WorkerLost):
-            worker.ask("no-such-language", b"x")
+            ask(worker, tags, "no-such-language", b"x")
     finally:
         worker.close()
 
@@ -94,7 +95,7 @@ def test_no_key_of_the_environment_reaches_the_parser(monkeypatch: pytest.Monkey
     monkeypatch.setenv("SECRET_API_KEY", "abc")
     worker = Worker()
     try:
-        worker.ask("", b"x")
+        ask(worker, tags, "", b"x")
         assert worker._process is not None
         environment = Path(f"/proc/{worker._process.pid}/environ")
         if not environment.exists():
@@ -102,10 +103,3 @@ def test_no_key_of_the_environment_reaches_the_parser(monkeypatch: pytest.Monkey
         assert b"SECRET_API_KEY" not in environment.read_bytes()
     finally:
         worker.close()
-
-
-def test_the_worker_ends_with_its_input() -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", pools._WORKER], input=b"- 3\nabc", capture_output=True, check=True
-    )
-    assert done.stdout.startswith(b"%d\n" % len(done.stdout.partition(b"\n")[2]))

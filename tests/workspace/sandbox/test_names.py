@@ -15,7 +15,7 @@ from navigator.domain.models import Baseline, Project
 from navigator.domain.states import CheckOutcome
 from navigator.workspace.sandbox.compare import compared
 from navigator.workspace.sandbox.limits import Ran
-from navigator.workspace.sandbox.names import failing_tests, none_ran, passed_count
+from navigator.workspace.sandbox.names import failing_tests, none_ran, passed_count, plain
 from navigator.workspace.sandbox.propose import proposed_command
 from navigator.workspace.sandbox.spec import furnish
 from navigator.workspace.sandbox.suite import NO_TEST_RAN, SHOWN, SuiteRun, excerpt, read_run
@@ -92,15 +92,15 @@ PRINTED: dict[str, tuple[str, tuple[str, ...], int | None]] = {
 @pytest.mark.parametrize("runner", PRINTED)
 def test_failing_tests_are_named(runner: str) -> None:
     text, names, passed = PRINTED[runner]
-    assert failing_tests(text) == names
-    assert passed_count(text) == passed
+    assert failing_tests(plain(text)) == names
+    assert passed_count(plain(text)) == passed
     coloured = text.replace("\n", "\x1b[0m\n").replace("F", "\x1b[31mF")
-    assert failing_tests(coloured) == names
+    assert failing_tests(plain(coloured)) == names
 
 
 @given(st.text(max_size=2_000))
 def test_any_output_is_read(text: str) -> None:
-    names = failing_tests(text)
+    names = failing_tests(plain(text))
     assert list(names) == sorted(set(names))
     assert len(excerpt(text, names)) <= SHOWN + 100
 
@@ -138,12 +138,12 @@ def test_pytest_itself_is_understood(tmp_path: Path) -> None:
             text=True,
             check=False,
         )
-        assert failing_tests(ran.stdout) == (
+        assert failing_tests(plain(ran.stdout)) == (
             "test_a.py::test_bad",
             "test_a.py::test_many[a b]",
             "test_a.py::test_setup",
         ), ran.stdout
-        assert passed_count(ran.stdout) == 1
+        assert passed_count(plain(ran.stdout)) == 1
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -162,8 +162,8 @@ def test_node_itself_is_understood(tmp_path: Path, reporter: str) -> None:
     )
     if "bad option" in ran.stderr:
         pytest.skip("this node has no choice of reporters")
-    assert any("adds" in name for name in failing_tests(ran.stdout)), ran.stdout
-    assert not any("good" in name for name in failing_tests(ran.stdout))
+    assert any("adds" in name for name in failing_tests(plain(ran.stdout))), ran.stdout
+    assert not any("good" in name for name in failing_tests(plain(ran.stdout)))
 
 
 def base(outcome: CheckOutcome, *failures: str, detail: str = "12 passed") -> Baseline:
@@ -288,7 +288,7 @@ def test_pytest_is_proposed_where_the_checkout_has_it(tmp_path: Path) -> None:
     ],
 )
 def test_a_run_that_says_so_ran_no_test(output: str, none: bool) -> None:
-    assert none_ran(output) is none
+    assert none_ran(plain(output)) is none
 
 
 def test_a_count_of_zero_explains_no_failure() -> None:

@@ -1,6 +1,6 @@
 """One file's part of the map: what it defines, whom it speaks of, which words stand in it. Runs in a process of its own.
 
-Nothing here reads a file or imports the rest of the program: the reader of `worker` feeds it bytes.
+Nothing here reads a file: `pool` hands the bytes to a worker process.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.workspace.context.repomap.languages import LANGUAGES
 from navigator.workspace.context.repomap.words import SYNTAX, WORD, count_parts
+from navigator.workspace.context.secrets import secret_in
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query
@@ -31,10 +32,22 @@ _MOST_WORDS = 4000
 _MOST_IMPORTS = 300
 _SIGNATURE = 160
 _WORD = re.compile(WORD.pattern.encode())
+_LFS = b"version https://git-lfs.github.com/spec/"
+_LOOKED_AT = 8_000
 
 Tags = dict[str, Any]
 """As JSON: `lines`, `defs` [[name, first line, last line, signature]…] (1-based, inclusive), `refs` {name: times},
 `terms` {stem: times}, `imports` [text…], `parsed`."""
+
+
+def tags(language: str, data: bytes) -> Tags:
+    """The tags of one file, or `{"out": reason}` where it must not be shown."""
+    if b"\0" in data[:_LOOKED_AT]:
+        return {"out": "not text"}
+    if data.startswith(_LFS):
+        return {"out": "a pointer to a file in LFS"}
+    reason = secret_in(data)
+    return {"out": reason} if reason else extract(language, data)
 
 
 def extract(language: str, data: bytes) -> Tags:

@@ -1,28 +1,21 @@
-"""A few parsing processes, and what happens when one of them dies over a file."""
+"""Files parsed side by side in worker processes, and what happens when one of them dies over a file."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import selectors
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-_WORKER = "navigator.workspace.context.repomap.worker"
-_KEPT = ("PATH", "LANG", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")
+from navigator.workspace.bounded.run import Worker, WorkerLost
+from navigator.workspace.context.repomap.extract import tags
+
 _MOST_WORKERS = 4
-_PATIENCE = 120.0
-"""Seconds without an answer after which a process counts as lost. Its own limit is processor time, and far shorter."""
-
-
-class WorkerLost(Exception):
-    """The process ended, or fell silent, over a file."""
+_MEMORY = 3 << 30
+_SECONDS = 2.0
+_BYTES_A_SECOND = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,71 +27,19 @@ class Job:
     data: bytes
 
 
-class Worker:
-    """One parsing process, started when it is first asked."""
+def ask(worker: Worker, function: Any, language: str, data: bytes) -> Any:
+    """Call a grammar on one file, for as long as its size allows.
 
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def ask(self, language: str, data: bytes) -> dict[str, Any]:
-        """The tags of one file.
-
-        Raises:
-            WorkerLost: the process did not survive it; the next call starts another.
-        """
-        process = self._running()
-        assert process.stdin is not None and process.stdout is not None
-        try:
-            process.stdin.write(b"%b %d\n" % ((language or "-").encode("ascii"), len(data)))
-            process.stdin.write(data)
-            process.stdin.flush()
-            self._wait(process)
-            head = process.stdout.readline()
-            text = process.stdout.read(int(head)) if head.endswith(b"\n") else b""
-            answer = json.loads(text)
-        except (OSError, ValueError, TimeoutError) as error:
-            self.close()
-            raise WorkerLost from error
-        if not isinstance(answer, dict):
-            self.close()
-            raise WorkerLost
-        return answer
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
-            self.close()
-            # -P: nothing is imported from the current folder. No key of the caller's environment reaches it.
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", _WORKER],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={name: os.environ[name] for name in _KEPT if name in os.environ},
-                cwd="/",
-                start_new_session=True,
-            )
-        return self._process
-
-    @staticmethod
-    def _wait(process: subprocess.Popen[bytes]) -> None:
-        """Until there is something to read. The pipe is empty before each question, so nothing waits in the buffer."""
-        assert process.stdout is not None
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            if not selector.select(_PATIENCE):
-                raise TimeoutError
-
-    def close(self) -> None:
-        """End the process."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+    Raises:
+        WorkerLost: the process did not survive it.
+    """
+    seconds = _SECONDS + len(data) / _BYTES_A_SECOND
+    try:
+        return worker.call(function, language, data, seconds=seconds, memory=_MEMORY)
+    except WorkerLost:
+        raise
+    except Exception as error:
+        raise WorkerLost from error  # a grammar that cannot be loaded is as good as none
 
 
 class Pool:
@@ -137,26 +78,18 @@ class Pool:
             lanes[lane].append(job)
             loads[lane] += len(job.data) + 500
         runs = [
-            self._threads.submit(_read_lane, worker.ask, lane)
+            self._threads.submit(lambda *args: list(_answers(*args)), worker, lane)
             for worker, lane in zip(self._workers, lanes, strict=True)
             if lane
         ]
         return [entry for run in runs for entry in run.result()]
 
 
-def _read_lane(
-    ask: Callable[[str, bytes], dict[str, Any]], jobs: list[Job]
-) -> list[tuple[str, dict[str, Any]]]:
-    return list(_answers(ask, jobs))
-
-
-def _answers(
-    ask: Callable[[str, bytes], dict[str, Any]], jobs: list[Job]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _answers(worker: Worker, jobs: list[Job]) -> Iterator[tuple[str, dict[str, Any]]]:
     for job in jobs:
         for language in dict.fromkeys((job.language, "")):
             try:
-                yield job.key, ask(language, job.data)
+                yield job.key, ask(worker, tags, language, job.data)
                 break
             except WorkerLost:
                 continue

@@ -16,7 +16,7 @@ from navigator.workspace.context.repomap.index import RepoMap
 from navigator.workspace.context.repomap.words import STOP, WORD, parts
 
 _QUOTED = re.compile(r"`([^`\n]{2,120})`|\"([^\"\n]{2,80})\"|'([^'\n]{2,80})'")
-_NAME_IN_PATH = re.compile(r"[\w./-]*[\w-]+\.[A-Za-z0-9]+")
+_NAME_IN_PATH = re.compile(r"(?<![\w./-])[\w./-]*[\w-]\.[A-Za-z0-9]+")
 _PLAIN = {
     "path": "its name is in the task",
     "names": "defines what the task names",

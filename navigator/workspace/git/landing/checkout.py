@@ -37,7 +37,9 @@ def require_branch(facts: RepoFacts) -> str:
     Raises:
         LandingRefused: there is no checkout, no branch, or an operation is under way.
     """
-    instead = "Choose landing on a branch of its own (`--landing branch`)."
+    instead = (
+        "Check out a branch, or land on a separate one: `navigator project set PROJECT --landing branch`."
+    )
     if facts.work_tree is None:
         raise LandingRefused(f"{facts.path} is a bare repository: it has no checkout.", hint=instead)
     if facts.operation:

@@ -1,0 +1,294 @@
+"""Split: some hunks of a proposal become one of their own; the rest is written again on top of it, or dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import field_validator
+
+from navigator.cascade.verbs.base import NoteField, Question, Subject, SubjectVerb, Told
+from navigator.cascade.verbs.deciding import Pinned, not_waiting, require_tree
+from navigator.cascade.verbs.send_back import comment_text
+from navigator.cascade.views.parts import (
+    comments_on_rest,
+    part_name,
+    part_note,
+    remember_ground,
+    rest_note,
+)
+from navigator.domain.diff import FileDiff
+from navigator.domain.errors import Conflict, NavigatorError
+from navigator.domain.models import AppliedEdit, Decision, Model, PolicyItem, Proposal, Task, Usage, utc_now
+from navigator.domain.states import CheckOutcome, DecisionKind, PolicyAction, Rung, TaskState
+from navigator.domain.text import cut_title
+
+if TYPE_CHECKING:
+    from navigator.cascade.dependencies import Dependencies
+    from navigator.store.reads.reader import Reader
+    from navigator.store.writes.writer import Transaction
+    from navigator.workspace.git.hunks import Chosen
+
+log = logging.getLogger(__name__)
+
+_TITLE = 72
+
+
+class SplitArgs(Model):
+    """Which hunks of which proposal, by the labels that `navigator diff` shows.
+
+    `tree` must be the proposal's, where it is given. `note` is for the attempt that writes the rest; with `drop_rest`,
+    which rejects the rest instead, it is kept with that decision.
+    """
+
+    proposal: str
+    hunks: tuple[str, ...]
+    tree: str = ""
+    note: str = ""
+    drop_rest: bool = False
+
+    @field_validator("tree")
+    @classmethod
+    def _pin(cls, value: str) -> str:
+        return Pinned(id="P1", tree=value).tree
+
+
+class Rest(Model):
+    """The task of what was not chosen: its state, and the labels."""
+
+    task: str
+    state: TaskState
+    hunks: tuple[str, ...] = ()
+
+
+class SplitDone(Model):
+    """The new proposal and its task as they are now, and the rest."""
+
+    part: Proposal
+    task: Task
+    rest: Rest
+
+
+@dataclass(frozen=True)
+class _Built:
+    """The part as it is in the private repository; `ground` is the commit that the rest is written on, "" for none."""
+
+    chosen: Chosen
+    files: list[FileDiff]
+    part_files: list[FileDiff]
+    policy: tuple[PolicyItem, ...]
+    ground: str
+
+
+class Split(SubjectVerb[SplitArgs, SplitDone]):
+    """The part is a task of its own: it goes through every check again and then waits for its own approval, but is not
+    reviewed again. What is left becomes a new attempt of the first task. All of it is one transaction."""
+
+    name = "split"
+    args = SplitArgs
+    result = SplitDone
+
+    def ids(self, args: SplitArgs) -> Iterable[str]:
+        return [args.proposal]
+
+    def refuse_one(self, on: Subject) -> NavigatorError | None:
+        if not on.waiting:
+            return not_waiting(on)
+        if on.parent:
+            return Conflict(
+                f"{on.proposal} is itself a part of {on.parent}; it cannot be split again.",
+                hint=f"Approve or reject it. After a rejection, `navigator task retry {on.task}` has it written again.",
+            )
+        return None
+
+    def refuse(self, reader: Reader, args: SplitArgs) -> NavigatorError | None:
+        try:
+            require_tree(reader.proposal(args.proposal), args.tree)
+        except Conflict as error:
+            return error
+        return super().refuse(reader, args)
+
+    def question(self, reader: Reader, args: SplitArgs) -> Question:
+        shown = reader.proposal(args.proposal)
+        said = shown.review.verdict.value if shown.review is not None else "not reviewed"
+        lines = (
+            f"The checks run again on it. The reviewer read {shown.id} as a whole ({said}).",
+            "Nothing is approved yet: it opens next; you approve it separately.",
+        )
+        title = f"Make a proposal of {', '.join(args.hunks)} of {shown.id}?"
+        return Question(title, lines, "split", NoteField("a note for the rest (optional)"))
+
+    async def perform(self, deps: Dependencies, args: SplitArgs) -> SplitDone:
+        parent = deps.reader.proposal(args.proposal)
+        self._require(deps, args)
+        project = deps.project(parent.project_id)
+        async with deps.project_lock(project.id):
+            built = await asyncio.to_thread(_build, deps, parent, args.hunks, args.drop_rest)
+        with deps.store.transaction() as tx:
+            # Checked again: the trees took a moment to make, and somebody may have decided meanwhile.
+            self._require(deps, args.model_copy(update={"tree": parent.tree}))
+            part = _add_part(tx, parent, built)
+            if args.drop_rest:
+                _drop_rest(tx, parent, part, built, args.note)
+            else:
+                _send_rest_on(tx, parent, part, built, args.note)
+        if not deps.conducting:
+            await _check_now(deps, part.task_id)
+        rest = deps.reader.task(parent.task_id)
+        return SplitDone(
+            part=deps.reader.proposal(part.id),
+            task=deps.reader.task(part.task_id),
+            rest=Rest(task=rest.id, state=rest.state, hunks=built.chosen.rest),
+        )
+
+    def tell(self, result: SplitDone) -> list[Told]:
+        part, rest = result.part, result.rest
+        made = f"made from {', '.join(part.hunks)} of {part.parent}; "
+        hint = f"To land it: navigator approve {part.id}"
+        if result.task.state is TaskState.CHECKING:
+            told = [Told(part.id, f"{made}its checks have not run yet", hint=hint)]
+        elif result.task.state is TaskState.FAILED:
+            told = [Told(part.id, f"{made}{result.task.reason}", "error")]
+        else:
+            failed = [check.name for check in part.checks if check.outcome is CheckOutcome.FAILED]
+            words = f"failed checks: {', '.join(failed)}" if failed else "its checks are done"
+            told = [Told(part.id, made + words, "error" if failed else "information", hint)]
+        left = ", ".join(rest.hunks)
+        if rest.state is TaskState.REJECTED:
+            return [*told, Told(rest.task, f"{left} dropped")]
+        return [*told, Told(rest.task, f"writes {left} again on top of {part.id}")]
+
+    def _require(self, deps: Dependencies, args: SplitArgs) -> None:
+        refusal = self.refuse(deps.reader, args)
+        if refusal is not None:
+            raise refusal
+
+
+def _build(deps: Dependencies, parent: Proposal, hunks: Sequence[str], drop_rest: bool) -> _Built:
+    """Make the part's tree and check it against the policy. Runs in a thread; writes into the private repository only."""
+    from navigator.workspace.checks.policy import check_policy
+    from navigator.workspace.git.hunks import build_part, commit_part
+
+    project = deps.project(parent.project_id)
+    private = deps.private(project)
+    chosen = build_part(private, parent.base_commit, parent.tree, hunks)
+    raw = private.raw_diff(parent.base_commit, chosen.tree)
+    base_paths = private.tree_entries(parent.base_commit).keys()
+    policy = check_policy(raw, base_paths, private.read_blob, project=project)
+    refused = [item for item in policy if item.action is PolicyAction.REFUSE]
+    if refused:
+        raise Conflict(
+            f"{', '.join(chosen.labels)} of {parent.id} is refused by policy: "
+            f"{refused[0].path} {refused[0].detail or refused[0].rule}.",
+            hint="Choose other hunks.",
+        )
+    # Kept before the rows that name them exist: a crash here leaves only an unused name.
+    private.keep(part_name(parent.id, chosen.tree), chosen.tree, parent.base_commit)
+    ground = ""
+    if not drop_rest:
+        message = f"Part of {parent.id}: {', '.join(chosen.labels)}\n"
+        ground = commit_part(private, chosen.tree, parent.base_commit, message)
+    files = private.diff(parent.base_commit, parent.tree)
+    return _Built(chosen, files, private.diff(parent.base_commit, chosen.tree), policy, ground)
+
+
+def _add_part(tx: Transaction, parent: Proposal, built: _Built) -> Proposal:
+    """The part's task and proposal, queued for the checks."""
+    task = tx.read.task(parent.task_id)
+    chosen = built.chosen
+    made = tx.add_task(
+        task.project_id,
+        task.text,
+        kind=task.kind,
+        complexity=task.complexity,
+        priority=task.priority,
+        files=task.files,
+        origin=task.id,
+    )
+    tx.set_task_base(made.id, parent.base_commit)
+    tx.set_task_state(
+        made.id,
+        TaskState.CHECKING,
+        reason=f"part of {parent.id}: {', '.join(chosen.labels)}",
+        note=part_note(parent, built.files, chosen.labels),
+    )
+    return tx.add_proposal(
+        parent.model_copy(
+            update={
+                "id": "",
+                "task_id": made.id,
+                "attempt": 0,
+                "round": 0,
+                "tree": chosen.tree,
+                "parent": parent.id,
+                "hunks": chosen.labels,
+                "title": part_title(parent),
+                "edits": _edits(parent, chosen.paths),
+                "policy": built.policy,
+                "checks": (),
+                "overlaps": (),
+                "added": sum(file.added for file in built.part_files),
+                "removed": sum(file.removed for file in built.part_files),
+                "seen": False,
+                "usage": Usage(),
+                "created": "",
+            }
+        )
+    )
+
+
+def part_title(parent: Proposal) -> str:
+    """`Retry with jitter in client (part of P7)`, in 72 characters."""
+    tail = f" (part of {parent.id})"
+    title = parent.title
+    if len(title) + len(tail) > _TITLE:
+        title = cut_title(title, _TITLE - len(tail))
+    return title + tail
+
+
+def _edits(parent: Proposal, paths: Sequence[str]) -> tuple[AppliedEdit, ...]:
+    """The parent's edits of these paths; a path that no edit names (the old name of a rename) is kept as it is."""
+    kept = tuple(edit for edit in parent.edits if edit.path in paths)
+    known = {edit.path for edit in kept}
+    return (*kept, *(AppliedEdit(path=path, rung=Rung.EXACT) for path in paths if path not in known))
+
+
+def _drop_rest(tx: Transaction, parent: Proposal, part: Proposal, built: _Built, note: str) -> None:
+    said = f"{', '.join(built.chosen.labels)} of it became {part.id}; the rest was dropped."
+    full = f"{said}\n{note.strip()}".strip()
+    tx.add_decision(parent.id, Decision(kind=DecisionKind.REJECT, note=full, tree=parent.tree, at=utc_now()))
+    tx.set_task_state(parent.task_id, TaskState.REJECTED, reason=full)
+    _record(tx, parent, part, built)
+
+
+def _send_rest_on(tx: Transaction, parent: Proposal, part: Proposal, built: _Built, note: str) -> None:
+    """A new attempt on top of the part: its note names what was taken and what was not, then quotes the developer's note."""
+    unsent = tx.read.comments(task_id=parent.task_id, sent=False)
+    going = comments_on_rest(parent, unsent, built.files, built.chosen.labels)
+    words = "\n".join([note.strip(), *map(comment_text, going)]).strip()
+    tx.mark_comments_sent(comment["id"] for comment in going)
+    full = rest_note(parent, built.files, built.chosen.labels, words, part=part.id)
+    tx.new_attempt(parent.task_id, note=full)
+    tx.set_task_base(parent.task_id, built.ground)
+    remember_ground(tx, built.ground, part.id, words)
+    _record(tx, parent, part, built)
+
+
+def _record(tx: Transaction, parent: Proposal, part: Proposal, built: _Built) -> None:
+    said = {"part": part.id, "hunks": list(built.chosen.labels), "rest": list(built.chosen.rest)}
+    tx.event("proposal_split", parent.task_id, parent.id, said)
+
+
+async def _check_now(deps: Dependencies, task_id: str) -> None:
+    """Without a conductor, the checks run here."""
+    from navigator.cascade.stages.check_dispatch import check_part
+
+    try:
+        await check_part(deps, task_id)
+    except NavigatorError as error:
+        log.warning("%s could not be checked: %s", task_id, error)
+        with deps.store.transaction() as tx:
+            tx.set_task_state(task_id, TaskState.FAILED, reason=f"It could not be checked: {error}")

@@ -1,0 +1,138 @@
+"""Queue tasks, all or none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError, field_validator
+
+from navigator.cascade.verbs.base import Told, Verb
+from navigator.domain.errors import UsageError
+from navigator.domain.models import Model, Project, Task
+from navigator.domain.states import Complexity, TaskKind
+
+if TYPE_CHECKING:
+    from navigator.cascade.dependencies import Dependencies
+
+TEXT_LIMIT = 20_000
+"""Characters in a task's text at most; more belongs in a file of the repository."""
+
+
+class NewTask(Model):
+    """A task as a client asks for it."""
+
+    project: str
+    text: str
+    kind: TaskKind = TaskKind.IMPLEMENT
+    complexity: Complexity = Complexity.MEDIUM
+    priority: int = 0
+    files: tuple[str, ...] = ()
+
+    @field_validator("text")
+    @classmethod
+    def _some_text(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("is empty")
+        if len(value) > TEXT_LIMIT:
+            raise ValueError(f"has more than {TEXT_LIMIT} characters")
+        return value.strip()
+
+    @field_validator("files")
+    @classmethod
+    def _relative(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for path in value:
+            if not path or path.startswith("/") or ".." in path.split("/"):
+                raise ValueError(f"has {path!r}, which is not a path from the project's root")
+        return value
+
+
+class AddTasksArgs(Model):
+    """The tasks, in the order they are queued."""
+
+    tasks: tuple[NewTask, ...]
+
+
+class UnknownFile(Model):
+    """A file that a task names and its project does not have: a new file, or a typing error."""
+
+    project: str
+    path: str
+
+
+class AddedTasks(Model):
+    """The tasks as queued."""
+
+    tasks: tuple[Task, ...] = ()
+    unknown_files: tuple[UnknownFile, ...] = ()
+
+
+class AddTasks(Verb[AddTasksArgs, AddedTasks]):
+    """One transaction: a task that cannot be queued queues none."""
+
+    name = "task.add"
+    args = AddTasksArgs
+    result = AddedTasks
+
+    def read_args(self, document: dict[str, Any]) -> AddTasksArgs:
+        """As for any verb; a problem names the task's number and the key."""
+        try:
+            return AddTasksArgs.model_validate(document)
+        except ValidationError as error:
+            raise _explained(error) from error
+
+    async def perform(self, deps: Dependencies, args: AddTasksArgs) -> AddedTasks:
+        projects = {task.project: deps.reader.project(task.project) for task in args.tasks}
+        with deps.store.transaction() as tx:
+            added = [
+                tx.add_task(
+                    projects[task.project].id,
+                    task.text,
+                    kind=task.kind,
+                    complexity=task.complexity,
+                    priority=task.priority,
+                    files=task.files,
+                )
+                for task in args.tasks
+            ]
+        unknown = await asyncio.to_thread(_unknown_files, args.tasks, projects)
+        return AddedTasks(tasks=tuple(added), unknown_files=tuple(unknown))
+
+    def tell(self, result: AddedTasks) -> list[Told]:
+        told = [Told(task.id, f"queued for {task.project}") for task in result.tasks]
+        told += [
+            Told(one.project, f"has no file {one.path}: a new file, or a typing error?", "warning")
+            for one in result.unknown_files
+        ]
+        return told
+
+
+def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> list[UnknownFile]:
+    unknown: list[UnknownFile] = []
+    for task in wanted:
+        if not task.files:
+            continue
+        from navigator.workspace.git.discover import missing_paths
+
+        project = projects[task.project]
+        unknown += [
+            UnknownFile(project=project.name, path=path) for path in missing_paths(project, task.files)
+        ]
+    return unknown
+
+
+def _explained(error: ValidationError) -> UsageError:
+    # A misspelt key explains why another one is missing: it comes first.
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    where = first["loc"]
+    number = where[1] + 1 if len(where) > 1 and isinstance(where[1], int) else 0
+    task = f"Task {number}" if number else "task.add"
+    key = ".".join(str(part) for part in where[2:]) if number else ".".join(map(str, where))
+    if first["type"] == "extra_forbidden":
+        names = ", ".join(NewTask.model_fields if number else AddTasksArgs.model_fields)
+        return UsageError(
+            f"{task}: there is no key {key!r}.", hint=f"Valid keys: {names}. Nothing was queued."
+        )
+    message = first["msg"].removeprefix("Value error, ")
+    return UsageError(f"{task}: {key or 'it'} {message}.", hint="Nothing was queued.")
