@@ -141,7 +141,7 @@ async def test_why_a_task_waits_unchanged_is_said(reviewing: Reviewing) -> None:
         assert "keeps its change" not in plain(at), "said of the newest round alone"
 
 
-@pytest.mark.parametrize(("key", "yes"), [("r", "reject"), ("b", "send it back")])
+@pytest.mark.parametrize(("key", "yes"), [("r", "reject"), ("b", "send back")])
 async def test_enter_is_a_new_line_of_a_note_and_the_dialog_says_so(
     reviewing: Reviewing, key: str, yes: str
 ) -> None:
@@ -149,7 +149,7 @@ async def test_enter_is_a_new_line_of_a_note_and_the_dialog_says_so(
         await at.press(key)
         dialog = await at.dialog(NoteDialog)
         line = dialog.query_one(".answer")
-        assert str(line.render()) == f"ctrl+s {yes}     esc leave it     enter a new line"
+        assert str(line.render()) == f"ctrl+s {yes}     esc cancel     enter new line"
         assert line.size.height == 1
         await at.press("x", "enter", "y")
         assert dialog.query_one(WritingArea).text == "x\ny"
@@ -160,7 +160,7 @@ async def test_enter_is_a_new_line_of_a_note_and_the_dialog_says_so(
 async def test_a_toast_that_stands_is_not_repeated(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await at.press(*"nnnnnnnnnn")
-        await at.until(lambda: at.told("no other proposal in that direction"), "the toast")
+        await at.until(lambda: at.told("No other proposal in that direction"), "the toast")
         await at.press("n", "n")
         said = [note.message for note in at.app._notifications]
         assert len(said) == len(set(said))
@@ -214,7 +214,7 @@ async def test_rounds_are_tabs_and_what_changed_between_them_is_shown(reviewing:
 async def test_n_and_p_walk_the_inbox(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await at.press("p")
-        assert at.told("no other proposal")
+        assert at.told("No other proposal")
         await at.press("n")
         await at.drawn("P3")
         await at.press("n")
@@ -248,7 +248,7 @@ async def test_search_goes_round(reviewing: Reviewing) -> None:
         assert at.screen.diff.location.line == 29
         at.screen.query_one(SearchBar).value = "nowhere"
         await at.press("enter")
-        assert at.told("Nothing in the diff")
+        assert at.told("No match")
         await at.press("escape")
         assert at.screen.diff.has_focus
 
@@ -342,7 +342,7 @@ async def test_what_is_typed_is_never_lost(reviewing: Reviewing) -> None:
         await at.type("half a thou")
         await at.press("escape")
         await at.until(lambda: list(at.read().drafts().values()) == ["half a thou"], "the draft")
-        await at.until(lambda: any(c.author == "you, not finished" for c in at.screen.diff._comments))
+        await at.until(lambda: any(c.author == "you, unfinished" for c in at.screen.diff._comments))
         at.screen.diff.move_to("billing/totals.py", "new", 29)
         await at.press("c")
         assert at.screen.query_one(WritingArea).text == "half a thou"
@@ -458,7 +458,7 @@ async def test_an_earlier_round_is_not_decided_on(reviewing: Reviewing) -> None:
         for key in ("a", "r", "b"):
             await at.press(key)
             assert at.app.screen is at.screen
-        assert at.told(f"a decision is about {reviewing.second}")
+        assert at.told(f"is an earlier round; {reviewing.second} replaced it")
 
 
 async def test_a_key_meant_for_the_diff_does_not_answer_a_dialog(
