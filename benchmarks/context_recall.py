@@ -1,4 +1,4 @@
-"""How much of what a real change touched stands in the context chosen for its message, against two simple choices.
+"""How much of what a real change touched is in the context chosen for its message, against two simple choices.
 
     python benchmarks/context_recall.py --repo sympy=/path/to/clone --repo hugo=/path/to/other [--commits 100] [--json FILE]
 

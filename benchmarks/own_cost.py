@@ -422,7 +422,7 @@ def _print(
     row("calling it", git_calling)
     row("SQLite", sql_cpu, f"{made['commits']} commits, {sql_wall:.2f} s by the clock")
     bare = git_cpu + git_calling + sql_cpu
-    # git's own time is the same work on both sides, so the quieter measurement stands for both.
+    # git's own time is the same work on both sides, so the quieter measurement is used for both.
     ratio = (own + git_cpu) / bare
     row("Navigator", own + git_cpu, f"{ratio:.2f} times the bare calls (aim: {AIM_RATIO:.0f})")
     memory = plain["memory"]

@@ -4,12 +4,12 @@
 
   reference   `git ls-tree -r` and one `git cat-file --batch` over every file that the map reads
   cold        nothing known: read, parsed by tree-sitter, kept; then graph, PageRank and the last 1,000 commits
-  warm        every blob known from the cache on disk, everything else made anew
+  warm        every blob known from the cache on disk, everything else recomputed
   next        the same after one commit: a handful of blobs is new
   task        ranking and packing 24,000 tokens for a task, on a warm map
 
 The least of some rounds. Processor time, all processes together, is what the ratio is made of: a busy machine stretches wall
-time, which stands beside it.
+time, which is printed beside it.
 """
 
 from __future__ import annotations

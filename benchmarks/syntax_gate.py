@@ -3,7 +3,7 @@
     python benchmarks/syntax_gate.py [--changes N] [--seed N] [REPOSITORY...]
 
 Draws file changes from each repository's last commits. As they were made, none should be refused; with a bracket or a line
-taken out near the change, most should. The time stands beside that of reading the same files for the map, in the same run.
+taken out near the change, most should. The time is compared with that of parsing the same files for the map, in the same run.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def memory() -> float:
 def main() -> None:
     sys.path.insert(0, str(Path(__file__).parent.parent))
     with tempfile.TemporaryDirectory() as folder:
-        os.environ |= {"NAVIGATOR_CONFIG": f"{folder}/none.toml", "NAVIGATOR_STATE": f"{folder}/state"}
+        os.environ |= {"XDG_CONFIG_HOME": f"{folder}/none", "NAVIGATOR_STATE": f"{folder}/state"}
         if "--hold" in sys.argv:
             asyncio.run(hold_diff(Path(folder)))
             return

@@ -66,7 +66,7 @@ def fill(folder: Path) -> None:
 
     os.environ |= {
         "NAVIGATOR_STATE": str(folder / "s"),
-        "NAVIGATOR_CONFIG": str(folder / "none.toml"),
+        "XDG_CONFIG_HOME": str(folder / "none"),
         "COLORTERM": "truecolor",
         "TERM": "xterm-256color",
     }

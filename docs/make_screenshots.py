@@ -55,7 +55,7 @@ def prepare(state: Path) -> None:
     """A whole rehearsed session, some decisions, and more work in the queue."""
     navigator("demo", "--headless", "--state", str(state), "--time-scale", str(SCALE), "--seed", str(SEED))
     fit = approvable()
-    for one in fit[:3]:  # each by itself: what does not land on this machine keeps no other back
+    for one in fit[:3]:  # one at a time: a landing that fails on this machine does not block the others
         navigator("approve", one, check=False)
     navigator("reject", fit[-1], "--note", "The old spelling is part of the file format.", check=False)
     queue(state)
@@ -87,7 +87,7 @@ def navigator(*words: str, check: bool = True) -> str:
 
 
 def queue(state: Path) -> None:
-    """Tasks for the models to have in hand on the pictures."""
+    """Tasks for the models to work on in the pictures."""
     from navigator.cascade.socket.alone import act_alone
     from navigator.config.paths import StatePaths
     from navigator.rehearsal.samples.repositories import sample_projects, sample_tasks
@@ -119,7 +119,7 @@ async def take(state: Path) -> None:
     app = NavigatorApp(load_settings(), paths, time_scale=SCALE, seed=SEED, autostart=True)
     try:
         async with app.run_test(size=SIZE) as pilot:
-            await until(pilot, lambda: app.glance.loaded and bool(app.glance.figured.rehearsed_rates))
+            await until(pilot, lambda: app.snapshot.loaded and bool(app.snapshot.figured.rehearsed_rates))
             await pilot.press("s", "g")
             await until(pilot, lambda: at_work(app))
             app.screen.post_message(LiveChanged(app.link.live))
@@ -146,14 +146,14 @@ async def take(state: Path) -> None:
 def at_work(app: NavigatorApp) -> bool:
     """Some proposals wait for the reviewer, others are being written."""
     live = app.link.live
-    return app.glance.awaiting_review >= 5 and live.streams >= 2 and live.chars_per_second > 600
+    return app.snapshot.awaiting_review >= 5 and live.streams >= 2 and live.chars_per_second > 600
 
 
 def open_objection(app: NavigatorApp) -> None:
     """To the proposal with the most to see: the reviewer objected, or it took the most rounds."""
     from navigator.tui.messages import OpenProposal
 
-    cards = [card for card in app.glance.inbox if card.proposal]
+    cards = [card for card in app.snapshot.inbox if card.proposal]
     best = max(cards, key=lambda card: (card.findings, card.round, card.added))
     app.go("review", OpenProposal(best.proposal, [card.proposal for card in cards]))
 

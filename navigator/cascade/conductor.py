@@ -30,7 +30,7 @@ from navigator.cascade.verbs.registry import perform
 from navigator.cascade.views.batches import Batches
 from navigator.cascade.views.summary import Session
 from navigator.domain import snapshot as acts
-from navigator.domain.errors import NavigatorError, UsageError
+from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.next_actions import next_actions
@@ -91,7 +91,7 @@ class Conductor:
         deps.on_live = self._server.publish_live
         deps.at_hand = self._at_hand
         deps.conducting = True
-        deps.review_now = self._review_now
+        deps.conductor = self
         strategy = deps.strategy  # a missing strategy is said before anything is bound or recovered
         deps.prompts.check()  # and so is a prompt of the user's own that cannot be used
         await recover(deps)
@@ -263,32 +263,30 @@ class Conductor:
     async def _handle(self, op: str, args: dict[str, Any]) -> Result:
         if op == "status":
             return self._status()
-        if op == "swap.to":
-            return self._swap_by_hand(args)
-        if op == "stop":
-            self.stop("asked to stop")
-            return {"stopping": True}
         result = await perform(self._deps, op, args)
         self._wake.set()
         return result
 
-    def _review_now(self) -> None:
+    # What verbs ask of it
+
+    def review_now(self) -> None:
+        """Load the reviewer without waiting for the batch to fill."""
         self._live.hurry = True
         self._live.pardon(Role.REVIEWER)
 
-    def _swap_by_hand(self, args: dict[str, Any]) -> Result:
-        """The developer asks for a role: it comes once what is in hand has ended. What follows is the scheduler's again."""
-        if args.get("role") not in (Role.GENERATOR.value, Role.REVIEWER.value):
-            raise UsageError("A swap goes to generator or reviewer.")
-        role = Role(args["role"])
-        there = self._deps.strategy.both_resident or (
-            self._live.resident is role and self._live.swapping_to is None
-        )
+    def swap_to(self, role: Role) -> bool:
+        """Load a role when current work finishes; the scheduler decides what follows."""
+        loaded = self._live.resident is role and self._live.swapping_to is None
         self._live.pardon(role)
-        if not there:
-            self._live.wanted = role
-            self._wake.set()
-        return {"to": role.value, "already": there, "in_hand": len(self._live.busy)}
+        if loaded or self._deps.strategy.both_resident:
+            return True
+        self._live.wanted = role
+        return False
+
+    @property
+    def running(self) -> int:
+        """How many tasks it is working on."""
+        return len(self._live.busy)
 
     def _status(self) -> Result:
         live = self._live

@@ -6,12 +6,13 @@ Everything heavy is made when it is first asked for, so that a command that adds
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from navigator.cascade.prompts.blocks import KeyRing
 from navigator.cascade.prompts.library import PromptLibrary
@@ -20,6 +21,7 @@ from navigator.config.paths import StatePaths, config_path
 from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings
 from navigator.domain.models import Project
+from navigator.domain.secrets import Redactor
 from navigator.domain.states import Role
 
 if TYPE_CHECKING:
@@ -50,6 +52,23 @@ def at_home(project: Project) -> Iterator[None]:
         raise
 
 
+class Controls(Protocol):
+    """What a user can ask of a running conductor."""
+
+    def review_now(self) -> None:
+        """Load the reviewer without waiting for the batch to fill."""
+
+    def swap_to(self, role: Role) -> bool:
+        """Load `role` when current work finishes; returns whether it is loaded already."""
+
+    def stop(self, reason: str) -> None:
+        """End the session soon: work in progress is done again by the next one."""
+
+    @property
+    def running(self) -> int:
+        """How many tasks it is working on."""
+
+
 @dataclass
 class Dependencies:
     """One process's hold on the state folder.
@@ -65,7 +84,9 @@ class Dependencies:
         on_live: told about progress that is not kept.
         at_hand: whether a role's model answers now, without a swap first; the conductor knows.
         conducting: a conductor works on this state in this process, and takes up what is left due.
-        review_now: has the conductor load the reviewer without waiting for the batch to fill.
+        conductor: what verbs may ask of that conductor.
+        redact: takes secrets out of what is stored, logged or shown. It knows them by form, the configured API keys, and
+            the values of files that no model is shown, once a project's tests were about to run.
     """
 
     settings: Settings
@@ -78,7 +99,8 @@ class Dependencies:
     on_live: Callable[[dict[str, Any]], None] = lambda progress: None
     at_hand: Callable[[Role], bool] = lambda role: True
     conducting: bool = False
-    review_now: Callable[[], None] = lambda: None
+    conductor: Controls | None = None
+    redact: Redactor = field(default_factory=Redactor)
     keys: KeyRing = field(default_factory=KeyRing)
     maps: MapShelf = field(default_factory=MapShelf)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)
@@ -88,6 +110,11 @@ class Dependencies:
     _project_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
     _baseline_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
     _landing_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        servers = [self.settings.server(role) for role in Role]
+        names = {name for server in servers for name in (server.api_key_env, server.admin_key_env) if name}
+        self.redact.learn(os.environ.get(name, "") for name in names)
 
     @cached_property
     def prompts(self) -> PromptLibrary:
@@ -133,13 +160,10 @@ class Dependencies:
     def client(self, role: Role) -> ModelClient:
         """The connection to the server that plays `role`."""
         from navigator.serving.client.client import ModelClient
-        from navigator.serving.swap.base import server_for
 
         if role not in self._clients:
-            server = self.settings.server(role)
-            if role is not Role.FINAL:
-                server = server_for(self.settings, self.strategy, role)
-            self._clients[role] = ModelClient(server)
+            final = role is Role.FINAL
+            self._clients[role] = ModelClient(self.settings.final if final else self.strategy.server(role))
         return self._clients[role]
 
     @asynccontextmanager
@@ -193,8 +217,6 @@ class Dependencies:
     @cached_property
     def checks_at_once(self) -> asyncio.Semaphore:
         """How many projects' tests run beside each other: they share the CPU with what feeds the GPU."""
-        import os
-
         from navigator.scheduling.view import CHECKS_AT_ONCE
 
         return asyncio.Semaphore(max(1, min(CHECKS_AT_ONCE, os.cpu_count() or 1)))

@@ -14,9 +14,6 @@ from navigator.serving.swap.base import SwapStrategy
 
 log = logging.getLogger(__name__)
 
-_LOADS_FROM_DISK = ("systemd", "command", "managed")
-"""Strategies under which a swap reads weight files. The others keep both models in memory, or have none."""
-
 _NEXT = {Role.GENERATOR: Role.REVIEWER, Role.REVIEWER: Role.GENERATOR}
 
 
@@ -30,7 +27,7 @@ class Warmth:
 
     def __init__(self, settings: Settings, strategy: SwapStrategy) -> None:
         self._settings = settings
-        self._wanted = strategy.name in _LOADS_FROM_DISK and not strategy.both_resident
+        self._wanted = strategy.reads_weights
         self._ahead: ReadAhead | None = None
 
     async def rest(self, resident: Role | None) -> None:

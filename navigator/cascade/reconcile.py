@@ -19,7 +19,7 @@ from navigator.cascade.storage_faults import Storage
 from navigator.domain.errors import NavigatorError
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
-from navigator.serving.swap.base import Sighting, look
+from navigator.serving.swap.base import Sighting
 
 log = logging.getLogger(__name__)
 
@@ -63,11 +63,11 @@ class Watch:
             return
         believed = live.resident
         try:
-            seen = await look(strategy, believed)
+            seen = await strategy.look(believed)
             if seen.dead:
                 # One broken connection is no dead server: only one that is still not there a moment later.
                 await asyncio.sleep(_SECOND_LOOK)
-                seen = await look(strategy, believed)
+                seen = await strategy.look(believed)
             if seen.resident is believed and failures >= THOROUGH_AFTER:
                 seen = Sighting(
                     await strategy.resident(), dead=True, failure="timeout", detail="it answers nothing"

@@ -16,7 +16,7 @@ from navigator.cascade.views.summary import Session
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Swap, utc_now
 from navigator.domain.states import Role
-from navigator.serving.swap.base import PhaseEvent, Prepares, SwapResult
+from navigator.serving.swap.base import PhaseEvent, SwapResult
 
 log = logging.getLogger(__name__)
 
@@ -55,8 +55,8 @@ class Residency:
 
     async def begin(self) -> None:
         """Find out what is really loaded, whatever was last written down."""
-        if isinstance(self._deps.strategy, Prepares) and (wrong := await self._deps.strategy.prepare()):
-            log.warning("not everything could be made ready: %s", wrong)
+        if wrong := await self._deps.strategy.prepare():
+            log.warning("not everything could be prepared: %s", wrong)
         known = self._deps.reader.meta("resident")
         before = Role(known) if known in (Role.GENERATOR.value, Role.REVIEWER.value) else None
         found = self._live.resident = await self._deps.strategy.resident()

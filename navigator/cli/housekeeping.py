@@ -12,7 +12,8 @@ import click
 
 from navigator.cli import output
 from navigator.cli.session import locked_dependencies, reading, state_paths
-from navigator.domain.errors import Conflict, UsageError
+from navigator.domain.errors import Conflict, NavigatorError, UsageError
+from navigator.domain.secrets import Redactor
 
 _AGE = re.compile(r"(\d+)([dwh])")
 _MARK = ".navigator-export"
@@ -73,8 +74,14 @@ def gc(age: str, as_json: bool) -> None:
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 @click.option("--overwrite", is_flag=True, help="Overwrite files of these names that no export wrote.")
 def export(folder: Path, overwrite: bool) -> None:
-    """Write everything as JSON lines, one file per table, to DIR. An earlier export there is replaced."""
+    """Write everything as JSON lines, one file per table, to DIR. An earlier export there is replaced.
+
+    Secrets are redacted: those with a known form, and the values in files that no model is shown.
+    """
     from navigator.store.schema import TABLES
+    from navigator.workspace.context.withheld import learn_withheld
+    from navigator.workspace.git.facts import WORKTREE, read_base
+    from navigator.workspace.git.private import PrivateRepo
 
     mark = folder / _MARK
     try:
@@ -91,11 +98,20 @@ def export(folder: Path, overwrite: bool) -> None:
         raise UsageError(
             f"{folder} cannot be written: {error.strerror}.", hint="Choose another folder."
         ) from error
-    with reading() as store:
+    redact = Redactor()
+    paths = state_paths()
+    with reading(paths) as store:
+        for project in store.projects(include_removed=True):
+            try:
+                private = PrivateRepo.open(paths.private, project)
+                base = "" if project.base == WORKTREE else project.base
+                learn_withheld(redact, project, private, read_base(project.path, base))
+            except NavigatorError as error:
+                output.note(f"{project.name}: values of its secret files are not redacted: {error.message}")
         for table in TABLES:
             count = 0
             with (folder / f"{table}.jsonl").open("w", encoding="utf-8") as stream:
                 for row in store.export_rows(table):
-                    stream.write(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n")
+                    stream.write(json.dumps(redact.data(row), ensure_ascii=False, sort_keys=True) + "\n")
                     count += 1
             output.note(f"{table}.jsonl  {count}")

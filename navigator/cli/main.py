@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -88,6 +89,10 @@ def cli(ctx: click.Context) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Entry point: typed errors become one line on stderr and their exit code; with --json also the document on stdout."""
+    from navigator.cli.output import note
+    from navigator.domain.secrets import Redactor
+
+    redact = Redactor()
     words = sys.argv[1:] if argv is None else argv
     try:
         code: Any = cli.main(args=argv, prog_name="navigator", standalone_mode=False)
@@ -96,12 +101,14 @@ def main(argv: list[str] | None = None) -> None:
         click.echo("Stopped.", err=True)
         sys.exit(1)
     except click.ClickException as error:
-        _document(words, error.format_message(), "", "usage" if error.exit_code == 2 else "error")
-        error.show()
+        _document(words, redact(error.format_message()), "", "usage" if error.exit_code == 2 else "error")
+        shown = io.StringIO()
+        error.show(shown)
+        note(redact(shown.getvalue().rstrip("\n")))
         sys.exit(error.exit_code)
     except NavigatorError as error:
-        _document(words, error.message, error.hint, getattr(error, "remote_code", error.code))
-        click.echo(f"navigator: {error}", err=True)
+        _document(words, redact(error.message), redact(error.hint), getattr(error, "remote_code", error.code))
+        note(f"navigator: {redact(str(error))}")
         sys.exit(getattr(error, "remote_exit_code", error.exit_code))
     except BrokenPipeError:
         # The reader of the output has closed it (`navigator proposals | head`).

@@ -85,7 +85,8 @@ def scan(folder: Path, yes: bool, as_json: bool) -> None:
         known = {held.path for held in store.projects()}
     found = [path for path in find_repositories(folder) if str(path) not in known]
     added, failed = [], []
-    for path in found if yes else _picked(found):
+    # Without a terminal nothing can be asked.
+    for path in found if yes else _picked(found if sys.stdin.isatty() else ()):
         try:
             added.append(act(AddProject(), AddProjectArgs(path=str(path))).project.model_dump(mode="json"))
         except NavigatorError as error:
@@ -102,9 +103,7 @@ def scan(folder: Path, yes: bool, as_json: bool) -> None:
 
 
 def _picked(found: Sequence[Path]) -> Iterator[Path]:
-    """Ask for each: yes, no, all the rest, or none of the rest. None without a terminal."""
-    if not sys.stdin.isatty():
-        return
+    """Ask for each: yes, no, all the rest, or none of the rest."""
     every = False
     for path in found:
         answer = "all" if every else _answer(path)

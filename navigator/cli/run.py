@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +24,7 @@ from navigator.cli.session import locked_dependencies, state_paths
 from navigator.config.paths import STATE_VARIABLE, StatePaths
 from navigator.config.settings import time_scale as scale_of
 from navigator.domain.errors import Conflict, NavigatorError
+from navigator.domain.secrets import Redactor
 
 _LOG_BYTES = 4 * 1024 * 1024
 _LOG_FILES = 3
@@ -86,8 +88,9 @@ def conduct(
     """
     from navigator.cascade.conductor import Conductor, RunOptions
 
-    log_to(paths)
-    with locked_dependencies(paths, **options) as deps:
+    redact = Redactor()
+    log_to(paths, redact)
+    with locked_dependencies(paths, redact=redact, **options) as deps:
 
         async def session() -> dict[str, Any]:
             progress = Progress(deps.reader, quiet=quiet)
@@ -116,7 +119,19 @@ class _PrivateLog(logging.handlers.RotatingFileHandler):
             super().handleError(record)
 
 
-def log_to(paths: StatePaths) -> None:
+class _RedactedLines(logging.Formatter):
+    """Log lines without secrets: tracebacks and servers' words hold whatever they hold."""
+
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The whole record, traceback included."""
+        return self._redact(super().format(record))
+
+
+def log_to(paths: StatePaths, redact: Callable[[str], str]) -> None:
     """Send Navigator's log to a rotating file in the state folder, 0600; nothing of it to the terminal.
 
     Raises:
@@ -132,7 +147,7 @@ def log_to(paths: StatePaths) -> None:
         )
     except OSError as error:
         raise _unwritable(paths.log, error) from error
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    handler.setFormatter(_RedactedLines(redact))
     logger = logging.getLogger("navigator")
     logger.handlers = [handler]
     logger.setLevel(logging.INFO)

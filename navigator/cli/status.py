@@ -10,8 +10,9 @@ import click
 from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor
 from navigator.cascade.verbs.base import plural
+from navigator.cascade.verbs.conducting import Stop, StopDone
 from navigator.cli import output
-from navigator.cli.session import reading, state_paths
+from navigator.cli.session import reading, report, state_paths
 from navigator.config.settings import load_settings
 from navigator.store.space import is_low
 
@@ -107,12 +108,10 @@ def _show(document: dict[str, Any]) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def stop(as_json: bool) -> None:
     """Stop the conductor. Work in progress is done again by the next one."""
+    verb = Stop()
     try:
-        request(state_paths().socket, "stop", {}, timeout=30)
+        request(state_paths().socket, verb.name, {}, timeout=30)
     except NoConductor as error:
         # Already stopped: the hint to start one would be wrong.
         raise NoConductor("No conductor is running.") from error
-    if as_json:
-        output.print_json({"stopping": True})
-    else:
-        output.say("The conductor is stopping; `navigator run` continues where it stopped.")
+    report(verb.tell(StopDone()), {"stopping": True} if as_json else None)

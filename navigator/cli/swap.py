@@ -50,8 +50,7 @@ def status(as_json: bool) -> None:
     """What is resident, what each server says of itself now, what the GPU's memory holds."""
     from navigator.config.settings import load_settings
     from navigator.serving.setup.gpu import cards
-    from navigator.serving.status import look_at_servers
-    from navigator.serving.swap import make_strategy
+    from navigator.serving.swap import look_at_servers, make_strategy
 
     paths, settings = state_paths(), load_settings()
     try:

@@ -1,40 +1,36 @@
-"""From a TOML file to `Settings`, with errors that name the file, the line and the key."""
+"""From a TOML file to a pydantic model, with errors that name the file, the line and the key."""
 
 from __future__ import annotations
 
 import difflib
-import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from navigator.config.paths import CONFIG_VARIABLE, config_path
-from navigator.config.settings import ProjectEntry, Settings
 from navigator.domain.errors import ConfigError
 
 _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"'\s-]+?)\s*\]\]?\s*(?:#.*)?")
 _KEY = re.compile(r"\s*([A-Za-z0-9_.\"'-]+)\s*=")
-_CHECK_HINT = "`navigator config check` reads the file again after you changed it."
+_CHECK_HINT = "Correct the file, then run `navigator config check`."
 
 Location = tuple[str | int, ...]
+Model = TypeVar("Model", bound=BaseModel)
 
 
-def read_settings(path: Path | None = None) -> Settings:
-    """Read, check and freeze the settings; see `navigator.config.settings.load_settings`."""
-    file = path if path is not None else config_path()
+def read_model(file: Path, model: type[Model]) -> Model:
+    """Read, check and freeze a settings file.
+
+    Raises:
+        FileNotFoundError: there is no file. ConfigError: it cannot be used; see `settings.load_settings`.
+    """
     try:
         text = file.read_bytes().decode("utf-8")
     except FileNotFoundError:
-        if os.environ.get(CONFIG_VARIABLE) and file == config_path():
-            raise ConfigError(
-                f"{CONFIG_VARIABLE} names {file}, which does not exist.",
-                hint="Correct the path, or unset the variable to use the defaults.",
-            ) from None
-        return Settings()
+        raise
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is not UTF-8 (byte {error.start}).", hint="Save it as UTF-8.") from error
     except OSError as error:
@@ -45,23 +41,30 @@ def read_settings(path: Path | None = None) -> Settings:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file} is not valid TOML: {error}.", hint=_CHECK_HINT) from error
-    _refuse_unknown(file, text, raw)
+    _refuse_unknown(file, text, raw, model, ())
     try:
-        settings = Settings.model_validate(_with_tuples(raw))
+        return model.model_validate(_with_tuples(raw))
     except ValidationError as error:
         raise ConfigError(_explain(file, text, error), hint=_CHECK_HINT) from error
-    return settings.model_copy(update={"source": file})
+
+
+def inner_model(annotation: object) -> type[BaseModel] | None:
+    """The model of a key that is a table, or an array of tables; None for any other key."""
+    for candidate in (annotation, *get_args(annotation)):
+        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+            return candidate
+    return None
 
 
 def line_of(text: str, location: Location) -> int | None:
-    """The 1-based line of a TOML text on which a key stands, as well as a scan by eye would find it.
+    """The 1-based line of a key in a TOML text, found by a plain scan.
 
     Args:
         text: the file's text.
         location: e.g. `("batch", "target")` or `("project", 1, "path")`.
 
     Returns:
-        The line, or that of the table's header where the key has no line of its own, or None.
+        The line, or that of the table's header if the key has no line of its own, or None.
     """
     wanted = ".".join(str(part) for part in location if not isinstance(part, int))
     index = next((part for part in location if isinstance(part, int)), 0)
@@ -97,41 +100,33 @@ def _with_tuples(value: Any) -> Any:
     return value
 
 
-def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[Location, Mapping[str, Any], type[BaseModel]]]:
-    """Every table of the file that has a model, with its place."""
-    for name, field in Settings.model_fields.items():
-        value = raw.get(name)
-        if name == "project" and isinstance(value, list):
-            yield from (
-                ((name, i), item, ProjectEntry) for i, item in enumerate(value) if isinstance(item, dict)
-            )
-        elif (
-            isinstance(value, dict) and isinstance(field.annotation, type) and not get_args(field.annotation)
-        ):
-            yield (name,), value, field.annotation
-
-
-def _refuse_unknown(file: Path, text: str, raw: Mapping[str, Any]) -> None:
-    known_tables = [name for name in Settings.model_fields if name != "source"]
-    for key in raw:
-        if key not in known_tables:
-            raise _unknown(file, text, (key,), known_tables)
-    for place, table, model in _tables(raw):
-        known = list(model.model_fields)
-        for key in table:
-            if key not in known:
-                raise _unknown(file, text, (*place, key), known)
+def _refuse_unknown(
+    file: Path, text: str, table: Mapping[str, Any], model: type[BaseModel], place: Location
+) -> None:
+    known = [name for name, field in model.model_fields.items() if not field.exclude]
+    for key, value in table.items():
+        if key not in known:
+            raise _unknown(file, text, (*place, key), known)
+        inner = inner_model(model.model_fields[key].annotation)
+        if inner is None:
+            continue
+        tables = [((*place, key), value)]
+        if isinstance(value, list):
+            tables = [((*place, key, number), item) for number, item in enumerate(value)]
+        for where, item in tables:
+            if isinstance(item, dict):
+                _refuse_unknown(file, text, item, inner, where)
 
 
 def _unknown(file: Path, text: str, location: Location, known: list[str]) -> ConfigError:
     name = str(location[-1])
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"Did you mean {near[0]!r}?" if near else f"Known here: {', '.join(known)}."
+    hint = f"Did you mean {near[0]!r}?" if near else f"Known keys: {', '.join(known)}."
     return ConfigError(f"{_where(file, text, location)}: unknown key {_dotted(location)!r}.", hint=hint)
 
 
 def _explain(file: Path, text: str, error: ValidationError) -> str:
-    """One line a mistake; values are not repeated, for one of them may be a secret."""
+    """One line per mistake, without the values: one of them may be a secret."""
     lines = []
     for item in error.errors(include_url=False, include_input=False):
         location: Location = item["loc"]

@@ -1,6 +1,6 @@
-"""Where the files that travel with the package are: prompt templates and the swap script.
+"""Where the package's data files are: prompt templates and the swap script.
 
-In a wheel they stand in `navigator/_data/`; in a checkout at the repository's top level.
+In a wheel they are in `navigator/_data/`; in a checkout at the repository's top level.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def resource_dir(name: str) -> Path:
     """The folder `prompts` or `swap`.
 
     Raises:
-        MissingPart: the installation is not whole.
+        MissingPart: the installation is incomplete.
     """
     for candidate in (_PACKAGE / "_data" / name, _PACKAGE.parent / name):
         if candidate.is_dir():

@@ -1,43 +1,71 @@
-"""The settings as frozen models. The defaults are the documented ones; a file changes only what it names."""
+"""The settings as frozen models. The string under each key is its documentation: `config show` and docs/settings.md print it."""
 
 from __future__ import annotations
 
 import math
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
-from navigator.config.routing import RoutingSettings
-from navigator.config.section import VARIABLE_NAME, Positive, Section
-from navigator.config.swap_settings import SwapSettings
-from navigator.domain.errors import UsageError
-from navigator.domain.states import Role
+from navigator.config.paths import CONFIG_VARIABLE, config_path
+from navigator.config.reading import read_model
+from navigator.domain.errors import ConfigError, UsageError
+from navigator.domain.states import Complexity, Role, TaskKind
 
 TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
+VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 LandingName = Literal["branch", "current"]
+WriterName = Literal["generator", "reviewer"]
+SwapStrategyName = Literal["systemd", "sleep", "managed", "resident", "adapter", "command", "rehearsal"]
 
+Positive = Annotated[int, Field(gt=0)]
+_Count = Annotated[int, Field(ge=0)]
+_Mib = Annotated[int, Field(ge=0, lt=100_000_000)]
+_Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Seconds = Annotated[float, Field(gt=0, lt=1_000_000, allow_inf_nan=False)]
 _Text = Annotated[str, StringConstraints(min_length=1)]
+_Unit = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9:_.@][A-Za-z0-9:_.@-]*\.service$")]
+
+
+class Section(BaseModel):
+    """A table of the file: frozen, closed to unknown keys, and strict (`"8"` is no number)."""
+
+    # hide_input_in_errors: a refused value may be a key that was put in the wrong place.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 
 
 class ServerSettings(Section):
-    """One model server. `api_key_env` is a variable's name; `tokenizer` a folder holding tokenizer.json."""
+    """One model server: any server with an OpenAI-compatible API."""
 
     model: str
+    """Name of the model, as the server lists it in `/v1/models`."""
     base_url: str = "http://127.0.0.1:30000"
+    """Address of the server, with or without `/v1`."""
     api_key_env: str = ""
+    """Name of the environment variable that holds the server's API key; empty: the server needs none."""
     admin_key_env: str = ""
+    """Name of the variable that holds SGLang's admin key, for aborting requests; empty: the API key is used."""
     max_inflight: Positive = 8
+    """Maximum number of requests at a time. It is lowered automatically while the server is overloaded."""
     context_tokens: Positive = 131072
+    """Longest context in tokens, prompt and answer together; not more than the server was started with."""
     tokenizer: str = ""
+    """Folder with the model's `tokenizer.json`, for exact token counts; empty: tokens are estimated."""
     temperature: float = Field(default=0.2, ge=0, le=2)
+    """Sampling temperature."""
     top_p: float = Field(default=0.9, gt=0, le=1)
+    """Nucleus sampling: the share of probability to sample from."""
     max_tokens: Positive = 5000
+    """Longest answer in tokens; smaller than `context_tokens`."""
     thinking: bool = False
+    """Let the model reason before it answers."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
+    """Further keys for the body of each request, as this server understands them."""
 
     @field_validator("base_url")
     @classmethod
@@ -61,9 +89,7 @@ class ServerSettings(Section):
     @classmethod
     def _variable_name(cls, value: str) -> str:
         if value and not VARIABLE_NAME.fullmatch(value):
-            raise ValueError(
-                "must be the name of an environment variable; the key itself never stands in the file"
-            )
+            raise ValueError("must be the name of an environment variable; never write the key into the file")
         return value
 
     @model_validator(mode="after")
@@ -74,11 +100,12 @@ class ServerSettings(Section):
 
 
 class GeneratorSettings(ServerSettings):
-    """The fast model, which writes. `self_review`: it reads each change of its own, too; that decides nothing."""
+    """The fast model, which writes."""
 
     model: _Text = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
     self_review: bool = False
+    """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
 
 
 class ReviewerSettings(ServerSettings):
@@ -89,11 +116,12 @@ class ReviewerSettings(ServerSettings):
 
 
 class FinalSettings(ServerSettings):
-    """An optional cloud model that reads last; once enabled it needs a model and an address."""
+    """An optional third model, in the cloud for example, which reviews last."""
 
     model: str = ""
     base_url: str = ""
     enabled: bool = False
+    """Use it. It then needs `model` and `base_url`."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -102,38 +130,224 @@ class FinalSettings(ServerSettings):
         return self
 
 
+class RoutingSettings(Section):
+    """Which model writes each kind of task. What the reviewer's model writes waits for its residency and is self-reviewed."""
+
+    scan: WriterName = "generator"
+    """Who writes tasks of kind scan."""
+    implement: WriterName = "generator"
+    """Who writes tasks of kind implement."""
+    fix: WriterName = "generator"
+    """Who writes tasks of kind fix."""
+    refactor: WriterName = "generator"
+    """Who writes tasks of kind refactor."""
+    test: WriterName = "generator"
+    """Who writes tasks of kind test."""
+    docs: WriterName = "generator"
+    """Who writes tasks of kind docs."""
+    security: WriterName = "generator"
+    """Who writes tasks of kind security."""
+    architecture: WriterName = "generator"
+    """Who writes tasks of kind architecture."""
+    complex_tasks: WriterName = "generator"
+    """"reviewer": the reviewer's model writes every complex task, whatever its kind."""
+
+    def writer(self, kind: TaskKind, complexity: Complexity) -> Role:
+        """The role that writes a task."""
+        if complexity is Complexity.COMPLEX and self.complex_tasks == Role.REVIEWER.value:
+            return Role.REVIEWER
+        return Role(getattr(self, kind.value))
+
+
+class SystemdSettings(Section):
+    """Strategy `systemd`: two units and one script. These values take precedence over swap.conf (swap/README.md)."""
+
+    scope: Literal["user", "system"] = "user"
+    """Whose systemd holds the units."""
+    generator_unit: _Unit = "navigator-generator.service"
+    """Unit of the generator's server."""
+    reviewer_unit: _Unit = "navigator-reviewer.service"
+    """Unit of the reviewer's server."""
+    generator_vram_mib: _Mib = 0
+    """Free GPU memory in MiB before the generator's unit is started; 0: not checked."""
+    reviewer_vram_mib: _Mib = 0
+    """Free GPU memory in MiB before the reviewer's unit is started; 0: not checked."""
+    gpu: str = ""
+    """GPU whose memory is checked, as `nvidia-smi -i` takes it; empty: the sum of all GPUs."""
+    lock_seconds: _Seconds = 120.0
+    """Longest wait in seconds for another swap to end."""
+    drain_seconds: _Seconds = 120.0
+    """Longest wait in seconds for running requests; then they are aborted."""
+    abort_seconds: _Seconds = 10.0
+    """Longest wait in seconds for aborted requests to end."""
+    stop_seconds: _Seconds = 75.0
+    """Longest wait in seconds for `systemctl stop`; then the unit gets SIGKILL."""
+    kill_seconds: _Seconds = 15.0
+    """Longest wait in seconds after SIGKILL."""
+    release_seconds: _Seconds = 60.0
+    """Longest wait in seconds for processes, port and GPU memory to be free."""
+    start_seconds: _Seconds = 30.0
+    """Longest wait in seconds for the unit to be active."""
+    load_seconds: _Seconds = 900.0
+    """Longest wait in seconds for the server's first answer: weights, graphs."""
+    health_seconds: _Seconds = 300.0
+    """Longest wait in seconds from there until `/health` answers 200: warm-up."""
+    verify_seconds: _Seconds = 60.0
+    """Longest wait in seconds for the model's name and one token."""
+
+    @model_validator(mode="after")
+    def _units_differ(self) -> Self:
+        if self.generator_unit == self.reviewer_unit:
+            raise ValueError("generator_unit and reviewer_unit must be two units")
+        return self
+
+    @property
+    def longest(self) -> float:
+        """Seconds after which a swap and its way back have ended, whatever happened."""
+        there = self.drain_seconds + 2 * self.abort_seconds + 2 * (self.stop_seconds + self.kill_seconds)
+        starting = self.start_seconds + self.load_seconds + self.health_seconds + self.verify_seconds
+        return self.lock_seconds + 2 * (there + 2 * (self.release_seconds + starting)) + 120.0
+
+
+class SleepSettings(Section):
+    """Strategy `sleep`: both servers run; one holds the GPU's memory, the other has released it."""
+
+    engine: Literal["auto", "sglang", "vllm"] = "auto"
+    """Software of the servers; "auto" asks them."""
+    tags: tuple[Literal["weights", "kv_cache", "cuda_graph"], ...] = ("weights", "kv_cache", "cuda_graph")
+    """What SGLang releases."""
+    level: Literal[1] = 1
+    """vLLM's sleep level; 1 keeps the weights in the host's memory."""
+    drain_seconds: _Seconds = 120.0
+    """Longest wait in seconds for running requests; then they are aborted."""
+    release_seconds: _Seconds = 60.0
+    """Longest wait in seconds for a server to release, and for its memory to be free."""
+    wake_seconds: _Seconds = 180.0
+    """Longest wait in seconds for a server to wake."""
+    generator_mib: _Mib = 0
+    """GPU memory in MiB that the generator needs to wake; 0: as much as it took the last time."""
+    reviewer_mib: _Mib = 0
+    """GPU memory in MiB that the reviewer needs to wake; 0: as much as it took the last time."""
+
+
+class ManagedSettings(Section):
+    """Strategy `managed`: Ollama, llama-swap or llama.cpp's router, which load the model they are asked for."""
+
+    server: Literal["auto", "ollama", "llama-swap", "llama.cpp"] = "auto"
+    """Software of the server; "auto" asks it."""
+    drain_seconds: _Seconds = 120.0
+    """Longest wait in seconds for running requests; then they are aborted."""
+    load_seconds: _Seconds = 600.0
+    """Longest wait in seconds for a model to load."""
+
+
+class CommandSettings(Section):
+    """Strategy `command`: your own program swaps, and another one can tell what is loaded."""
+
+    argv: tuple[str, ...] = ()
+    """The program and its arguments. `{role}` becomes generator or reviewer; without it the role is the last argument."""
+    status: tuple[str, ...] = ()
+    """Program that prints the loaded role on its first line; empty: the servers are asked for their models."""
+    seconds: _Seconds = 900.0
+    """Longest run of the program in seconds; then it is stopped with everything it started."""
+    status_seconds: _Seconds = 10.0
+    """Longest run of the status program in seconds."""
+    drain_seconds: _Seconds = 120.0
+    """Longest wait in seconds for running requests; then they are aborted."""
+
+
+class AdapterSettings(Section):
+    """Strategy `adapter`: one base model, one LoRA adapter per role, named by the role's `model`."""
+
+    generator_path: str = ""
+    """Folder of the generator's adapter, for the server to load; empty: the server has it already."""
+    reviewer_path: str = ""
+    """Folder of the reviewer's adapter, for the server to load; empty: the server has it already."""
+    load_seconds: _Seconds = 120.0
+    """Longest wait in seconds for an adapter to load."""
+
+
+class ReadAheadSettings(Section):
+    """While one model works, the other one's weight files are read into the page cache. Megabytes are 2^20 bytes."""
+
+    enabled: bool = True
+    """Read ahead."""
+    limit_mb: _Count = 0
+    """Maximum megabytes to read at a time; 0: as much as memory has room for."""
+    rate_mb_s: _Count = 500
+    """Megabytes per second; 0: as fast as the disk."""
+    floor_mb: _Count = 8192
+    """Megabytes of available memory that are always left free."""
+    model_dirs: tuple[str, ...] = ()
+    """Folders that hold models, in addition to the Hugging Face cache."""
+
+
+class SwapSettings(Section):
+    """How models share the GPU. There is no default strategy: a wrong guess would stop a service."""
+
+    strategy: SwapStrategyName | None = None
+    """How the model on the GPU changes: docs/strategies.md."""
+    script: str = ""
+    """Strategy systemd: a script in place of the packaged model-swap.sh. Strategy command: the command as one line."""
+    systemd: SystemdSettings = SystemdSettings()
+    sleep: SleepSettings = SleepSettings()
+    managed: ManagedSettings = ManagedSettings()
+    command: CommandSettings = CommandSettings()
+    adapter: AdapterSettings = AdapterSettings()
+    read_ahead: ReadAheadSettings = ReadAheadSettings()
+
+    @model_validator(mode="after")
+    def _command_named(self) -> Self:
+        if self.strategy == "command" and not (self.script or self.command.argv):
+            raise ValueError('strategy "command" needs argv under [swap.command], the command to run')
+        return self
+
+
 class BatchSettings(Section):
-    """When a review is due, and how many revisions may follow. Minutes may be fractions."""
+    """When a review is due, and how many revisions may follow."""
 
     target: Positive = 30
-    max_wait_minutes: float = Field(default=30.0, ge=0, allow_inf_nan=False)
-    quiet_minutes: float = Field(default=3.0, ge=0, allow_inf_nan=False)
+    """Review when this many proposals wait …"""
+    max_wait_minutes: _Minutes = 30.0
+    """… or the oldest has waited this many minutes …"""
+    quiet_minutes: _Minutes = 3.0
+    """… or nothing is left to write and no task was added for this many minutes."""
     revisions: int = Field(default=2, ge=0, le=2)
+    """Maximum number of revisions of a proposal."""
 
 
 class ChecksSettings(Section):
-    """Limits of the sandbox. `unsandboxed` runs a project's tests without one: an explicit choice."""
+    """Limits of the sandbox in which projects' tests run."""
 
     timeout_seconds: Positive = 300
+    """Longest test run in seconds."""
     memory_mb: Positive = 4096
+    """Memory limit of a test run in megabytes."""
     unsandboxed: bool = False
+    """Run projects' tests without a sandbox, as you: code that a model wrote can then do anything you can."""
 
 
 class ProjectEntry(Section):
-    """One `[[project]]`; it overrides the stored project with the same path.
-
-    `base` is a branch, a tag, "" for the branch that HEAD is on, or "worktree" for the checkout as it stands.
-    """
+    """One project. It overrides the project with the same path that `navigator project add` stored."""
 
     path: _Text
+    """Folder of the git repository: absolute, or starting with `~`."""
     name: str = ""
+    """Name of the project; empty: the folder's name."""
     base: str = ""
+    """Branch or tag that changes are based on; empty: the current branch; "worktree": the checkout with uncommitted work."""
     landing: LandingName = "branch"
+    """Where approved changes go: "branch" commits to navigator/…, "current" to the current branch."""
     check: str = ""
+    """Command that runs the project's tests; empty: none is run."""
     check_mounts: tuple[str, ...] = ()
+    """Further folders that the sandbox may read, such as a toolchain."""
     include: tuple[str, ...] = ()
+    """Patterns of files that models may see and change; empty: all tracked files."""
     exclude: tuple[str, ...] = ()
+    """Patterns of files that models never see."""
     conventions: str = "AGENTS.md"
+    """File with the project's conventions, part of every prompt."""
 
     @field_validator("path")
     @classmethod
@@ -146,7 +360,7 @@ class ProjectEntry(Section):
     @classmethod
     def _names_a_base(cls, value: str) -> str:
         if value.startswith("-") or ".." in value or not value.isprintable() or " " in value:
-            raise ValueError('must be the name of a branch, or "worktree" for the checkout as it stands')
+            raise ValueError('must be the name of a branch or tag, or "worktree"')
         return value
 
     @property
@@ -161,7 +375,7 @@ class ProjectEntry(Section):
 
 
 class Settings(Section):
-    """Everything the file may say. `source` is the file that was read, None where only defaults hold."""
+    """Everything the file may say. `source` is the file that was read, None without a file."""
 
     generator: GeneratorSettings = GeneratorSettings()
     reviewer: ReviewerSettings = ReviewerSettings()
@@ -171,7 +385,7 @@ class Settings(Section):
     batch: BatchSettings = BatchSettings()
     checks: ChecksSettings = ChecksSettings()
     project: tuple[ProjectEntry, ...] = ()
-    source: Path | None = None
+    source: Path | None = Field(default=None, exclude=True)
 
     @model_validator(mode="after")
     def _projects_differ(self) -> Self:
@@ -179,11 +393,9 @@ class Settings(Section):
         names: set[str] = set()
         for entry in self.project:
             if entry.location in paths:
-                raise ValueError(f"project: {entry.path} stands twice")
+                raise ValueError(f"project: {entry.path} appears twice")
             if entry.display_name in names:
-                raise ValueError(
-                    f"project: the name {entry.display_name} stands twice; give one of them another"
-                )
+                raise ValueError(f"project: the name {entry.display_name} appears twice; rename one of them")
             paths.add(entry.location)
             names.add(entry.display_name)
         return self
@@ -197,15 +409,23 @@ def load_settings(path: Path | None = None) -> Settings:
     """Read the settings file.
 
     Args:
-        path: the file; by default what `paths.config_path` says. A missing file means all defaults.
+        path: the file; by default what `paths.config_path` says. Without a file at the default path all defaults apply.
 
     Raises:
-        ConfigError: the file cannot be read, is no TOML, holds an unknown key or a value that does not fit;
-            the message names the file, the line where it can be told, and the key.
+        ConfigError: `NAVIGATOR_CONFIG` names a file that does not exist; or the file cannot be read, is no TOML, holds an
+            unknown key or a value that does not fit. The message names the file, the line if known, and the key.
     """
-    from navigator.config.reading import read_settings
-
-    return read_settings(path)
+    file = path if path is not None else config_path()
+    try:
+        return read_model(file, Settings).model_copy(update={"source": file})
+    except FileNotFoundError:
+        named = os.environ.get(CONFIG_VARIABLE)
+        if path is None and named:
+            raise ConfigError(
+                f"{CONFIG_VARIABLE} names {named}, which does not exist.",
+                hint=f"Create the file, correct the path, or unset {CONFIG_VARIABLE} to use the default path.",
+            ) from None
+        return Settings()
 
 
 def describe(settings: Settings) -> dict[str, Any]:
@@ -213,7 +433,7 @@ def describe(settings: Settings) -> dict[str, Any]:
 
     Returns:
         `{"file": …, "generator": {key: {"value": …, "from": "file" | "default"}}, …, "projects": […]}`.
-        A server's key is never among the values: settings hold the names of variables only.
+        An API key is never among the values: settings hold the names of variables only.
     """
     shown: dict[str, Any] = {"file": str(settings.source) if settings.source else None}
     for name in type(settings).model_fields:
@@ -250,5 +470,7 @@ def time_scale(flag: float | None) -> float:
         value = math.nan
     if not math.isfinite(value) or value < 0:
         shown = named if flag is None else flag
-        raise UsageError(f"{where} is {shown!r}.", hint="It must be a number of at least 0, e.g. 0.01.")
+        raise UsageError(
+            f"{where} is {shown!r}.", hint="It must be a number of at least 0, for example 0.01."
+        )
     return value

@@ -15,7 +15,7 @@ LineKind = Literal[" ", "+", "-"]
 class DiffLine:
     """One line of a hunk, without its line ending.
 
-    `old` and `new` are 1-based line numbers on their side, None where the line does not stand there.
+    `old` and `new` are 1-based line numbers on their side, None where the line does not exist there.
     `no_newline` marks the last line of a file that ends without a newline.
     """
 

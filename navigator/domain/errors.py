@@ -46,7 +46,7 @@ class ConfigError(UsageError):
 
 
 class IllegalTransition(NavigatorError):
-    """A state change that the transition table does not know: a bug, or two hands on one task."""
+    """A state change that is not in the transition table: a bug, or two writers on one task."""
 
     code = "transition"
 

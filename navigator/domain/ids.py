@@ -3,8 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Annotated
 
 from navigator.domain.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Lettered:
+    """Marks a field that holds such an id; the database stores its number alone, NULL for "".
+
+    `letter` is "T" or "P".
+    """
+
+    letter: str
+
+
+TaskId = Annotated[str, Lettered("T")]
+ProposalId = Annotated[str, Lettered("P")]
 
 _FORM = re.compile(r"([TP])([1-9][0-9]{0,17})")
 _NAMES = {"T": "a task (such as T12)", "P": "a proposal (such as P7)"}

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from navigator.domain.ids import ProposalId, TaskId
 from navigator.domain.states import (
     CheckOutcome,
     Complexity,
@@ -22,6 +23,7 @@ from navigator.domain.states import (
     Role,
     Rung,
     Severity,
+    SuggestionState,
     TaskKind,
     TaskState,
     Verdict,
@@ -86,7 +88,7 @@ class Task(Model):
     task this one came from: the scan that proposed it, or the task whose proposal was split; "" for one that was asked for.
     """
 
-    id: str
+    id: TaskId
     project_id: int
     project: str
     text: str
@@ -101,7 +103,7 @@ class Task(Model):
     reason: str = ""
     report: str = ""
     base_commit: str = ""
-    origin: str = ""
+    origin: TaskId = ""
     created: str
     updated: str
 
@@ -109,13 +111,13 @@ class Task(Model):
 class Suggestion(Model):
     """A task that a scan proposes; the developer accepts it (`made_task` is what it became) or dismisses it.
 
-    `rank` counts from 1, the most worthwhile first; `state` is "open", "accepted" or "dismissed". `new_files` are those of
+    `rank` counts from 1, the most worthwhile first; `new_files` are those of
     `files` that the project does not hold yet. `quote` is the line that the model gives as its reason; it was found at
     `quote_path` and `quote_line` (from 1), or, where `quote_path` is "", nowhere in what the model was shown.
     """
 
     id: int = 0
-    task_id: str
+    task_id: TaskId
     attempt: int = 0
     rank: int
     text: str
@@ -127,8 +129,8 @@ class Suggestion(Model):
     quote: str = ""
     quote_path: str = ""
     quote_line: int = 0
-    state: str = "open"
-    made_task: str = ""
+    state: SuggestionState = SuggestionState.OPEN
+    made_task: TaskId = ""
     at: str = ""
 
     @property
@@ -258,8 +260,8 @@ class Proposal(Model):
     `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole.
     """
 
-    id: str
-    task_id: str
+    id: ProposalId
+    task_id: TaskId
     project_id: int
     project: str
     attempt: int
@@ -280,7 +282,7 @@ class Proposal(Model):
     review: Review | None = None
     final_review: Review | None = None
     own_review: Review | None = None
-    parent: str = ""
+    parent: ProposalId = ""
     hunks: tuple[str, ...] = ()
     decision: Decision | None = None
     landing: Landing | None = None

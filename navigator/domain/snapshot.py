@@ -1,4 +1,4 @@
-"""What the scheduler sees, and what it may ask for. Plain frozen data; the rules stand in `navigator.scheduling`."""
+"""What the scheduler sees, and what it may ask for. Plain frozen data; the rules are in `navigator.scheduling`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class SchedulerSnapshot:
         until: "idle", "reviewed" or "" for a conductor that stays.
         swaps_left: how many more swaps this session may make; None for no limit.
         hurry: the developer asked for a review now.
-        wanted: the role that the developer asked for by hand; it is loaded whether it has something to do or not.
+        wanted: the role that the developer requested; it is loaded whether it has work or not.
         lost: the role whose server died; it is loaded again before the other one, if it has something to do.
         last_arrival: monotonic second of the newest task.
         final_enabled: an optional last review by a cloud model is on.

@@ -41,6 +41,14 @@ class ProposalState(StrEnum):
     LANDED = "landed"
 
 
+class SuggestionState(StrEnum):
+    """Open until the developer accepts or dismisses it."""
+
+    OPEN = "open"
+    ACCEPTED = "accepted"
+    DISMISSED = "dismissed"
+
+
 class Role(StrEnum):
     """Whose turn on the GPU, or in the cloud, it is."""
 

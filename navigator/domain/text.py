@@ -2,7 +2,9 @@
 
 Model output, repository text, file names and server answers may hold escape sequences, C1 controls, bidi
 overrides and zero-width characters. `safe_text` makes every one of them visible and inert.
-Source of the list: Unicode general categories Cc and Cf, Trojan Source (CVE-2021-42574), tag characters.
+Sources: Unicode general categories Cc and Cf, the property Default_Ignorable_Code_Point (DerivedCoreProperties.txt, Unicode
+16), Trojan Source (CVE-2021-42574). A variation selector may follow a sign that it gives the form of an emoji; anywhere else it
+could carry hidden data and is made visible.
 """
 
 from __future__ import annotations
@@ -10,14 +12,18 @@ from __future__ import annotations
 import re
 
 _C0 = "".join(chr(c) for c in range(0x20) if c not in (0x09, 0x0A))
-_OTHERS = (
-    "\x7f"
-    + "".join(chr(c) for c in range(0x80, 0xA0))
-    + "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    + "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+_OTHERS = "\x7f" + "".join(chr(c) for c in range(0x80, 0xA0)) + "\u2028\u2029\ufff9-\ufffb"
+_SELECTORS = "\ufe00-\ufe0f"
+_IGNORABLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+INVISIBLE = re.compile(f"[{_IGNORABLE}]")
+"""Every default-ignorable code point: a name that holds one can look exactly like another name."""
+_EMOJI_BASE = "#*0-9\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
 _UNSAFE = re.compile(
-    f"[{re.escape(_C0)}{_OTHERS}\ud800-\udfff\U000e0000-\U000e0fff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"
+    f"[{re.escape(_C0)}{_OTHERS}{_IGNORABLE.replace(_SELECTORS, '')}\ud800-\udfff\U00013430-\U0001343f]"
+    f"|(?<![{_EMOJI_BASE}])[\ufe0e\ufe0f]|[\ufe00-\ufe0d]"
 )
 
 

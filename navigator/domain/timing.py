@@ -5,7 +5,7 @@ One step of decoding writes one token for each of n streams. It takes
     fixed + experts · distinct(n) / 8 + n · kv
 
 where `distinct(n) = 256 · (1 − (1 − 8/256)^n)` is the number of experts a layer is expected to read when each token
-chooses 8 of 256 by itself. `experts` and `kv` are shares of the single-stream step, so one stream writes exactly at the
+chooses 8 of 256 independently. `experts` and `kv` are shares of the single-stream step, so one stream writes exactly at the
 single-stream speed whatever the shares are. Prompts are read one after the other at a rate of their own, and nothing is
 written meanwhile. Uncertain figures carry a band: `fast` and `slow` around `mid`. See docs/timing-model.md.
 """
@@ -87,7 +87,7 @@ class TimingModel:
         }
 
     def in_words(self) -> str:
-        """The assumptions in one line, for people who read a figure that stands on them."""
+        """The assumptions in one line, for readers of a figure that is based on them."""
         mid, fast, slow = self.mid, self.fast, self.slow
         return (
             f"{mid.decode:g} tok/s single stream, experts {mid.expert_share:.0%} of a step "

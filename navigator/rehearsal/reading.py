@@ -1,6 +1,6 @@
 """Reads a prompt as its addressee would: the instructions, and the data blocks between keyed delimiters.
 
-A block is `[[begin KIND KEY {attributes}]]`, its content, `[[end KIND KEY]]`. The key stands in the system text; a block
+A block is `[[begin KIND KEY {attributes}]]`, its content, `[[end KIND KEY]]`. The key is in the system text; a block
 under another key is part of some file's content and is not read as a block.
 """
 
@@ -34,7 +34,7 @@ class WritingPrompt:
     """What the generator is asked, over one or several turns.
 
     `turn` is "first", "repair" or "revise"; `previous` is the answer that the last turn is about; `objections` are the
-    reviewer's findings wherever they stand in the conversation and `objected` the answer they were about; `whole` names
+    reviewer's findings wherever they are in the conversation and `objected` the answer they were about; `whole` names
     files that the last turn wants written whole.
     """
 

@@ -1,6 +1,6 @@
-"""How long a batch takes, what a swap costs each of its tasks, and when the next review will happen by itself.
+"""How long a batch takes, what a swap costs each of its tasks, and when the next review is due.
 
-All durations are seconds, all speeds tokens a second. Figures come from measurement where there is any
+All durations are in seconds, all speeds in tokens per second. Figures come from measurement where there is any
 (medians of recorded swaps and calls) and from the published ones of the two-model cascade otherwise; a
 forecast says which.
 """
@@ -180,7 +180,7 @@ def break_even_tokens(round_trip: float, single_speed: float, generator_speed: f
 
 
 def review_eta(snapshot: SchedulerSnapshot, now: float, *, write_seconds: float) -> float | None:
-    """Seconds until the next review begins by itself, nothing new arriving and nobody hurrying it.
+    """Seconds until the next review starts, if no task arrives and no review is requested.
 
     The swap itself is not counted: this is when it starts.
 
@@ -189,7 +189,7 @@ def review_eta(snapshot: SchedulerSnapshot, now: float, *, write_seconds: float)
         now: the monotonic second of the snapshot's clock.
         write_seconds: seconds from one written proposal to the next, over all streams.
 
-    Returns: Zero when it can begin or goes on; None when no review is in sight (nothing to review, no swap
+    Returns: Zero when it can start or is running; None when no review is in sight (nothing to review, no swap
         left, the reviewer given up).
     """
     waiting = reviewer_work(snapshot)

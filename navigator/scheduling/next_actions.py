@@ -1,4 +1,4 @@
-"""What the conductor is to do next: a pure function of what is true now.
+"""What the conductor does next: a pure function of the current state.
 
 The conductor starts what is named here, marks each named task busy before it yields, records what came of
 it, and asks again; so nothing is remembered between two calls and a restart needs no more than the store.
@@ -6,18 +6,17 @@ it, and asks again; so nothing is remembered between two calls and a restart nee
 What is named, in this order, and never for a task in `busy`:
 
 - `Land` for approved tasks whose landing is due, `Renew` for stale ones: neither needs a model.
-- `Check` for tasks in `checking`, at most `CHECKS_AT_ONCE` at a time. Checks go on while the GPU changes
-  hands.
+- `Check` for tasks in `checking`, at most `CHECKS_AT_ONCE` at a time. Checks continue during a swap.
 - `Generate` for what the role that answers has to write, up to its capacity: first answers to repair
   (`generating`, held by no stage), then by priority, revisions before new tasks, then in the order the
   tasks came. A task whose `writer` is the reviewer waits for that residency, and is written before the
   reviews, so that its checks run beside them.
-- `ReadOwn`, in the room that is left, for proposals that their writer is to read itself where the settings ask
-  for it; the task stays where it is, and its review comes after.
+- `ReadOwn`, in the room that is left, for proposals that their writer is to review as well where the settings ask
+  for it; the task keeps its state, and its review follows.
 - `ReviewTask` for proposals that wait, up to the room that is left, by priority and then project by
   project, because the prompts of one project share their beginning. `FinalReview` where the cloud model is
   enabled.
-- `SwapTo` when `navigator.scheduling.residency` says that a swap is due and the GPU's holder is idle.
+- `SwapTo` when `navigator.scheduling.residency` says that a swap is due and the loaded role is idle.
 - else `Sleep` until the clock alone may change the answer, or `Stop` when nothing can progress.
 
 Tasks whose named files meet, within one project, are written one after the other: a task in `queued` or
@@ -26,12 +25,12 @@ or a repair whose writer answers now) or is in `checking` and entered it less th
 ago. Once that one awaits its review the next may be written: holding it back until after the review would
 put each further task of such a chain into a residency of its own, and the swaps of a session would grow
 with its tasks. This cannot
-deadlock: only a task in the hands of a stage, a repair that can be made now, or a young check holds another
+deadlock: only a task held by a stage, a repair that can be made now, or a young check holds another
 back; none of these is held back itself, so each ends. A repair that waits for another residency holds
 nothing.
 
-`Stop` is for a session with `until` (or one that has used up `swaps_left`): it is named when nothing is in
-hand, no action is possible and no clock will change that. `until="idle"` ends when no task in the loop can
+`Stop` is for a session with `until` (or one that has used up `swaps_left`): it is named when nothing is
+running, no action is possible and no clock will change that. `until="idle"` ends when no task in the loop can
 progress; `until="reviewed"` also ends when the only ones left are revisions that would need another swap
 back to the generator. An unreachable role is waited for; one that is unreachable until infinity is given
 up, and what needs it cannot progress.

@@ -1,4 +1,4 @@
-"""When the GPU changes hands. Pure: one answer for one snapshot.
+"""When to swap. Pure: one answer for one snapshot.
 
 The rules, for one GPU that holds one role at a time:
 
@@ -12,12 +12,12 @@ The rules, for one GPU that holds one role at a time:
    Under `until="reviewed"` a revision alone is no reason to swap back.
 3. Once a swap is due, the role that holds the GPU gets no new work except repairs of answers whose checks
    failed and, unless the developer is in a hurry, readings of its own changes where these are asked for (once
-   a proposal, so they end); and the swap is made when nothing of that role is in hand. Tasks in `checking` hold it, each for
+   a proposal, so they end); and the swap is made when nothing of that role is running. Tasks in `checking` hold it, each for
    at most `CHECKS_HOLD_SECONDS` from when it entered that state.
 4. When no role holds the GPU, the generator is loaded if there is something to write, else the reviewer
    when due. A role whose server died (`lost`) and that has something to do is loaded before the other one:
    while it may not be tried yet, nothing is.
-5. A role that the developer asks for by hand (`wanted`) is loaded as soon as 3 allows, whatever else is due.
+5. A role that the developer requests (`wanted`) is loaded as soon as 3 allows, whatever else is due.
 
 The bound: in a session under `until` that starts with the generator resident and is neither hurried nor
 given new tasks, and whose checks end within the hold, at most 2·r + 1 swaps are made, r being the largest
@@ -49,7 +49,7 @@ from navigator.scheduling.view import (
 
 @dataclass(frozen=True, slots=True)
 class SwapDecision:
-    """A swap that is due. `ready` is false while the role that holds the GPU still has work in hand."""
+    """A swap that is due. `ready` is false while the loaded role still has running work."""
 
     to: Role
     ready: bool

@@ -1,4 +1,4 @@
-"""What a snapshot means: who answers, what is left to write, what waits for the reviewer, what is in hand.
+"""What a snapshot means: who answers, what is left to write, what waits for the reviewer, what is running.
 
 Pure functions over `SchedulerSnapshot`, shared by the choice of actions and by the forecast of the next review.
 """
@@ -81,7 +81,7 @@ def first_writes(tasks: Iterable[TaskView]) -> list[TaskView]:
 
 
 def own_readings(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
-    """Proposals that the role wrote and is to read before it goes; a reading in somebody's hands is none."""
+    """Proposals that the role wrote and has yet to review itself before it is swapped out; a running review is not among them."""
     return [
         task
         for task in snapshot.tasks

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from navigator.domain.errors import Conflict, IllegalTransition, NavigatorError
 from navigator.store.backups import back_up, backup_due, newest_backup
 from navigator.store.errors import (
+    DatabaseLocked,
     DiskFull,
     NoDatabase,
     SchemaOutdated,
@@ -23,12 +26,14 @@ from navigator.store.errors import (
     StoreError,
     corrupt,
     disk_full,
-    translated,
 )
+from navigator.store.lock import describe_holder
 from navigator.store.schema import APPLICATION_ID, MIGRATIONS, Migration, triggers
 from navigator.store.space import is_low
 
 BUSY_SECONDS = 5.0
+_LOG_BYTES = 64 * 1024
+"""What SQLite needs for the index of a write-ahead log, and a page or two."""
 _JOURNAL_LIMIT = 64 * 1024 * 1024
 _OLDEST_SQLITE = (3, 37, 0)
 """STRICT tables came with SQLite 3.37."""
@@ -271,3 +276,44 @@ def _renew_triggers(connection: sqlite3.Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def translated(error: sqlite3.Error, database: Path) -> NavigatorError:
+    """The typed error for what SQLite raised.
+
+    Args:
+        error: as caught; its primary result code decides.
+        database: the file; its neighbours (lock, backups) are named in the message.
+    """
+    code = getattr(error, "sqlite_errorcode", 0) or 0
+    if code == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
+        return IllegalTransition(
+            f"The database refused: {error}.", hint="Look at its present state and try again."
+        )
+    primary = code & 0xFF
+    if primary in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and _is_full(database.parent):
+        # What SQLite says when it cannot even make the small files beside the database.
+        primary = sqlite3.SQLITE_FULL
+    if primary == sqlite3.SQLITE_CONSTRAINT:
+        return Conflict(
+            f"The database refused: {error}.", hint="Something else changed it first; look again."
+        )
+    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return DatabaseLocked(
+            f"{database} is in use by {describe_holder(database.parent / 'conductor.lock')}.",
+            hint="Wait until it is done, or stop it.",
+        )
+    if primary == sqlite3.SQLITE_FULL:
+        return disk_full(database)
+    if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return corrupt(database, str(error), newest_backup(database.parent / "backups"))
+    if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return StoreError(f"{database} cannot be opened: {error}.", hint="Check who owns the state folder.")
+    return StoreError(f"{database}: {error}.", hint="`navigator doctor` looks the database over.")
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _LOG_BYTES
+    except OSError:
+        return False

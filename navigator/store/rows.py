@@ -1,32 +1,85 @@
-"""Between rows and the domain's frozen models."""
+"""Between rows and the domain's models: a column holds the field of the same name.
+
+The field's type says how it is stored: tuples, dicts and models as JSON, an id (`TaskId`, `ProposalId`) as its number,
+a bool as 0 or 1, everything else as it is. A column that no field names is left to whoever writes it.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 import zlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from functools import cache
+from inspect import isclass
+from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel
 
-from navigator.domain.ids import proposal_id, task_id
-from navigator.domain.models import Decision, Event, Landing, Project, Proposal, Review, Swap, Task, Usage
-from navigator.domain.records import ModelCall
+from navigator.domain.ids import Lettered, number_of, proposal_id, task_id
 
-PROJECT_LISTS = ("check_mounts", "include", "exclude")
-PROJECT_FIELDS = (
-    "name",
-    "path",
-    "base",
-    "landing",
-    "check",
-    *PROJECT_LISTS,
-    "conventions",
-    "root_commit",
-    "source",
-    "demo",
-)
+_M = TypeVar("_M", bound=BaseModel)
+_JSON, _FLAG = "json", "flag"
+_IDS = {"T": task_id, "P": proposal_id}
+
+
+@cache
+def _kinds(model: type[BaseModel]) -> dict[str, str]:
+    """How each field of a model is stored: "json", "flag", "T" or "P" for an id, "" for a plain value."""
+    kinds = {}
+    for name, field in model.model_fields.items():
+        base = get_origin(field.annotation) or field.annotation
+        nested = isclass(base) and issubclass(base, (tuple, dict, BaseModel))
+        letters = [mark.letter for mark in field.metadata if isinstance(mark, Lettered)]
+        kinds[name] = (
+            letters[0] if letters else _JSON if nested else _FLAG if field.annotation is bool else ""
+        )
+    return kinds
+
+
+def decoded(model: type[BaseModel], row: sqlite3.Row) -> dict[str, Any]:
+    """The columns of `row` that are fields of `model`, as plain data. NULL is left out: the field's default holds."""
+    kinds = _kinds(model)
+    return {
+        name: _value(kinds[name], row[name])
+        for name in row.keys()  # noqa: SIM118 - iterating a Row gives its values
+        if name in kinds and row[name] is not None
+    }
+
+
+def _value(kind: str, column: Any) -> Any:
+    if kind == _JSON:
+        return json.loads(column)
+    if kind == _FLAG:
+        return bool(column)
+    return _IDS[kind](column) if kind else column
+
+
+def from_row(model: type[_M], row: sqlite3.Row, **more: Any) -> _M:
+    """A model from a row; `more` are fields that the row does not hold."""
+    return model.model_validate({**decoded(model, row), **more})
+
+
+def from_rows(model: type[_M], found: Iterable[sqlite3.Row]) -> list[_M]:
+    """A model from each row."""
+    return [from_row(model, row) for row in found]
+
+
+def encoded(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of `model` as columns."""
+    kinds = _kinds(model)
+    return {name: _column(kinds[name], value) for name, value in values.items()}
+
+
+def _column(kind: str, value: Any) -> Any:
+    if kind == _JSON:
+        return dumped(value)
+    if kind == _FLAG:
+        return int(value)
+    if kind:
+        return number_of(value, kind) if value else None
+    return value.value if isinstance(value, Enum) else value
 
 
 def dumped(value: Any) -> str:
@@ -39,201 +92,14 @@ def _plain(value: Any) -> Any:
         return value.model_dump(mode="json", by_alias=True)
     if isinstance(value, (set, frozenset)):
         return sorted(value)
-    raise TypeError(f"{type(value).__name__} cannot stand in a JSON column")
+    raise TypeError(f"{type(value).__name__} does not fit into a JSON column")
 
 
 def clean(value: Any) -> Any:
-    """A parameter as SQLite can take it: lone surrogates (undecodable bytes of an argument) become U+FFFD."""
+    """A parameter as SQLite can take it: lone surrogates (undecodable bytes of an argument) become `?`."""
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "replace").decode("utf-8")
     return value
-
-
-def project_from(row: sqlite3.Row) -> Project:
-    """A row of `projects`."""
-    values: dict[str, Any] = {name: row[name] for name in PROJECT_FIELDS}
-    values.update({name: tuple(json.loads(row[name])) for name in PROJECT_LISTS})
-    return Project(**{**values, "id": row["id"], "demo": bool(row["demo"]), "removed": bool(row["removed"])})
-
-
-def task_from(row: sqlite3.Row) -> Task:
-    """A row of `tasks` joined with its project's name as `project`."""
-    return Task(
-        id=task_id(row["id"]),
-        project_id=row["project_id"],
-        project=row["project"],
-        text=row["text"],
-        kind=row["kind"],
-        complexity=row["complexity"],
-        priority=row["priority"],
-        files=tuple(json.loads(row["files"])),
-        state=row["state"],
-        attempt=row["attempt"],
-        round=row["round"],
-        note=row["note"],
-        reason=row["reason"],
-        report=row["report"],
-        base_commit=row["base_commit"],
-        origin=task_id(row["origin"]) if row["origin"] else "",
-        created=row["created"],
-        updated=row["updated"],
-    )
-
-
-def review_from(row: sqlite3.Row) -> Review:
-    """A row of `reviews`."""
-    return Review.model_validate(
-        {
-            "role": row["role"],
-            "verdict": row["verdict"],
-            "stated_verdict": row["stated_verdict"],
-            "self_review": bool(row["self_review"]),
-            "summary": row["summary"],
-            "findings": json.loads(row["findings"]),
-            "addressed": json.loads(row["addressed"]),
-            "reversals": json.loads(row["reversals"]),
-            "parts": row["parts"],
-            "prompt_version": row["prompt_version"],
-            "model": row["model"],
-            "rehearsal": bool(row["rehearsal"]),
-            "usage": json.loads(row["usage"]),
-            "at": row["at"],
-        }
-    )
-
-
-def decision_from(row: sqlite3.Row) -> Decision:
-    """A row of `decisions`."""
-    return Decision(
-        kind=row["kind"],
-        note=row["note"],
-        tree=row["tree"],
-        confirmed=tuple(json.loads(row["confirmed"])),
-        at=row["at"],
-    )
-
-
-def landing_from(row: sqlite3.Row) -> Landing:
-    """A row of `landings`."""
-    return Landing(
-        state=row["state"],
-        ref=row["ref"],
-        commit=row["commit"],
-        transplanted=bool(row["transplanted"]),
-        reason=row["reason"],
-        at=row["at"],
-    )
-
-
-def proposal_from(
-    row: sqlite3.Row,
-    *,
-    review: Review | None,
-    final_review: Review | None,
-    own_review: Review | None,
-    decision: Decision | None,
-    landing: Landing | None,
-) -> Proposal:
-    """A row of `proposals` joined with `project_id` and `project`."""
-    return Proposal.model_validate(
-        {
-            "id": proposal_id(row["id"]),
-            "task_id": task_id(row["task_id"]),
-            "project_id": row["project_id"],
-            "project": row["project"],
-            "attempt": row["attempt"],
-            "round": row["round"],
-            "state": row["state"],
-            "base_commit": row["base_commit"],
-            "tree": row["tree"],
-            "batch": row["batch"],
-            "written_by": row["written_by"],
-            "title": row["title"],
-            "summary": row["summary"],
-            "edits": json.loads(row["edits"]),
-            "policy": json.loads(row["policy"]),
-            "checks": json.loads(row["checks"]),
-            "overlaps": json.loads(row["overlaps"]),
-            "added": row["added"],
-            "removed": row["removed"],
-            "review": review,
-            "final_review": final_review,
-            "own_review": own_review,
-            "parent": proposal_id(row["parent"]) if row["parent"] else "",
-            "hunks": json.loads(row["hunks"]),
-            "decision": decision,
-            "landing": landing,
-            "seen": bool(row["seen"]),
-            "prompt_version": row["prompt_version"],
-            "model": row["model"],
-            "rehearsal": bool(row["rehearsal"]),
-            "usage": json.loads(row["usage"]),
-            "created": row["created"],
-        }
-    )
-
-
-def swap_from(row: sqlite3.Row) -> Swap:
-    """A row of `swaps`."""
-    return Swap.model_validate(
-        {
-            "id": row["id"],
-            "from": row["from_role"],
-            "to": row["to_role"],
-            "strategy": row["strategy"],
-            "started": row["started"],
-            "phases": json.loads(row["phases"]),
-            "seconds": row["seconds"],
-            "outcome": row["outcome"],
-            "reason": row["reason"],
-            "failure": row["failure"],
-            "weight_bytes": row["weight_bytes"],
-            "warm_bytes": row["warm_bytes"],
-            "made_by": row["made_by"],
-            "rehearsal": bool(row["rehearsal"]),
-        }
-    )
-
-
-def event_from(row: sqlite3.Row) -> Event:
-    """A row of `events`."""
-    return Event(
-        seq=row["seq"],
-        at=row["at"],
-        kind=row["kind"],
-        task_id=row["task_id"],
-        proposal_id=row["proposal_id"],
-        data=json.loads(row["data"]),
-    )
-
-
-def call_from(row: sqlite3.Row) -> ModelCall:
-    """A row of `calls`, without its answer."""
-    return ModelCall(
-        id=row["id"],
-        role=row["role"],
-        task_id=task_id(row["task_id"]) if row["task_id"] else "",
-        attempt=row["attempt"],
-        round=row["round"],
-        purpose=row["purpose"],
-        seq=row["seq"],
-        prompt_version=row["prompt_version"],
-        prompt_hash=row["prompt_hash"],
-        model=row["model"],
-        outcome=row["outcome"],
-        error_code=row["error_code"],
-        usage=Usage(
-            prompt_tokens=row["prompt_tokens"],
-            completion_tokens=row["completion_tokens"],
-            cached_tokens=row["cached_tokens"],
-            seconds=row["seconds"],
-        ),
-        retries=row["retries"],
-        repeat=bool(row["repeat"]),
-        rehearsal=bool(row["rehearsal"]),
-        started=row["started"],
-        ended=row["ended"] or "",
-    )
 
 
 def packed(text: str) -> bytes:
@@ -244,22 +110,3 @@ def packed(text: str) -> bytes:
 def unpacked(blob: bytes) -> str:
     """The text again."""
     return zlib.decompress(blob).decode("utf-8", "surrogatepass")
-
-
-def flat(row: sqlite3.Row, *, flags: Sequence[str] = (), json_columns: Sequence[str] = ()) -> dict[str, Any]:
-    """A row as a plain dict: flags become booleans, JSON columns data, a `task_id` or `proposal_id` T… or P…."""
-    values: dict[str, Any] = dict(zip(row.keys(), tuple(row), strict=True))
-    for name in flags:
-        values[name] = bool(values[name])
-    for name in json_columns:
-        values[name] = json.loads(values[name])
-    return surfaced(values)
-
-
-def surfaced(values: dict[str, Any]) -> dict[str, Any]:
-    """`values` with integer ids of tasks and proposals in the form people write."""
-    if isinstance(values.get("task_id"), int):
-        values["task_id"] = task_id(values["task_id"])
-    if isinstance(values.get("proposal_id"), int):
-        values["proposal_id"] = proposal_id(values["proposal_id"])
-    return values

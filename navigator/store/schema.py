@@ -290,14 +290,19 @@ _SECOND: Migration = (
 )
 
 _THIRD: Migration = (
-    # The line that a suggestion stands on, and where it was found ("" where it was not); files that it would make.
+    # The line that a suggestion quotes, and where it was found ("" where it was not); files that it would make.
     "ALTER TABLE suggestions ADD COLUMN quote TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE suggestions ADD COLUMN quote_path TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE suggestions ADD COLUMN quote_line INTEGER NOT NULL DEFAULT 0 CHECK (quote_line >= 0)",
     "ALTER TABLE suggestions ADD COLUMN new_files TEXT NOT NULL DEFAULT '[]'",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD)
+_FOURTH: Migration = (
+    # A new round supersedes the task's open proposals.
+    "CREATE INDEX proposals_task ON proposals (task_id, state)",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
 """Entry n leads from `PRAGMA user_version` n to n + 1. The CHECKs are spelled from the domain's enums: a new word
 there needs a new entry here that rebuilds the table (a test holds the first entry to its present text)."""
 

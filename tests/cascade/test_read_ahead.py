@@ -20,36 +20,28 @@ from navigator.config.settings import load_settings
 from navigator.domain.states import Role
 from navigator.serving.read_ahead import page_cache
 from navigator.serving.read_ahead.page_cache import MIB
-from navigator.serving.swap.base import Report, SwapResult
+from navigator.serving.swap import strategy_class
+from navigator.serving.swap.base import PhaseLog, SwapStrategy
 
 SIZE = 16 * MIB
 
 
-class Switch:
-    """A strategy that changes hands at once; what it stands for is only its name and who is resident."""
+class Switch(SwapStrategy):
+    """A strategy that swaps at once."""
 
-    both_resident = False
-    rehearsal = False
+    name = "command"
+    about = "a switch"
 
     def __init__(self, name: str = "command") -> None:
-        self.name = name
+        super().__init__(load_settings())
+        self.reads_weights = strategy_class(name).reads_weights  # type: ignore[misc]
         self.holds: Role | None = Role.GENERATOR
-
-    def base_url(self, role: Role) -> str | None:
-        return None
-
-    def model(self, role: Role) -> str | None:
-        return None
 
     async def resident(self) -> Role | None:
         return self.holds
 
-    async def swap(self, to: Role, report: Report) -> SwapResult:
+    async def _change(self, to: Role, previous: Role | None, log: PhaseLog, detail: str) -> None:
         self.holds = to
-        return SwapResult("done", (), 0.0)
-
-    async def close(self) -> None:
-        """Nothing is held."""
 
 
 @pytest.fixture

@@ -149,7 +149,7 @@ def report_on(desk: Desk, session: dict[str, Any], decisions: list[dict[str, Any
         "rungs": dict(
             Counter(edit.rung.value for proposal in proposals for edit in proposal.edits).most_common()
         ),
-        "edit_codes": dict(Counter(failure["code"] for failure in failures).most_common()),
+        "edit_codes": dict(Counter(failure.code.value for failure in failures).most_common()),
         "verdicts": session["verdicts"],
         "rounds": session["rounds"],
         "swaps": session["swaps"],

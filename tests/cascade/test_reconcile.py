@@ -320,7 +320,7 @@ def test_where_both_are_resident_a_session_is_one_batch_and_they_work_side_by_si
         room.queue(f"Make double() multiply, {number}", files=[])
     room.work()
     assert beside == [True]
-    assert {proposal.batch for proposal in room.proposals()} == {room.read().batches()[0]["name"]}
+    assert {proposal.batch for proposal in room.proposals()} == {room.read().batches()[0].name}
     assert len(room.read().batches()) == 1
 
 
@@ -337,7 +337,7 @@ def test_a_conductor_that_stays_ends_its_batch_when_all_has_been_quiet(
             until(lambda: ask("status")["batch"] == "", "the batch's end")
 
     staying(room, meanwhile)
-    assert [batch["ended"] is not None for batch in room.read().batches()] == [True, True]
+    assert [bool(batch.ended) for batch in room.read().batches()] == [True, True]
 
 
 # The rehearsal's processes, killed

@@ -142,3 +142,27 @@ async def test_a_client_is_told_when_the_conductor_goes(server: SocketServer, tm
     assert not client.connected
     with pytest.raises(NoConductor):
         await client.request("hello")
+
+
+async def test_thousands_of_requests_whose_answers_nobody_reads_do_not_keep_the_conductor_from_ending(
+    server: SocketServer, tmp_path: Path
+) -> None:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(str(tmp_path / "s.sock"))
+    connection.setblocking(False)
+    loop = asyncio.get_running_loop()
+    flood = b"".join(
+        wire.encode({"id": n, "op": "hello", "args": {"text": "x" * 500}}) for n in range(30_000)
+    )
+    sending = asyncio.create_task(loop.sock_sendall(connection, flood))
+    try:
+        assert await ask(tmp_path / "s.sock", "hello", text="others are answered") == {
+            "op": "hello",
+            "text": "others are answered",
+        }
+        await asyncio.wait_for(server.quiesce(), 60)
+        await asyncio.wait_for(server.close(), 60)
+    finally:
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+        connection.close()

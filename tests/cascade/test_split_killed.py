@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.views.parts import ground_of
+from navigator.cascade.views.parts import part_at_base
 from navigator.domain.states import DecisionKind, ProposalState, TaskState
 from tests.cascade.splitting import THIRTY, SplitBench
 from tests.cascade.support import PATIENCE, git
@@ -28,7 +28,7 @@ STEPS = (
     ("before", f"{SPLIT}:_add_part"),
     ("after", f"{SPLIT}:_add_part"),
     ("before", f"{SPLIT}:_send_rest_on"),
-    ("before", f"{SPLIT}:remember_ground"),
+    ("before", f"{SPLIT}:remember_part_base"),
     ("after", f"{SPLIT}:_send_rest_on"),
     ("event", "proposal_split"),
     ("before", f"{DERIVE}:gates"),
@@ -64,7 +64,7 @@ def all_or_nothing(bench: SplitBench, parent: str, *, drop: bool) -> bool:
     with bench.desk.reading() as store:
         parts = [one for one in store.proposals() if one.parent == parent]
         others = [one for one in store.tasks() if one.origin == task.id]
-        ground = ground_of(store, task.base_commit)
+        ground = part_at_base(store, task.base_commit)
     if held.state is ProposalState.OPEN:
         assert (task.state, task.attempt) == (TaskState.AWAITING_APPROVAL, 0)
         assert (parts, others) == ([], [])

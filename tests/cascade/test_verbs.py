@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from navigator.cascade.socket import wire
+from navigator.cascade.socket.wire import NoConductor
 from navigator.cascade.verbs import registry
 from navigator.cascade.verbs.approve import Approve, ApproveArgs, merge_hint
 from navigator.cascade.verbs.base import Level, Question, Subject, SubjectVerb, Verb
 from navigator.cascade.verbs.cancel import Cancel
 from navigator.cascade.verbs.comment import Commented
+from navigator.cascade.verbs.conducting import Nothing, ReviewNow, ReviewNowDone, StopDone, SwapAsked
 from navigator.cascade.verbs.deciding import DecideArgs, Decided, DecisionRow, Pinned
 from navigator.cascade.verbs.notes import DraftSaved, SeenArgs
 from navigator.cascade.verbs.project_check import CheckLimits, ProjectChecked, SandboxFound
@@ -23,7 +25,6 @@ from navigator.cascade.verbs.projects import ProjectDone, RemovedProjects
 from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.retry import Retry
-from navigator.cascade.verbs.review_now import ReviewNow, ReviewNowArgs, ReviewNowDone
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs, SentBack
 from navigator.cascade.verbs.split import Rest, Split, SplitArgs, SplitDone
 from navigator.cascade.verbs.suggestions import Settled
@@ -42,7 +43,7 @@ from navigator.domain.models import (
     Suggestion,
     Task,
 )
-from navigator.domain.states import CheckOutcome, DecisionKind, LandingState, TaskKind, TaskState
+from navigator.domain.states import CheckOutcome, DecisionKind, LandingState, Role, TaskKind, TaskState
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
 from tests.cascade.landing_bench import LandingBench
@@ -88,6 +89,11 @@ RESULTS: dict[str, list[Model]] = {
     ],
     "undo": [Undone(undone=(UndoneRow(id="P7", undone=True, reason="x"), UndoneRow(id="P8", undone=False)))],
     "review.now": [ReviewNowDone(waiting=3)],
+    "swap.to": [
+        SwapAsked(to=Role.REVIEWER, already=False, in_hand=2),
+        SwapAsked(to=Role.GENERATOR, already=True, in_hand=0),
+    ],
+    "stop": [StopDone()],
     "seen": [SeenArgs(ids=("P7",))],
     "draft.save": [DraftSaved(key="note:T3:reject")],
     "comment.add": [Commented(comment=4)],
@@ -153,7 +159,11 @@ def test_a_result_crosses_the_socket_and_is_told(name: str) -> None:
         told = verb.tell(result)
         assert told
         for one in told:
-            known = names_of(result) | {f"comment {number}" for number in names_of(result)} | {"reviewer"}
+            known = (
+                names_of(result)
+                | {f"comment {number}" for number in names_of(result)}
+                | {"reviewer", "conductor"}
+            )
             assert one.id in known and one.id in str(one)
             assert str(one).endswith(".") and not str(one).endswith("..")
 
@@ -410,12 +420,10 @@ def test_settings_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_review_now_needs_something_that_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = SplitBench(tmp_path, monkeypatch)
     with bench.desk.reading() as store:
-        assert "Nothing is waiting" in str(ReviewNow().refuse(store, ReviewNowArgs()))
-    hurried: list[bool] = []
-    with bench.world() as world:
-        world.review_now = lambda: hurried.append(True)
-        asyncio.run(registry.perform(world, "review.now", {}))
-    assert hurried == [True]
+        assert "Nothing is waiting" in str(ReviewNow().refuse(store, Nothing()))
+    for name, args in (("review.now", {}), ("swap.to", {"role": "reviewer"}), ("stop", {})):
+        with pytest.raises(NoConductor, match="No conductor is running"):
+            bench.act(name, **args)
 
 
 def test_a_reason_is_not_said_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

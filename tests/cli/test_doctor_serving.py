@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cli.doctor.item import Item
 from navigator.cli.doctor.serving import serving_items
 from navigator.config.settings import Settings, load_settings
-from navigator.serving.setup.advisories import ADVISORIES, advisories_for
 from navigator.serving.setup.gpu import Card, parse_cards
 from navigator.serving.setup.host_probe import disk_speed, open_to_others
 from navigator.serving.setup.memory import Shape, budget, shape_from_config
+from navigator.serving.setup.sglang_flags import ADVISORIES, advisories_for
+from navigator.serving.swap.base import Check
 from tests.swap_install.support import fake_sglang
 
 QWEN35_122B = {
@@ -68,7 +68,7 @@ def settings(folder: Path, port: int = 1, *, model: str = "Qwen/absent", more: s
     return load_settings(config)
 
 
-def looked(chosen: Settings, *, disk: bool = False) -> dict[str, Item]:
+def looked(chosen: Settings, *, disk: bool = False) -> dict[str, Check]:
     return {item.name: item for item in serving_items(chosen, disk=disk)}
 
 
@@ -159,7 +159,7 @@ def test_memory_is_counted_from_the_files_that_are_there(folder: Path) -> None:
     )
     card(folder, 49140)
     item = looked(settings(folder, model=model))["generator memory"]
-    assert item.state == "warn" and "MiB are short" in item.hint
+    assert item.state == "warn" and "MiB too little" in item.hint
 
 
 def test_no_files_and_an_unknown_model(folder: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_units_context_that_is_shorter_than_the_settings(folder: Path) -> None
     unit.write_text("[Service]\nExecStart=/bin/sh -m sglang.launch_server \\\n    --context-length 8192\n")
     items = looked(settings(folder, model=model))
     assert "--context-length 8192" in items["generator context"].found
-    assert "not Navigator's" in items["generator unit"].found
+    assert "not written by Navigator" in items["generator unit"].found
     unit.write_text("[Service]\nExecStart=/absent/python -m sglang.launch_server\n")
     assert looked(settings(folder))["generator unit"].state == "missing"
 
@@ -259,17 +259,17 @@ def serving(**attributes: str) -> Iterator[int]:
 @pytest.mark.parametrize(
     ("attributes", "door", "version"),
     [
-        ({}, "asks for a key", "no hole listed"),
-        ({"key": ""}, "asks for no key", "no hole listed"),
-        ({"admin": ""}, "has one key for everything", "no hole listed"),
-        ({"version": "0.5.20"}, "asks for a key", "CVE-2026-93034"),
-        ({"version": "0.5.9"}, "asks for a key", "CVE-2026-15969"),
+        ({}, "needs an API key", "no known vulnerability"),
+        ({"key": ""}, "needs no API key; any local program can use it", "no known vulnerability"),
+        ({"admin": ""}, "has one key for requests and administration", "no known vulnerability"),
+        ({"version": "0.5.20"}, "needs an API key", "CVE-2026-93034"),
+        ({"version": "0.5.9"}, "needs an API key", "CVE-2026-15969"),
     ],
 )
 def test_doors_and_versions(folder: Path, attributes: dict[str, str], door: str, version: str) -> None:
     with serving(**attributes) as port:
         items = looked(settings(folder, port))
-    assert door in items["generator door"].found
+    assert door in items["generator access"].found
     assert version in items["generator version"].found
     assert "ordinary" not in json.dumps([item.found + item.hint for item in items.values()])
     assert "administrator" not in json.dumps([item.found + item.hint for item in items.values()])

@@ -9,14 +9,15 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from navigator.cli.doctor.command import strategy_items
 from navigator.cli.doctor.serving import serving_items
-from navigator.cli.doctor.strategy import strategy_items
 from navigator.config.paths import StatePaths
-from navigator.config.settings import load_settings
+from navigator.config.settings import Settings, load_settings
+from navigator.serving.swap.base import Check
 from tests.cli.conftest import Command
 
 _SYSTEMCTL = """\
@@ -54,26 +55,30 @@ def test_a_systemd_that_does_not_answer_is_missing(command: Command) -> None:
 def test_the_scope_says_which_systemd_is_asked(command: Command) -> None:
     command.config.write_text('[swap]\nstrategy = "systemd"\n[swap.systemd]\nscope = "system"\n')
     made = strategy_items(load_settings(command.config), StatePaths(command.state))
-    assert [(item.name, item.state) for item in made] == [("swap strategy", "ok"), ("systemd", "ok")]
+    assert [(item.name, item.state) for item in made][:2] == [("swap strategy", "ok"), ("systemd", "ok")]
 
 
 def test_two_sleepers_at_one_address(command: Command) -> None:
     command.config.write_text('[swap]\nstrategy = "sleep"\n')
     done = command.run("config", "check", code=2)
-    assert "two addresses" in done.stderr and "sound" not in done.stdout
+    assert "two addresses" in done.stderr and "valid" not in done.stdout
     found = items(command)["swap strategy"]
     assert found["state"] == "missing" and "two addresses" in found["found"]
     command.config.write_text('[reviewer]\nbase_url = "http://127.0.0.1:30001"\n[swap]\nstrategy = "sleep"\n')
-    assert "is sound" in command.run("config", "check").stdout
+    assert "is valid" in command.run("config", "check").stdout
 
 
 class Ollama(BaseHTTPRequestHandler):
-    """The list of models, and nothing else."""
+    """The models that it has and holds, as Ollama lists them."""
+
+    answers: ClassVar[dict[str, Any]] = {
+        "/v1/models": {"object": "list", "data": [{"id": "qwen3-coder:30b", "owned_by": "library"}]},
+        "/api/ps": {"models": [{"name": "qwen3-coder:30b"}]},
+    }
 
     def do_GET(self) -> None:
-        names = {"object": "list", "data": [{"id": "qwen3-coder:30b", "object": "model"}]}
-        data = json.dumps(names if self.path == "/v1/models" else {}).encode()
-        self.send_response(200 if self.path == "/v1/models" else 404)
+        data = json.dumps(self.answers.get(self.path, {})).encode()
+        self.send_response(200 if self.path in self.answers else 404)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -96,19 +101,54 @@ def ollama() -> Iterator[int]:
         server.server_close()
 
 
-def test_a_managed_server_is_asked_for_its_models(tmp_path: Path) -> None:
-    config = tmp_path / "config.toml"
-    with ollama() as port:
-        config.write_text(
-            f'[generator]\nmodel = "qwen3-coder:30b"\nbase_url = "http://127.0.0.1:{port}"\n'
-            f'[reviewer]\nmodel = "gpt-oss:120b"\nbase_url = "http://127.0.0.1:{port}"\n'
-            '[swap]\nstrategy = "managed"\n[swap.managed]\nserver = "ollama"\n'
-        )
-        found = {item.name: item for item in serving_items(load_settings(config), disk=True)}
-    assert found["generator model"].state == "ok"
-    assert (found["reviewer model"].state, found["reviewer model"].hint) == (
-        "missing",
-        "ollama pull gpt-oss:120b",
+def servers(folder: Path, strategy: str, generator: str, reviewer: str, more: str = "") -> Settings:
+    path = folder / "servers.toml"
+    path.write_text(
+        f'[generator]\nmodel = "qwen3-coder:30b"\nbase_url = "{generator}"\n'
+        f'[reviewer]\nmodel = "gpt-oss:120b"\nbase_url = "{reviewer}"\n'
+        f'[swap]\nstrategy = "{strategy}"\n{more}'
     )
+    return load_settings(path)
+
+
+def looked(settings: Settings, folder: Path) -> dict[str, Check]:
+    made = [*strategy_items(settings, StatePaths(folder)), *serving_items(settings, disk=True)]
+    return {item.name: item for item in made}
+
+
+def test_a_managed_server_is_asked_for_its_models(tmp_path: Path) -> None:
+    with ollama() as port:
+        url = f"http://127.0.0.1:{port}"
+        found = looked(servers(tmp_path, "managed", url, url), tmp_path)
+    assert found["generator"].state == "ok"
+    assert found["reviewer"].state == "missing"
+    assert "serves qwen3-coder:30b, not gpt-oss:120b" in found["reviewer"].found
+    assert "ollama pull gpt-oss:120b" in found["reviewer"].hint
     said = " ".join(f"{item.name} {item.found} {item.hint}" for item in found.values())
     assert "hf download" not in said and "SGLang" not in said and "memory" not in said
+
+
+def test_resident_servers_have_to_be_up_and_nothing_else_is_said(tmp_path: Path) -> None:
+    with ollama() as port:
+        url = f"http://127.0.0.1:{port}"
+        found = looked(servers(tmp_path, "resident", url, "http://127.0.0.1:9"), tmp_path)
+    assert {name: item.state for name, item in found.items()} == {
+        "swap strategy": "ok",
+        "generator": "ok",
+        "reviewer": "missing",
+    }
+    assert found["reviewer"].found == "No server answers at 127.0.0.1:9: connection refused."
+    assert "base_url" in found["reviewer"].hint
+
+
+def test_a_server_that_a_swap_starts_may_be_down(tmp_path: Path) -> None:
+    argv = '[swap.command]\nargv = ["true"]\n'
+    with ollama() as port:
+        url = f"http://127.0.0.1:{port}"
+        down = looked(servers(tmp_path, "command", url, "http://127.0.0.1:9", argv), tmp_path)
+        shared = looked(servers(tmp_path, "command", url, url, argv), tmp_path)
+    assert (down["reviewer"].state, down["reviewer"].found) == (
+        "ok",
+        "not running at http://127.0.0.1:9; a swap starts it",
+    )
+    assert shared["reviewer"].state == "ok" and "a swap changes it" in shared["reviewer"].found

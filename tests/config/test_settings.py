@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.config.reading import line_of
-from navigator.config.routing import RoutingSettings
-from navigator.config.settings import Settings, describe, load_settings, time_scale
+from navigator.config.settings import RoutingSettings, Settings, describe, load_settings, time_scale
 from navigator.domain.errors import ConfigError, UsageError
 from navigator.domain.states import Complexity, Role, TaskKind
 
@@ -212,8 +211,8 @@ def test_a_key_like_no_other_gets_the_list(tmp_path: Path) -> None:
         ('[[project]]\npath = "src/thing"\n', "config.toml:2: project[1].path"),
         ("[[project]]\nname = 'x'\n", "config.toml:1: project[1].path"),
         ('[[project]]\npath = "/a"\nlanding = "main"\n', "config.toml:3: project[1].landing"),
-        ('[[project]]\npath = "/a"\n[[project]]\npath = "/b/../a"\n', "project: /b/../a stands twice"),
-        ('[[project]]\npath = "/a/x"\n[[project]]\npath = "/b/x"\n', "project: the name x stands twice"),
+        ('[[project]]\npath = "/a"\n[[project]]\npath = "/b/../a"\n', "project: /b/../a appears twice"),
+        ('[[project]]\npath = "/a/x"\n[[project]]\npath = "/b/x"\n', "project: the name x appears twice"),
         ('[project]\npath = "/a"\n', "config.toml:1: project"),
         ("generator = 3\n", "config.toml:1: generator"),
         ("[batch\n", "is not valid TOML"),

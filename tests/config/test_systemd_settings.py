@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.config.settings import describe, load_settings
-from navigator.config.systemd_settings import SystemdSettings
+from navigator.config.settings import SystemdSettings, describe, load_settings
 from navigator.domain.errors import ConfigError
 
 

@@ -30,6 +30,10 @@ HOSTILE = {
     "lone surrogate": "a\udc80b",
     "grapheme joiner": "a\u034fb",
     "hangul filler": "a\u3164b",
+    "variation selector": "a\ufe0fb",
+    "hidden data in selectors": "\u2764\ufe0f\ufe01\ufe02",
+    "variation selector supplement": "a\U000e0100b",
+    "ignorable without a character": "a\ufff0b",
 }
 
 

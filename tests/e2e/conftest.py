@@ -20,7 +20,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     (folder / ".gitconfig").write_text("[user]\n\tname = Dev\n\temail = dev@localhost\n")
     environment = {
         "NAVIGATOR_STATE": str(folder / "s"),
-        "NAVIGATOR_CONFIG": str(folder / "c" / "config.toml"),
+        "XDG_CONFIG_HOME": str(folder / "c"),
         "NAVIGATOR_TIME_SCALE": "0.02",
         "HOME": str(folder),
     }

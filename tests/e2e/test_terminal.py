@@ -73,6 +73,7 @@ def hostile_state(place: dict[str, str], folder: Path) -> None:
     ):
         subprocess.run(["git", *words], cwd=repository, check=True, capture_output=True)
     place["NAVIGATOR_CONFIG"] = str(folder / "config.toml")
+    Path(place["NAVIGATOR_CONFIG"]).touch()
     navigator(place, "project", "add", str(repository))
     paths = StatePaths(Path(place["NAVIGATOR_STATE"])).ensure()
     plant(paths, name)

@@ -11,8 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from navigator.config.settings import ServerSettings
-from navigator.config.swap_settings import SleepSettings
+from navigator.config.settings import ServerSettings, SleepSettings
 from navigator.domain.states import Role
 from navigator.serving.client.chat import ChatRequest
 from navigator.serving.client.client import ModelClient
@@ -53,7 +52,7 @@ async def test_a_stream_that_runs_when_it_is_put_to_sleep_goes_on_after_it_wakes
         top_p=1.0,
         extra={"ignore_eos": True},
     )
-    async with ModelClient(settings, match="any") as client:
+    async with ModelClient(settings) as client:
         stream = asyncio.create_task(client.chat(question, lambda chars, tail: heard.append(chars)))
         while not heard:
             await asyncio.sleep(0.01)

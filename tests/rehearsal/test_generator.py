@@ -133,7 +133,7 @@ def test_files_with_markers_get_longer_ones() -> None:
     [
         ({"a.py": b"def f(:\n    x == None\n"}, "cannot be parsed"),
         ({"a.py": b"x == None\n" * (LARGEST_FILE // 10 + 1)}, "more than"),
-        ({"a.py": b"x = 1\n"}, "nothing of what the task asks for stands in a.py"),
+        ({"a.py": b"x = 1\n"}, "nothing the task asks for was found in a.py"),
     ],
 )
 def test_no_change_says_why(files: dict[str, bytes], reason: str) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from navigator.serving.client.assemble import Assembly, mended, server_words
 from navigator.serving.client.body import Dialect
 from navigator.serving.client.errors import ServingError
-from navigator.serving.client.names import same_model
+from navigator.serving.client.names import same_base, same_model
 from navigator.serving.client.retry import RetryPolicy, parse_retry_after
 from navigator.serving.client.transport import endpoints
 
@@ -26,12 +26,11 @@ WANTED = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
     [
         WANTED,
         "",
-        "Qwen3.5-35B-A3B-GPTQ-Int4",
-        "/models/Qwen3.5-35B-A3B-GPTQ-Int4/",
-        "C:\\models\\qwen3.5-35b-a3b-gptq-int4.gguf",
-        "qwen3.5-35b-a3b-gptq-int4:latest",
+        "/models/Qwen/Qwen3.5-35B-A3B-GPTQ-Int4/",
+        "C:\\models\\qwen\\qwen3.5-35b-a3b-gptq-int4.gguf",
+        "Qwen/qwen3.5-35b-a3b-gptq-int4:latest",
         "/home/you/.cache/huggingface/hub/models--Qwen--Qwen3.5-35B-A3B-GPTQ-Int4/snapshots/0a1b2c",
-        "Qwen3.5-35B-A3B-GPTQ-Int4-2026-02-01",
+        "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4-2026-02-01",
         "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4@main",
     ],
 )
@@ -44,6 +43,12 @@ def test_names_of_the_same_model(answered: str) -> None:
     [
         "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4",
         "Qwen/Qwen3.5-35B-A3B",
+        "Qwen3.5-35B-A3B-GPTQ-Int4",
+        "Other/Qwen3.5-35B-A3B-GPTQ-Int4",
+        "/models/Qwen3.5-35B-A3B-GPTQ-Int4",
+        "/models/Other/Qwen3.5-35B-A3B-GPTQ-Int4",
+        "/models/NotQwen/Qwen3.5-35B-A3B-GPTQ-Int4",
+        "models--Other--Qwen3.5-35B-A3B-GPTQ-Int4/snapshots/0a1b2c",
         "rehearsal/Qwen3.5-35B-A3B-GPTQ-Int4",
         "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4@main",
         "@Qwen3.5-35B-A3B-GPTQ-Int4@main",
@@ -52,13 +57,23 @@ def test_names_of_the_same_model(answered: str) -> None:
 )
 def test_names_of_another_model(answered: str) -> None:
     assert not same_model(WANTED, answered)
+    assert not same_model(answered, WANTED)
 
 
-def test_how_strictly_names_are_compared() -> None:
-    assert not same_model(WANTED, "Qwen3.5-35B-A3B-GPTQ-Int4", "exact")
-    assert same_model(WANTED, "anything", "any")
-    assert not same_model(WANTED, "rehearsal/anything", "any")
-    assert not same_model("rehearsal/Qwen3.5-35B-A3B", "Qwen/Qwen3.5-35B-A3B")
+@pytest.mark.parametrize(
+    "answered", ["X/gen-model", "/models/X/gen-model", "gen-model-2", "rehearsal/gen-model"]
+)
+def test_a_name_without_an_owner_is_only_itself(answered: str) -> None:
+    assert same_model("gen-model", "gen-model:latest")
+    assert not same_model("gen-model", answered)
+    assert not same_model(answered, "gen-model")
+
+
+def test_a_copy_under_another_owner_may_be_the_same_weights() -> None:
+    assert same_base("Qwen/Qwen3-8B", "mirror/qwen3-8b") and same_base(
+        "/models/Qwen3-8B.gguf", "Qwen/Qwen3-8B"
+    )
+    assert not same_base("Qwen/Qwen3-8B", "Qwen/Qwen3-32B")
 
 
 @pytest.mark.parametrize(

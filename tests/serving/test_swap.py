@@ -22,8 +22,8 @@ from navigator.domain.errors import MissingPart
 from navigator.domain.states import Role
 from navigator.rehearsal.server.timing import MODEL_NAMES
 from navigator.serving.client.errors import Unreachable
-from navigator.serving.swap import AVAILABLE, make_strategy, processes
-from navigator.serving.swap.base import PhaseEvent, server_for
+from navigator.serving.swap import make_strategy, processes, strategy_class, strategy_names
+from navigator.serving.swap.base import PhaseEvent
 from navigator.serving.swap.strategies.rehearsal import COMMAND, MODELS, RehearsalStrategy
 from navigator.serving.swap.strategies.resident import ResidentStrategy
 from tests.serving.scripted import answer, models, refuse, routes, serving
@@ -38,14 +38,14 @@ Make = Callable[..., RehearsalStrategy]
 async def make(tmp_path: Path) -> AsyncIterator[Make]:
     made: list[RehearsalStrategy] = []
 
-    def one(**kwargs: Any) -> RehearsalStrategy:
+    def one(settings: Settings | None = None, **kwargs: Any) -> RehearsalStrategy:
         defaults: dict[str, Any] = {
             "time_scale": 0.0,
             "command": STAND_IN,
             "patience": 5.0,
             "boot_seconds": 20.0,
         }
-        strategy = RehearsalStrategy(tmp_path / "rehearsal", **(defaults | kwargs))
+        strategy = RehearsalStrategy(tmp_path / "rehearsal", settings, **(defaults | kwargs))
         made.append(strategy)
         return strategy
 
@@ -78,10 +78,9 @@ async def test_there_and_back(make: Make, tmp_path: Path) -> None:
         (name, state) for name in STARTED for state in ("begin", "done")
     ]
     assert await strategy.resident() is Role.GENERATOR
-    url = strategy.base_url(Role.GENERATOR)
-    assert url is not None
-    assert url.startswith("http://127.0.0.1:")
-    assert strategy.base_url(Role.REVIEWER) is None
+    assert strategy.server(Role.GENERATOR).base_url.startswith("http://127.0.0.1:")
+    with pytest.raises(Unreachable):
+        strategy.server(Role.REVIEWER)
     second = await strategy.swap(Role.REVIEWER, quiet)
     assert (second.outcome, [phase.name for phase in second.phases]) == ("done", ["drain", "stop", *STARTED])
     assert second.seconds >= sum(phase.seconds for phase in second.phases) - 0.01
@@ -95,10 +94,10 @@ async def test_there_and_back(make: Make, tmp_path: Path) -> None:
 async def test_a_swap_to_what_is_there_changes_nothing(make: Make, tmp_path: Path) -> None:
     strategy = make()
     await strategy.swap(Role.GENERATOR, quiet)
-    url = strategy.base_url(Role.GENERATOR)
+    url = strategy.server(Role.GENERATOR).base_url
     again = await strategy.swap(Role.GENERATOR, quiet)
     assert (again.outcome, [phase.name for phase in again.phases]) == ("done", ["verify"])
-    assert strategy.base_url(Role.GENERATOR) == url
+    assert strategy.server(Role.GENERATOR).base_url == url
 
 
 async def test_two_swaps_at_once_come_one_after_the_other(make: Make, tmp_path: Path) -> None:
@@ -243,7 +242,8 @@ async def test_another_seed_is_another_server(make: Make, tmp_path: Path) -> Non
     await make(seed=1).swap(Role.GENERATOR, quiet)
     other = make(seed=2)
     assert await other.resident() is None
-    assert other.base_url(Role.GENERATOR) is None
+    with pytest.raises(Unreachable):
+        other.server(Role.GENERATOR)
     assert (await other.swap(Role.GENERATOR, quiet)).outcome == "done"
     assert alive(tmp_path) == ["generator"]
 
@@ -304,16 +304,15 @@ async def test_the_process_sees_no_keys(make: Make, tmp_path: Path, monkeypatch)
 
 
 async def test_the_settings_of_a_rehearsed_role(make: Make) -> None:
-    strategy = make()
-    settings = Settings.model_validate({"generator": {"api_key_env": "SOME_KEY"}})
+    settings = Settings.model_validate({"generator": {"api_key_env": "SOME_KEY", "max_inflight": 3}})
+    strategy = make(settings)
     with pytest.raises(Unreachable):
-        server_for(settings, strategy, Role.GENERATOR)
+        strategy.server(Role.GENERATOR)
     await strategy.swap(Role.GENERATOR, quiet)
-    server = server_for(settings, strategy, Role.GENERATOR)
-    assert server.base_url == strategy.base_url(Role.GENERATOR)
+    server = strategy.server(Role.GENERATOR)
     assert server.model.startswith("rehearsal/")
-    assert server.api_key_env == ""
-    assert server_for(settings, strategy, Role.FINAL) == settings.final
+    assert (server.api_key_env, server.max_inflight) == ("", 3)
+    assert strategy.server(Role.FINAL) == settings.final
 
 
 def test_the_names_are_those_of_the_rehearsal() -> None:
@@ -342,32 +341,35 @@ async def test_resident_looks_and_touches_nothing() -> None:
         assert await strategy.resident() is Role.GENERATOR
         done = await strategy.swap(Role.GENERATOR, quiet)
         wrong = await strategy.swap(Role.REVIEWER, quiet)
-        assert server_for(settings, strategy, Role.GENERATOR) == settings.generator
+        assert strategy.server(Role.GENERATOR) == settings.generator
         methods = {request.method for request in (*one.requests, *two.requests)}
-    assert (done.outcome, [phase.name for phase in done.phases]) == ("done", ["health", "verify"])
+    assert (done.outcome, [phase.name for phase in done.phases]) == ("done", ["verify", "health"])
     assert wrong.outcome == "failed"
     assert "other" in wrong.reason
     assert methods == {"GET"}
     down = await strategy.swap(Role.GENERATOR, quiet)
-    assert (down.outcome, [phase.name for phase in down.phases]) == ("failed", ["health"])
+    assert (down.outcome, [phase.name for phase in down.phases]) == ("failed", ["verify"])
+    assert one.url.removeprefix("http://") in down.reason and "connection refused" in down.reason
     assert await strategy.resident() is None
 
 
 def test_without_a_strategy_one_is_told_which_there_are(tmp_path: Path) -> None:
     with pytest.raises(MissingPart) as caught:
-        make_strategy(Settings(), StatePaths(tmp_path), 1.0, 0)
+        make_strategy(Settings(), StatePaths(tmp_path))
     assert caught.value.exit_code == 3
     assert "[swap]" in caught.value.hint
-    offered = caught.value.hint.partition("Here are:")[2]
-    assert all(known in offered for known in AVAILABLE)
+    offered = caught.value.hint.partition("Strategies:")[2]
+    assert all(known in offered for known in strategy_names())
 
 
-@pytest.mark.parametrize("name", sorted(AVAILABLE))
+@pytest.mark.parametrize("name", strategy_names())
 def test_a_strategy_that_is_here(name: str, tmp_path: Path) -> None:
     chosen = {"swap": {"strategy": name, "script": ""}, "reviewer": {"base_url": "http://127.0.0.1:30001"}}
     if name == "command":
         chosen["swap"]["script"] = "true"
-    strategy = make_strategy(Settings.model_validate(chosen), StatePaths(tmp_path), 0.5, 3, fault_rate=0.1)
-    assert strategy.name == name
+    settings = Settings.model_validate(chosen)
+    strategy = make_strategy(settings, StatePaths(tmp_path), time_scale=0.5, seed=3, fault_rate=0.1)
+    assert strategy.name == name == strategy_class(name).name
+    assert strategy.about
     assert strategy.both_resident == (name in ("resident", "adapter"))
     assert strategy.rehearsal == (name == "rehearsal")

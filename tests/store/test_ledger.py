@@ -195,8 +195,8 @@ def test_a_batch_holds_the_swaps_made_for_it(store: Store) -> None:
         tx.end_batch("a")
         tx.end_batch("b", swaps=[7], ended="2026-01-06T00:00:00.000Z")
     first, second = store.read.batches()
-    assert (first["name"], first["started"], first["swaps"]) == ("a", "2026-01-02T00:00:00.000Z", [2])
-    assert (second["ended"], second["swaps"]) == ("2026-01-06T00:00:00.000Z", [7])
+    assert (first.name, first.started, first.swaps) == ("a", "2026-01-02T00:00:00.000Z", (2,))
+    assert (second.ended, second.swaps) == ("2026-01-06T00:00:00.000Z", (7,))
     with pytest.raises(NotFound), store.transaction() as tx:
         tx.end_batch("none")
 
@@ -211,7 +211,7 @@ def test_failures_of_one_answer_are_one_try_a_file(store: Store, task: Task) -> 
     assert sorted(store.read.failed_paths(task.id, 0, 0)) == ["a.py", "a.py", "b.py", "b.py"]
     assert store.read.failed_paths(task.id, 0, 1) == []
     row = store.read.edit_failures()[0]
-    assert (row["task_id"], row["code"], row["path"], row["rehearsal"]) == (task.id, "NO_MATCH", "a.py", True)
+    assert (row.task_id, row.code, row.path, row.rehearsal) == (task.id, EditCode.NO_MATCH, "a.py", True)
     with pytest.raises(ValueError, match="WHATEVER"), store.transaction() as tx:
         tx.add_edit_failure(task.id, 0, 0, cast(EditCode, "WHATEVER"))
 
@@ -231,7 +231,8 @@ def test_drafts_and_meta_values(store: Store) -> None:
     assert store.read.drafts("note:") == {"note:P1": "bb"}
     # A prefix is text, not a pattern.
     assert store.read.drafts("%") == {}
-    assert store.read.metas("audit:") == {"audit:1": {"n": [1, None]}}
+    assert store.read.meta("audit:1") == {"n": [1, None]}
+    assert store.read.meta("audit:2") is None
     assert store.read.meta("none") is None
 
 

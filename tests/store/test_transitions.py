@@ -81,7 +81,7 @@ def test_rows_begin_at_the_beginning(store: Store, answer: AnswerMaker) -> None:
 
 def test_a_trigger_met_by_a_transaction_is_a_typed_error_and_nothing_stays(store: Store, task: Task) -> None:
     with pytest.raises(IllegalTransition), store.transaction() as tx:
-        tx.set_priority(task.id, 9)
+        tx._run("UPDATE tasks SET priority = 9 WHERE id = 1")
         tx._run("UPDATE tasks SET state = 'landed' WHERE id = 1")
     assert store.read.task(task.id).priority == 0
 

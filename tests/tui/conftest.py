@@ -43,10 +43,8 @@ def fixed_moment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Pictures are drawn as of `world.NOW`, in UTC, on a terminal of known powers, with no settings of the machine's user."""
     monkeypatch.setattr("navigator.tui.clock.now", lambda: world.NOW)
     monkeypatch.setenv("TZ", "UTC")
-    config = tmp_path / "config" / "config.toml"
-    config.parent.mkdir()
-    config.touch()
-    monkeypatch.setenv("NAVIGATOR_CONFIG", str(config))
+    monkeypatch.delenv("NAVIGATOR_CONFIG", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "s"))
     for name in ("TMUX", "NO_COLOR", "VISUAL", "EDITOR"):
         monkeypatch.delenv(name, raising=False)

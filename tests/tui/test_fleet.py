@@ -18,7 +18,8 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import GeneratorSettings, ReviewerSettings, Settings
 from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.states import Role
-from navigator.serving.status import ServerLook, look_at_servers
+from navigator.serving.status import ServerLook
+from navigator.serving.swap import look_at_servers
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.fleet import panes
@@ -306,7 +307,7 @@ async def test_starting_without_a_strategy_says_what_is_missing(make_app: AppMak
         await pilot.press("ctrl+n")
         await until(
             pilot,
-            lambda: any("No swap strategy is chosen" in note.message for note in pilot.app._notifications),
+            lambda: any("No swap strategy is set" in note.message for note in pilot.app._notifications),
             what="the toast",
         )
 

@@ -8,7 +8,7 @@ import pytest
 
 from navigator.cascade.views.figures import measured_figures
 from navigator.config.paths import StatePaths
-from navigator.config.routing import RoutingSettings
+from navigator.config.settings import RoutingSettings
 from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.snapshot import BatchRules
 from navigator.domain.states import Role, TaskKind

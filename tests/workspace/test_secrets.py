@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.workspace.context.secrets import secret_in
+from navigator.domain.secrets import secret_in
 
 LETTERS = string.ascii_letters + string.digits
 

@@ -247,7 +247,6 @@ async def send(
     """
     from navigator.serving.client.client import ModelClient
     from navigator.serving.swap import make_strategy
-    from navigator.serving.swap.base import server_for
 
     server = settings.server(trial.role)
     if trial.role is not Role.FINAL:
@@ -259,7 +258,7 @@ async def send(
                 f"{held} is resident, and the prompt is for the {trial.role.value}.",
                 hint=f"`navigator swap to {trial.role.value}`, then try again.",
             )
-        server = server_for(settings, strategy, trial.role)
+        server = strategy.server(trial.role)
     async with ModelClient(server) as client:
         if trial._plan is not None:
             return await _reviewed(client, settings, trial)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from navigator.domain.diff import FileDiff
-from navigator.workspace.context.secrets import secret_in
+from navigator.domain.secrets import secret_in
 from navigator.workspace.git.diffs import decode_lines
 from navigator.workspace.git.source import TreeSource
 

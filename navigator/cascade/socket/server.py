@@ -23,6 +23,8 @@ Replay = Callable[[int], list[Event]]
 
 # A subscriber that does not read is cut off rather than let the conductor's memory grow; it comes back and replays.
 _BACKLOG = 10_000
+_AT_ONCE = 64
+"""Requests of one connection that are answered side by side; more wait unread in the kernel's buffer."""
 
 
 class SocketServer:
@@ -134,6 +136,11 @@ class SocketServer:
             task.add_done_callback(running.discard)
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
+            if len(running) >= _AT_ONCE:
+                await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            if outgoing.full():
+                log.warning("a client that does not read its answers was cut off")
+                return
         if running:
             await asyncio.gather(*running)
 
@@ -161,7 +168,9 @@ class SocketServer:
             log.exception("a request failed")
             failure = NavigatorError(f"The conductor failed: {error!r}.", hint="The log has the details.")
             answer = {"id": number, "ok": False, "error": wire.error_document(failure)}
-        await outgoing.put(wire.encode(answer))
+        # Never waits: the conductor cannot end while an answer does, and a client that reads nothing would hold it.
+        with suppress(asyncio.QueueFull):
+            outgoing.put_nowait(wire.encode(answer))
 
     def _subscribe(self, outgoing: asyncio.Queue[bytes], after: int) -> dict[str, Any]:
         if after >= 0:

@@ -16,6 +16,7 @@ from typing import TypeVar
 from navigator.cascade.dependencies import Dependencies
 from navigator.domain.models import Baseline, CheckResult, Project, Task
 from navigator.domain.states import CheckOutcome
+from navigator.workspace.context.withheld import learn_withheld
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.sandbox.compare import NAME, compared
 from navigator.workspace.sandbox.limits import Limits
@@ -135,7 +136,8 @@ async def _remember(
 
 
 async def _run(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSpec) -> SuiteRun:
-    """One run, when there is room for one more beside those under way."""
+    """One run, when there is room for one more beside those under way. What it prints is redacted."""
+    await asyncio.to_thread(learn_withheld, deps.redact, setup.project, setup.private, tree)
     async with deps.checks_at_once:
         return await _cancellable(
             partial(
@@ -147,6 +149,7 @@ async def _run(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSp
                 setup.sandbox,
                 setup.scratch,
                 without=setup.without,
+                redact=deps.redact,
             )
         )
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from navigator.cascade.dependencies import Dependencies, at_home
 from navigator.cascade.stages.land_tests import in_turn, tests_are_due, why_not_on
-from navigator.cascade.views.parts import landing_batch, lost_ground, renewed_note, waits_for
+from navigator.cascade.views.parts import landing_batch, note_after_part, waits_for, why_part_is_lost
 from navigator.cascade.views.repairs import repair_prompts
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, Proposal, Task, utc_now
@@ -88,7 +88,7 @@ async def _land(
     """
     try:
         _require_nothing_open(deps, proposal)
-        _require_ground(deps, proposal)
+        _require_part_record(deps, proposal)
         plan = await asyncio.to_thread(_prepare, deps, task, proposal, allow_rehearsal)
     except StaleBase as error:
         return _stale(deps, task, proposal, str(error))
@@ -127,15 +127,15 @@ async def _to_the_end(work: Callable[[], _T]) -> _T:
 
 
 def _require_nothing_open(deps: Dependencies, proposal: Proposal) -> None:
-    for row in deps.reader.journal_pending():
-        if row["proposal_id"] == proposal.id:
+    for entry in deps.reader.journal_pending():
+        if entry.proposal_id == proposal.id:
             raise LandingRefused(
                 f"An earlier landing of {proposal.id} was cut off and cannot be looked at.",
                 hint="Is the repository where it was? Then approve again; the log says what stood in the way.",
             )
 
 
-def _require_ground(deps: Dependencies, proposal: Proposal) -> None:
+def _require_part_record(deps: Dependencies, proposal: Proposal) -> None:
     """What was written on top of a part lands after it, and on its branch."""
     part = waits_for(deps.reader, proposal)
     if part is not None:
@@ -143,7 +143,7 @@ def _require_ground(deps: Dependencies, proposal: Proposal) -> None:
             f"{proposal.id} was written on top of {part.id}, which has not landed yet.",
             hint=f"Approve {part.id} first, then {proposal.id} again.",
         )
-    lost = lost_ground(deps.reader, proposal)
+    lost = why_part_is_lost(deps.reader, proposal)
     if lost:
         raise StaleBase(lost, paths=proposal.paths, hint="The task starts a new attempt on today's files.")
 
@@ -224,7 +224,7 @@ def _stale(deps: Dependencies, task: Task, proposal: Proposal, reason: str) -> L
     landing = Landing(state=LandingState.REFUSED, reason=reason, at=utc_now())
     with deps.store.transaction() as tx:
         tx.set_landing(proposal.id, landing)
-        tx.set_task_state(task.id, TaskState.STALE, reason=reason, note=renewed_note(tx.read, task))
+        tx.set_task_state(task.id, TaskState.STALE, reason=reason, note=note_after_part(tx.read, task))
     return landing
 
 
@@ -287,9 +287,9 @@ def _undone(deps: Dependencies, proposal: Proposal, plan: LandingPlan, entry: in
 
 
 _HOW = {
-    "moved_back": "{branch} stands where it stood before",
-    "branch_deleted": "{branch}, which the landing had made, is gone",
-    "revert_branch": "a revert commit stands on {branch}",
+    "moved_back": "{branch} is back where it was",
+    "branch_deleted": "{branch}, which the landing had created, is deleted",
+    "revert_branch": "a revert commit is on {branch}",
 }
 
 
@@ -302,14 +302,14 @@ async def recover_landings(deps: Dependencies, project_id: int | None = None) ->
         project_id: only this project's; the caller holds its lock. None: all, and nothing else runs.
     """
     closed = 0
-    for row in deps.reader.journal_pending():
-        plan = LandingPlan.from_dict(row["plan"])
-        proposal = deps.reader.proposal(row["proposal_id"])
+    for entry in deps.reader.journal_pending():
+        plan = LandingPlan.from_dict(entry.plan)
+        proposal = deps.reader.proposal(entry.proposal_id)
         if project_id is not None and proposal.project_id != project_id:
             continue
         task = deps.reader.task(proposal.task_id)
         try:
-            seen = await _to_the_end(partial(_finish, plan, row["opened"]))
+            seen = await _to_the_end(partial(_finish, plan, entry.opened))
         except (NavigatorError, OSError) as error:
             log.warning("what was cut off for %s cannot be looked at: %s", proposal.id, error)
             continue
@@ -317,11 +317,11 @@ async def recover_landings(deps: Dependencies, project_id: int | None = None) ->
         if seen != "done":
             # The task is still approved and its landing pending (or still landed, for an undo): it is tried anew, and
             # what a reference that moved away means is judged then, against the tip as it stands.
-            _close(deps, row["id"], seen)
-        elif row["plan"].get(_UNDO):
-            _undone(deps, proposal, plan, row["id"])
+            _close(deps, entry.id, seen)
+        elif entry.plan.get(_UNDO):
+            _undone(deps, proposal, plan, entry.id)
         else:
-            _landed(deps, task, proposal, plan, row["id"])
+            _landed(deps, task, proposal, plan, entry.id)
         closed += 1
     return closed
 

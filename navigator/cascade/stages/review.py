@@ -23,12 +23,12 @@ from navigator.cascade.views.inbox import open_proposal
 from navigator.config.settings import ServerSettings
 from navigator.domain.diff import FileDiff
 from navigator.domain.models import Finding, Project, Proposal, Review, Task, utc_now
+from navigator.domain.secrets import find_secret, secret_in
 from navigator.domain.states import Role, TaskState, Verdict
 from navigator.domain.text import safe_line
 from navigator.serving.client.client import ChatAnswer
 from navigator.serving.client.errors import BadAnswer, CutByLength, Refused, ServingError
-from navigator.serving.client.names import same_model
-from navigator.workspace.context.secrets import find_secret, secret_in
+from navigator.serving.client.names import same_base
 from navigator.workspace.git.diffs import decode_lines
 from navigator.workspace.git.source import TreeSource
 
@@ -303,13 +303,14 @@ def conclude(
 def is_own(proposal: Proposal, role: Role, model: str) -> bool:
     """Whether the model that reads is the one that wrote: by its role, or by its name where one model plays both."""
     named = bool(proposal.model and model)
-    return proposal.written_by is role or (named and same_model(proposal.model, model))
+    return proposal.written_by is role or (named and same_base(proposal.model, model))
 
 
 def _record(deps: Dependencies, task: Task, proposal: Proposal, review: Review, role: Role) -> None:
     revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
     with deps.store.transaction() as tx:
-        tx.add_review(proposal.id, review)
+        # A finding quotes what the reviewer was shown; a secret in it is shown to nobody else.
+        tx.add_review(proposal.id, Review.model_validate(deps.redact.data(review.model_dump())))
         if role is Role.GENERATOR:
             return
         if revise and task.round < deps.settings.batch.revisions:

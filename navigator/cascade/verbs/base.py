@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import ValidationError
 
+from navigator.cascade.socket.wire import NoConductor
 from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.models import Model
 from navigator.domain.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
 
 if TYPE_CHECKING:
-    from navigator.cascade.dependencies import Dependencies
+    from navigator.cascade.dependencies import Controls, Dependencies
     from navigator.domain.models import Proposal
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
@@ -84,7 +85,7 @@ class Verb(ABC, Generic[A, R]):
     small: ClassVar[bool] = False
     """It ends or keeps something in a few bytes: done on a full disk too, while SQLite finds room."""
     needs_conductor: ClassVar[bool] = False
-    """Only a running conductor can do it; without one it is not done here under the lock."""
+    """Only a running conductor can do it; see `controls`."""
 
     def refuse(self, reader: Reader, args: A) -> NavigatorError | None:
         """Why it is not allowed now, as the error that `perform` would raise; None where it is."""
@@ -274,6 +275,17 @@ class SubjectVerb(Verb[A, R]):
         refusal = self.refuse_one(on)
         if refusal is not None:
             raise refusal
+
+
+def controls(deps: Dependencies) -> Controls:
+    """The conductor of this process.
+
+    Raises:
+        NoConductor: none is running.
+    """
+    if deps.conductor is None:
+        raise NoConductor("No conductor is running.", hint="Start one: `navigator run`.")
+    return deps.conductor
 
 
 def plural(count: int, noun: str) -> str:

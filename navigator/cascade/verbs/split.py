@@ -17,7 +17,7 @@ from navigator.cascade.views.parts import (
     comments_on_rest,
     part_name,
     part_note,
-    remember_ground,
+    remember_part_base,
     rest_note,
 )
 from navigator.domain.diff import FileDiff
@@ -74,13 +74,13 @@ class SplitDone(Model):
 
 @dataclass(frozen=True)
 class _Built:
-    """The part as it is in the private repository; `ground` is the commit that the rest is written on, "" for none."""
+    """The part as it is in the private repository; `base` is the commit that the rest is written on, "" for none."""
 
     chosen: Chosen
     files: list[FileDiff]
     part_files: list[FileDiff]
     policy: tuple[PolicyItem, ...]
-    ground: str
+    base: str
 
 
 class Split(SubjectVerb[SplitArgs, SplitDone]):
@@ -187,12 +187,12 @@ def _build(deps: Dependencies, parent: Proposal, hunks: Sequence[str], drop_rest
         )
     # Kept before the rows that name them exist: a crash here leaves only an unused name.
     private.keep(part_name(parent.id, chosen.tree), chosen.tree, parent.base_commit)
-    ground = ""
+    base = ""
     if not drop_rest:
         message = f"Part of {parent.id}: {', '.join(chosen.labels)}\n"
-        ground = commit_part(private, chosen.tree, parent.base_commit, message)
+        base = commit_part(private, chosen.tree, parent.base_commit, message)
     files = private.diff(parent.base_commit, parent.tree)
-    return _Built(chosen, files, private.diff(parent.base_commit, chosen.tree), policy, ground)
+    return _Built(chosen, files, private.diff(parent.base_commit, chosen.tree), policy, base)
 
 
 def _add_part(tx: Transaction, parent: Proposal, built: _Built) -> Proposal:
@@ -272,8 +272,8 @@ def _send_rest_on(tx: Transaction, parent: Proposal, part: Proposal, built: _Bui
     tx.mark_comments_sent(comment["id"] for comment in going)
     full = rest_note(parent, built.files, built.chosen.labels, words, part=part.id)
     tx.new_attempt(parent.task_id, note=full)
-    tx.set_task_base(parent.task_id, built.ground)
-    remember_ground(tx, built.ground, part.id, words)
+    tx.set_task_base(parent.task_id, built.base)
+    remember_part_base(tx, built.base, part.id, words)
     _record(tx, parent, part, built)
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from navigator.cascade.verbs.base import Question, Told, Verb, plural
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.models import Model, Suggestion, Task
-from navigator.domain.states import TaskKind, TaskState
-from navigator.store.reads.suggestions import ACCEPTED, OPEN
+from navigator.domain.states import SuggestionState, TaskKind, TaskState
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -39,7 +38,7 @@ class Settled(Model):
     @property
     def left(self) -> int:
         """How many are open."""
-        return sum(one.state == OPEN for one in self.suggestions)
+        return sum(one.state == SuggestionState.OPEN for one in self.suggestions)
 
 
 class _Settle(Verb[SuggestionArgs, Settled]):
@@ -57,7 +56,10 @@ class _Settle(Verb[SuggestionArgs, Settled]):
         scan, found = chosen(deps.reader, args)
         with deps.store.transaction() as tx:
             made = self.settle(tx, scan, found)
-            left = any(one.state == OPEN for one in tx.read.suggestions(scan.id, attempt=scan.attempt))
+            left = any(
+                one.state == SuggestionState.OPEN
+                for one in tx.read.suggestions(scan.id, attempt=scan.attempt)
+            )
             if not left and scan.state is TaskState.AWAITING_APPROVAL:
                 tx.set_task_state(
                     scan.id, TaskState.DONE, reason="every suggestion was accepted or dismissed"
@@ -150,12 +152,12 @@ def chosen(reader: Reader, args: SuggestionArgs) -> tuple[Task, list[Suggestion]
     if args.everything == bool(args.ranks):
         raise UsageError("Name suggestions by their numbers, or use --all.", hint=listing)
     if args.everything:
-        return scan, [one for one in found if one.state == OPEN]
+        return scan, [one for one in found if one.state == SuggestionState.OPEN]
     by_rank = {one.rank: one for one in found}
     for rank in args.ranks:
         if rank not in by_rank:
             raise UsageError(f"{scan.id} has no suggestion {rank}.", hint=listing)
-        if by_rank[rank].state == ACCEPTED:
+        if by_rank[rank].state == SuggestionState.ACCEPTED:
             made = by_rank[rank].made_task
             raise Conflict(
                 f"Suggestion {rank} of {scan.id} was accepted already, as {made}.",

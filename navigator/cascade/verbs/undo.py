@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.verbs.base import Question, Subject, SubjectVerb, Told
 from navigator.cascade.verbs.deciding import after_id
-from navigator.cascade.views.parts import standing_on
+from navigator.cascade.views.parts import built_on
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Model
 from navigator.domain.states import LandingState, ProposalState, TaskState
@@ -120,7 +120,7 @@ async def _undo_landing(deps: Dependencies, proposal: Proposal) -> UndoneRow:
 
     require_space(deps.paths.root)
     landing = await undo(deps, proposal.id)
-    above = [task.id for task in standing_on(deps.reader, proposal)]
+    above = [task.id for task in built_on(deps.reader, proposal)]
     more = (
         f"; {', '.join(above)} builds on it and is written again once its proposal is approved"
         if above
@@ -136,5 +136,5 @@ def _landed_lines(reader: Reader, proposal: Proposal) -> list[str]:
         f"{proposal.id}  {proposal.project}: {proposal.title}",
         f"{proposal.landing.commit[:12]} on {branch}",
     ]
-    above = [task.id for task in standing_on(reader, proposal)]
+    above = [task.id for task in built_on(reader, proposal)]
     return [*lines, f"⚠ {', '.join(above)} builds on it"] if above else lines

@@ -141,11 +141,11 @@ def edit_rounds(reader: Reader, since: str | None = None) -> list[EditRound]:
     rehearsed: dict[tuple[str, int, int], bool] = {}
     ended = {key: proposal.created for key, proposal in made.items()}
     for row in reader.edit_failures():
-        key = (row["task_id"], row["attempt"], row["round"])
-        codes[key].append(EditCode(row["code"]))
-        rehearsed[key] = row["rehearsal"]
+        key = (row.task_id, row.attempt, row.round)
+        codes[key].append(row.code)
+        rehearsed[key] = row.rehearsal
         if key not in made:
-            ended[key] = row["at"]
+            ended[key] = row.at
     return [
         EditRound(
             rungs=tuple(edit.rung for edit in made[key].edits) if key in made else (),

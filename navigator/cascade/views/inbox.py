@@ -39,7 +39,7 @@ def waiting_proposals(reader: Reader, project: str | None = None) -> list[Propos
 def batch_name(reader: Reader, now: str) -> str:
     """The next batch's name: the day and letters, `2026-11-20-a` … `-z`, `-aa`."""
     day = now[:10]
-    number = sum(batch["name"].startswith(f"{day}-") for batch in reader.batches()) + 1
+    number = sum(batch.name.startswith(f"{day}-") for batch in reader.batches()) + 1
     letters = ""
     while number:
         number, digit = divmod(number - 1, 26)

@@ -1,7 +1,7 @@
-"""Parts of proposals: what stands on which, and what the models are told about it.
+"""Parts of proposals: which proposal builds on which part, and what the models are told about it.
 
-A part is a derived proposal: some hunks of its parent. What was left of the parent's task is written on a commit that holds
-the part, in the private repository only; the store remembers under that commit's name which part it is.
+A part is a derived proposal: some hunks of its parent. The rest of the parent's task is written on a commit that holds the
+part, in the private repository only; the store records under that commit's name which part it is.
 """
 
 from __future__ import annotations
@@ -36,63 +36,63 @@ def part_name(parent: str, tree: str) -> str:
     return f"part-{parent}-{tree[:16]}"
 
 
-# What stands on which
+# Which proposal builds on which part
 
 
-def remember_ground(tx: Transaction, commit: str, part: str, words: str) -> None:
-    """Note that `commit` is the tree of `part`, and what the developer said when the rest was sent on."""
+def remember_part_base(tx: Transaction, commit: str, part: str, words: str) -> None:
+    """Record that `commit` is the tree of `part`, and the developer's note for the rest."""
     tx.set_meta(_KEY + commit, {"part": part, "words": words})
 
 
-def _ground(reader: Reader, commit: str) -> dict[str, Any] | None:
+def _part_record(reader: Reader, commit: str) -> dict[str, Any] | None:
     held = reader.meta(_KEY + commit) if commit else None
     return held if isinstance(held, dict) else None
 
 
-def ground_of(reader: Reader, commit: str) -> Proposal | None:
+def part_at_base(reader: Reader, commit: str) -> Proposal | None:
     """The part that a base commit holds; None where the base is not one of these."""
-    held = _ground(reader, commit)
+    held = _part_record(reader, commit)
     return reader.proposal(held["part"]) if held is not None else None
 
 
 def landing_batch(reader: Reader, proposal: Proposal) -> str:
-    """The batch whose branch a proposal lands on: that of the part it stands on, else its own."""
-    while (ground := ground_of(reader, proposal.base_commit)) is not None:
-        proposal = ground
+    """The batch whose branch a proposal lands on: that of the part it builds on, else its own."""
+    while (part := part_at_base(reader, proposal.base_commit)) is not None:
+        proposal = part
     return proposal.batch
 
 
 def is_landed(proposal: Proposal) -> bool:
-    """Whether it stands on a branch."""
+    """Whether it is on a branch."""
     return proposal.landing is not None and proposal.landing.state is LandingState.LANDED
 
 
 def waits_for(reader: Reader, proposal: Proposal) -> Proposal | None:
-    """The part that has to land before this proposal can, where it still may; None where nothing is in the way."""
-    ground = ground_of(reader, proposal.base_commit)
-    if ground is None or is_landed(ground):
+    """The part that has to land before this proposal can, if it still may; None if nothing is in the way."""
+    part = part_at_base(reader, proposal.base_commit)
+    if part is None or is_landed(part):
         return None
-    return ground if _is_on_its_way(reader, ground) else None
+    return part if _is_on_its_way(reader, part) else None
 
 
-def lost_ground(reader: Reader, proposal: Proposal) -> str:
-    """In words why the part that a proposal stands on will not come any more; "" where it is there or may still come."""
-    ground = ground_of(reader, proposal.base_commit)
-    if ground is None or is_landed(ground) or _is_on_its_way(reader, ground):
+def why_part_is_lost(reader: Reader, proposal: Proposal) -> str:
+    """Why the part that a proposal builds on will not land any more; "" if it has landed or still may."""
+    part = part_at_base(reader, proposal.base_commit)
+    if part is None or is_landed(part) or _is_on_its_way(reader, part):
         return ""
-    state = reader.task(ground.task_id).state.value
-    return f"It was written on top of {ground.id}, which is {state}."
+    state = reader.task(part.task_id).state.value
+    return f"It was written on top of {part.id}, which is {state}."
 
 
-def _is_on_its_way(reader: Reader, ground: Proposal) -> bool:
-    task = reader.task(ground.task_id)
-    return task.attempt == ground.attempt and task.state in _ON_ITS_WAY - {TaskState.STALE}
+def _is_on_its_way(reader: Reader, part: Proposal) -> bool:
+    task = reader.task(part.task_id)
+    return task.attempt == part.attempt and task.state in _ON_ITS_WAY - {TaskState.STALE}
 
 
-def standing_on(reader: Reader, part: Proposal) -> list[Task]:
-    """The tasks that are being written, or wait for a decision, on top of a part."""
+def built_on(reader: Reader, part: Proposal) -> list[Task]:
+    """The unfinished tasks whose proposals build on a part."""
     tasks = reader.tasks(states=_ON_ITS_WAY, project=part.project_id)
-    return [task for task in tasks if (_ground(reader, task.base_commit) or {}).get("part") == part.id]
+    return [task for task in tasks if (_part_record(reader, task.base_commit) or {}).get("part") == part.id]
 
 
 # What the models are told
@@ -115,29 +115,29 @@ def rest_note(
         *listed(files, taken),
         "These were not taken:",
         *listed(files, left, quoting=_MOST_LINES),
-        "Write what the task still lacks on top of the files as they stand. Leave what was taken as it is.",
+        "Write what is still missing for the task on top of the files as they are. Do not change what was taken.",
     ]
     return "\n".join([*said, "", words] if words else said)
 
 
 def part_note(parent: Proposal, files: Sequence[FileDiff], taken: Collection[str]) -> str:
-    """What opens the prompt where a part has to be written anew, because its files changed or the developer asks for it."""
+    """What opens the prompt where a part has to be written again: its files changed, or the developer asked for it."""
     head = f"Only a part of the answer {parent.id} is wanted here, and nothing else of the task:"
     return "\n".join([head, *listed(files, taken, quoting=_MOST_LINES)])
 
 
-def renewed_note(reader: Reader, task: Task) -> str:
-    """The note of a task that starts anew after it stood on a part: what became of that part, and the same words again."""
-    held = _ground(reader, task.base_commit)
+def note_after_part(reader: Reader, task: Task) -> str:
+    """The note of a task that starts again after it built on a part: what became of that part, then the same note."""
+    held = _part_record(reader, task.base_commit)
     if held is None:
         return task.note
     part = reader.proposal(held["part"])
     other = reader.task(part.task_id)
     if is_landed(part):
         where = part.landing.ref.removeprefix("refs/heads/") if part.landing else ""
-        said = f"A part of an earlier answer, {part.id}, has landed on {where}. Where the files lack it, leave it out."
+        said = f"A part of an earlier answer, {part.id}, has landed on {where}. If the files do not have it, leave it out."
     elif other.state in _ON_ITS_WAY:
-        said = f"A part of an earlier answer is written by itself as {other.id}. Leave that part out:"
+        said = f"A part of an earlier answer is written separately, as {other.id}. Leave that part out:"
         said = f"{said}\n{other.note}"
     else:
         said = f"A part of an earlier answer was taken as {part.id} and is {other.state.value}: do the whole task."
@@ -145,19 +145,19 @@ def renewed_note(reader: Reader, task: Task) -> str:
 
 
 def listed(files: Sequence[FileDiff], labels: Collection[str], *, quoting: int = 0) -> list[str]:
-    """One line a label: where it is; with up to `quoting` changed lines of all together below them."""
+    """One line per label: where it is; below it its changed lines, `quoting` lines in all."""
     lines: list[str] = []
-    room = quoting
+    left = quoting
     for number, file in enumerate(files, 1):
         for hunk in file.hunks:
             if hunk.label not in labels:
                 continue
             lines.append(f"- {hunk.label} {file.path}, line {_first_change(hunk)}")
             changed = [f"  {line.kind}{line.text}" for line in hunk.lines if line.kind != " "]
-            lines += changed[:room]
-            if quoting and len(changed) > room:
+            lines += changed[:left]
+            if quoting and len(changed) > left:
                 lines.append("  …")
-            room = max(0, room - len(changed))
+            left = max(0, left - len(changed))
         if not file.hunks and f"F{number}" in labels:
             lines.append(f"- F{number} {file.path}: {what_happens(file)}")
     return lines
@@ -172,7 +172,7 @@ def _first_change(hunk: Hunk) -> int:
 def comments_on_rest(
     parent: Proposal, comments: Iterable[Mapping[str, Any]], files: Sequence[FileDiff], taken: Collection[str]
 ) -> list[Mapping[str, Any]]:
-    """The comments that are not about a hunk that was taken: they go along with the rest. Those on other rounds do too."""
+    """The comments that go with the rest: those on hunks that were not taken, and those on other rounds."""
     by_path = {path: file for file in files for path in (file.old_path, file.new_path) if path}
     return [
         comment

@@ -1,10 +1,9 @@
-"""`navigator doctor`: what is here, what is missing, how to get it; where the log is."""
+"""`navigator doctor`: what is installed, what is missing and how to get it; where the log is."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import platform
 import shutil
 import sqlite3
@@ -12,29 +11,34 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import Literal
 
 import click
 
 from navigator import __version__
 from navigator.cli import output
-from navigator.cli.doctor.item import Item
 from navigator.cli.session import state_paths
 from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import Settings, load_settings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.states import Role
+from navigator.serving.client.names import same_model
+from navigator.serving.status import ServerLook
+from navigator.serving.swap.base import Check
 from navigator.store.space import is_low
 
 _WAL_FIXED = (3, 51, 3)
-_PROBE_SECONDS = 5.0
 _SPARE_MB = 1024
 
 
 @click.command()
-@click.option("--disk", is_flag=True, help="Also measure how fast the models' files can be read (512 MB).")
+@click.option("--disk", is_flag=True, help="Also measure how fast the model files can be read (512 MB).")
 @click.option("--json", "as_json", is_flag=True)
 def doctor(disk: bool, as_json: bool) -> None:
-    """What is here, what is missing, how to get it."""
+    """Check what Navigator needs: what is there, what is missing, how to get it.
+
+    Exits with 3 if something is missing.
+    """
     paths = state_paths()
     items = list(_look(paths, disk=disk))
     missing = any(item.state == "missing" for item in items)
@@ -48,73 +52,71 @@ def doctor(disk: bool, as_json: bool) -> None:
             output.say(f"{marks[item.state]} {item.state:<8} {item.name:<16} {item.found}")
             if item.hint:
                 output.say(f"           {'':<16} {item.hint}")
-        output.say(f"\nThe log: {paths.log}")
+        counts = {state: sum(item.state == state for item in items) for state in marks}
+        output.say(
+            f"\n{counts['ok']} ok, {counts['warn']} warnings, {counts['missing']} missing. Log: {paths.log}"
+        )
     if missing:
         sys.exit(3)
 
 
-def _look(paths: StatePaths, *, disk: bool) -> Iterator[Item]:
+def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
     from navigator.cli.doctor.serving import card_items, serving_items
 
-    yield Item("navigator", "ok", f"{__version__}, Python {platform.python_version()}, {sys.executable}")
+    yield Check("navigator", "ok", f"{__version__}, Python {platform.python_version()}, {sys.executable}")
     yield _git()
     yield _identity(paths)
     yield _sqlite()
     yield _state(paths)
     yield _database(paths)
-    yield _bubblewrap()
-    yield _tool("nvidia-smi", "reads the GPU's memory", "Comes with NVIDIA's driver.")
-    yield from card_items()
-    yield _tool(
-        "systemctl", "starts and stops the model servers", "The strategies resident and rehearsal do without."
-    )
     try:
         settings = load_settings()
     except NavigatorError as error:
-        yield Item("settings", "missing", error.message, error.hint)
+        yield _bubblewrap(unsandboxed=False)
+        yield Check("settings", "missing", error.message, error.hint)
         return
-    yield Item("settings", "ok", str(settings.source or f"none at {config_path()}: all defaults"))
+    yield _bubblewrap(unsandboxed=settings.checks.unsandboxed)
+    yield Check("settings", "ok", str(settings.source or f"no file at {config_path()}: all defaults"))
     if settings.checks.unsandboxed:
-        yield Item(
+        yield Check(
             "tests",
             "warn",
-            "projects' tests run UNSANDBOXED: what a model wrote runs as you",
-            "Take `[checks] unsandboxed` out of the settings.",
+            "projects' tests run UNSANDBOXED: code that a model wrote runs as you",
+            "Remove unsandboxed from [checks] in the settings.",
         )
     yield _prompts()
-    yield from _servers(settings, paths)
+    yield from card_items()
+    yield from strategy_items(settings, paths)
     yield from serving_items(settings, disk=disk)
 
 
-def _git() -> Item:
+def _git() -> Check:
     from navigator.workspace.git.runner import find_git
 
     try:
-        return Item("git", "ok", str(find_git()))
+        return Check("git", "ok", str(find_git()))
     except NavigatorError as error:
-        return Item("git", "missing", error.message, error.hint)
+        return Check("git", "missing", error.message, error.hint)
 
 
-def _identity(paths: StatePaths) -> Item:
-    """Whether git knows who makes the commits of a landing; a repository's own settings may still say it."""
+def _identity(paths: StatePaths) -> Check:
+    """Whether git knows the author of landed commits; a repository's own settings may still name one."""
     from navigator.workspace.git.runner import Git
 
     git = Git(paths.root, user_config=True)
     values = [git.run("config", "--get", f"user.{key}", check=False).text for key in ("name", "email")]
     if all(values):
-        return Item("git identity", "ok", f"{values[0]} <{values[1]}>")
-    hint = (
-        'git config --global user.name "…" and user.email "…": without them approved proposals cannot land.'
-    )
-    return Item("git identity", "warn", "git knows no user.name or no user.email", hint)
+        return Check("git identity", "ok", f"{values[0]} <{values[1]}>")
+    hint = 'Run git config --global user.name "…" and user.email "…": approved proposals cannot land without them.'
+    return Check("git identity", "warn", "git has no user.name or no user.email", hint)
 
 
-def _database(paths: StatePaths) -> Item:
-    """Whether the database can be opened and is whole."""
+def _database(paths: StatePaths) -> Check:
+    """Whether the database can be opened and is intact."""
     from navigator.store.database import open_reader, quick_check
 
     if not paths.database.exists():
-        return Item("database", "ok", "none yet: the first command makes it")
+        return Check("database", "ok", "none yet; the first command creates it")
     try:
         connection = open_reader(paths.database)
         try:
@@ -122,25 +124,25 @@ def _database(paths: StatePaths) -> Item:
         finally:
             connection.close()
     except NavigatorError as error:
-        return Item("database", "missing", error.message, error.hint)
+        return Check("database", "missing", error.message, error.hint)
     except sqlite3.Error as error:
-        return Item("database", "missing", f"{paths.database}: {error}", f"Copies are in {paths.backups}.")
+        return Check("database", "missing", f"{paths.database}: {error}", f"Backups are in {paths.backups}.")
     if said != "ok":
-        return Item(
-            "database", "missing", f"{paths.database} is damaged: {said}", f"Copies are in {paths.backups}."
+        return Check(
+            "database", "missing", f"{paths.database} is damaged: {said}", f"Backups are in {paths.backups}."
         )
-    return Item("database", "ok", str(paths.database))
+    return Check("database", "ok", str(paths.database))
 
 
-def _sqlite() -> Item:
+def _sqlite() -> Check:
     version = ".".join(map(str, sqlite3.sqlite_version_info))
     if sqlite3.sqlite_version_info >= _WAL_FIXED:
-        return Item("sqlite", "ok", version)
+        return Check("sqlite", "ok", version)
     # Navigator keeps to one writer that also checkpoints, which is what avoids the WAL-reset bug of older versions.
-    return Item("sqlite", "ok", f"{version} (one writer only, as versions before 3.51.3 need it)")
+    return Check("sqlite", "ok", f"{version} (one writer only, as versions before 3.51.3 need it)")
 
 
-def _state(paths: StatePaths) -> Item:
+def _state(paths: StatePaths) -> Check:
     free = shutil.disk_usage(paths.root).free // (1024 * 1024)
     mode = oct(paths.root.stat().st_mode & 0o777)
     try:
@@ -149,39 +151,35 @@ def _state(paths: StatePaths) -> Item:
     except OSError as error:
         if error.errno != errno.ENOSPC:
             words = f"{paths.root} ({mode}) cannot be written: {error.strerror}"
-            hint = f"Make it writable, or point {STATE_VARIABLE} elsewhere: without it nothing can be done, only looked at."
-            return Item("state folder", "missing", words, hint)
+            hint = f"Make it writable, or set {STATE_VARIABLE} to another folder. Until then nothing can be changed."
+            return Check("state folder", "missing", words, hint)
     if is_low(paths.root):
-        return Item(
+        return Check(
             "state folder",
             "missing",
             f"{paths.root} ({mode}), {free} MB free: the disk is full",
-            "Nothing new begins until there is room; what is stored can be read.",
+            "Free some space there: no new work starts before that.",
         )
     if free < _SPARE_MB:
-        return Item(
+        return Check(
             "state folder", "warn", f"{paths.root} ({mode}), {free} MB free", "Free some space there."
         )
-    return Item("state folder", "ok", f"{paths.root} ({mode}), {free // 1024} GB free")
+    return Check("state folder", "ok", f"{paths.root} ({mode}), {free // 1024} GB free")
 
 
-def _bubblewrap() -> Item:
+def _bubblewrap(*, unsandboxed: bool) -> Check:
     """Tried with every flag that a run uses: `bwrap true` succeeds where a network namespace is refused."""
     from navigator.workspace.sandbox.probe import probe
 
     found = probe()
-    if not found.works:
-        return Item("bubblewrap", "warn", f"{found.reason}: proposals are untested", found.hint)
-    return Item("bubblewrap", "ok", found.bwrap + (", control groups by systemd" if found.scope else ""))
+    if found.works:
+        return Check("bubblewrap", "ok", found.bwrap + (", control groups by systemd" if found.scope else ""))
+    state: Literal["warn", "missing"] = "warn" if unsandboxed else "missing"
+    return Check("bubblewrap", state, f"{found.reason}: proposals are not tested", found.hint)
 
 
-def _tool(name: str, purpose: str, hint: str) -> Item:
-    found = shutil.which(name)
-    return Item(name, "ok", found) if found else Item(name, "warn", f"not here ({purpose})", hint)
-
-
-def _prompts() -> Item:
-    """Whether the user's own prompt templates can be used; those that stand in for none are named."""
+def _prompts() -> Check:
+    """Whether the user's own prompt templates can be used; those that replace no packaged one are named."""
     from navigator.cascade.prompts.library import PromptLibrary
     from navigator.config.resources import resource_dir
 
@@ -189,47 +187,56 @@ def _prompts() -> Item:
         library = PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
         library.check()
     except NavigatorError as error:
-        return Item("prompts", "missing", error.message, error.hint)
+        return Check("prompts", "missing", error.message, error.hint)
     idle = [prompt.name for prompt in library.own if library.replaces(prompt) != prompt.name]
     if idle:
-        hint = "They replace no packaged prompt: `navigator prompts list` shows the names; `prompts try` can use them."
-        return Item("prompts", "warn", f"not in use: {', '.join(idle)}", hint)
+        hint = "They replace no packaged prompt. `navigator prompts list` shows the names; `navigator prompts try` can use them."
+        return Check("prompts", "warn", f"not used: {', '.join(idle)}", hint)
     mine = ", ".join(prompt.version for prompt in library.own)
-    return Item("prompts", "ok", f"yours: {mine}" if mine else "the packaged ones")
+    return Check("prompts", "ok", f"yours: {mine}" if mine else "the packaged ones")
 
 
-def _servers(settings: Settings, paths: StatePaths) -> Iterator[Item]:
-    from navigator.cli.doctor.strategy import strategy_items
-    from navigator.serving.swap import AVAILABLE
+def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
+    """The strategy, made as a run makes it, its own checks, and the servers. Nothing is started."""
+    from navigator.serving.swap import look_at_servers, make_strategy, strategy_names
 
-    yield from strategy_items(settings, paths)
-    if settings.swap.strategy not in AVAILABLE or settings.swap.strategy == "rehearsal":
+    if settings.swap.strategy is None:
+        listed = " or ".join(f'"{name}"' for name in strategy_names())
+        hint = f"Set strategy = {listed} under [swap] in the settings; `navigator demo` needs none."
+        yield Check("swap strategy", "missing", "none is set", hint)
         return
-    roles = [Role.GENERATOR, Role.REVIEWER, *([Role.FINAL] if settings.final.enabled else [])]
-    for role in roles:
-        yield asyncio.run(_server(settings, role))
-
-
-async def _server(settings: Settings, role: Role) -> Item:
-    from navigator.serving.client.client import ModelClient
-
-    server = settings.server(role)
-    if server.api_key_env and server.api_key_env not in os.environ:
-        return Item(
-            role.value, "missing", f"{server.api_key_env} is not set", "It names the variable with the key."
+    try:
+        strategy = make_strategy(settings, paths)
+    except NavigatorError as error:
+        yield Check("swap strategy", "missing", f"{settings.swap.strategy}: {error.message}", error.hint)
+        return
+    yield Check("swap strategy", "ok", f"{strategy.name}: {strategy.about}")
+    yield from asyncio.run(strategy.diagnose())
+    if strategy.rehearsal:
+        return
+    looks = look_at_servers(settings, paths)
+    up = any(look.state == "ready" for look in looks if look.role is not Role.FINAL)
+    for look in looks:
+        yield _server(
+            settings, look, swapped=strategy.restarts_servers and look.role is not Role.FINAL, up=up
         )
-    async with ModelClient(server) as client:
-        try:
-            async with asyncio.timeout(_PROBE_SECONDS):
-                healthy = await client.health()
-                models = await client.models()
-        except NavigatorError as error:
-            return Item(role.value, "warn", error.message, error.hint)
-        except TimeoutError:
-            words = f"{server.base_url} did not answer within {_PROBE_SECONDS:g} seconds"
-            return Item(role.value, "warn", words, "Start the server, or look at its log.")
-    if not healthy:
-        return Item(role.value, "warn", f"{server.base_url} is not ready", "It may still load; look again.")
-    return Item(
-        role.value, "ok", f"{server.base_url} serves {', '.join(models) or 'a model it does not name'}"
-    )
+
+
+def _server(settings: Settings, look: ServerLook, *, swapped: bool, up: bool) -> Check:
+    """One role's server. `swapped`: it is right that it is down while the other one is up."""
+    name = look.role.value
+    if look.state == "ready":
+        return Check(name, "ok", f"{look.address} serves {look.served or 'a model it does not name'}")
+    if look.state in ("asleep", "not loaded"):
+        return Check(name, "ok", f"{look.address}: {look.state}; a swap loads it")
+    others = [
+        settings.server(role).model for role in (Role.GENERATOR, Role.REVIEWER) if role is not look.role
+    ]
+    if swapped and look.state == "other" and any(same_model(model, look.served) for model in others):
+        return Check(name, "ok", f"{look.address} serves {look.served} now; a swap changes it")
+    if swapped and look.state == "silent":
+        state: Literal["ok", "warn"] = "ok" if up else "warn"
+        return Check(name, state, f"not running at {look.address}; a swap starts it")
+    if look.state in ("loading", "paused", "unsure"):
+        return Check(name, "warn", look.problem or f"{look.address}: {look.state}", look.remedy)
+    return Check(name, "missing", look.problem or f"{look.address}: {look.state}", look.remedy)

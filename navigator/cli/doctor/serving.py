@@ -1,4 +1,4 @@
-"""`navigator doctor`, the part about model servers on this machine: the card, the models, the units, the doors."""
+"""`navigator doctor`, the part about model servers on this machine: GPU, model files, memory, units, access."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from navigator.cli.doctor.item import Item
-from navigator.cli.doctor.strategy import managed_items
 from navigator.domain.errors import NavigatorError
 from navigator.domain.states import Role
+from navigator.serving.swap import strategy_class
+from navigator.serving.swap.base import ROLES, Check
 
 if TYPE_CHECKING:
     from navigator.config.settings import ServerSettings, Settings
@@ -21,52 +21,44 @@ if TYPE_CHECKING:
     from navigator.serving.setup.places import Places
     from navigator.serving.setup.profiles import ModelProfile
 
-_ROLES = (Role.GENERATOR, Role.REVIEWER)
-_ON_THIS_MACHINE = ("systemd", "sleep", "command", "managed", "adapter", "resident")
-_BY_UNITS = ("systemd", "sleep")
 _ANSWER_SECONDS = 5.0
 _SLOW_DISK = 1.0e9
 _TELLING = 64 << 20
 
 
-def card_items() -> Iterator[Item]:
-    """The cards, as nvidia-smi shows them."""
+def card_items() -> Iterator[Check]:
+    """The GPUs, as nvidia-smi shows them."""
     from navigator.serving.setup.gpu import cards
 
     for card in cards():
         held = f"{card.used_mib} MiB of {card.total_mib} MiB in use, driver {card.driver}"
-        yield Item("GPU", "ok", f"{card.name}, {held}")
+        yield Check("GPU", "ok", f"{card.name}, {held}")
 
 
-def serving_items(settings: Settings, *, disk: bool) -> Iterator[Item]:
-    """Everything about servers that run here. Nothing is started, stopped or warmed.
+def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
+    """Everything about servers on this machine. Nothing is started, stopped or read into the cache.
 
     Args:
         settings: the whole settings.
         disk: also measure how fast the models can be read: 512 MB past the page cache.
     """
-    if settings.swap.strategy not in _ON_THIS_MACHINE:
+    if settings.swap.strategy is None or strategy_class(settings.swap.strategy).rehearsal:
         return
     from navigator.serving.swap.gpu import is_local
 
-    local = [role for role in _ROLES if is_local(settings.server(role).base_url)]
-    if settings.swap.strategy in _BY_UNITS:
+    strategy = strategy_class(settings.swap.strategy)
+    local = [role for role in ROLES if is_local(settings.server(role).base_url)]
+    if strategy.uses_units:
         yield from _units(settings)
-    if settings.swap.strategy == "managed":
-        yield from managed_items(settings, local)
-    else:
-        yield from _files(settings, local, disk=disk)
+    if strategy.checks_files:
+        for role in local:
+            yield from _model(settings, role)
+        if strategy.reads_weights:
+            yield from _page_cache(settings, local)
+        if disk:
+            yield from _disk(settings, local)
     for role in local:
-        yield from _door(settings, role)
-
-
-def _files(settings: Settings, local: list[Role], *, disk: bool) -> Iterator[Item]:
-    """The models as files of this machine, which a server of the user's own loads whole."""
-    for role in local:
-        yield from _model(settings, role)
-    yield from _page_cache(settings, local)
-    if disk:
-        yield from _disk(settings, local)
+        yield from _access(settings, role)
 
 
 # Units
@@ -78,41 +70,43 @@ def _places(settings: Settings) -> Places:
     return user_places() if settings.swap.systemd.scope == "user" else system_places("root")
 
 
-def _units(settings: Settings) -> Iterator[Item]:
+def _units(settings: Settings) -> Iterator[Check]:
     from navigator.serving.setup.files import read_text, state_of
     from navigator.serving.setup.host_probe import program_of_unit
 
     places = _places(settings)
     own = settings.swap.systemd
-    install = "navigator swap install --dry-run shows what it would write."
+    install = "`navigator swap install --dry-run` shows what it would write."
     for name in (own.generator_unit, own.reviewer_unit):
         path = places.unit(name)
         state = state_of(path)
         label = name.removesuffix(".service").removeprefix("navigator-") + " unit"
         if state == "absent":
-            yield Item(label, "warn", f"{path} is not there", install)
+            yield Check(label, "warn", f"{path} does not exist", install)
             continue
         words = {
             "ours": "as installed",
             "changed": "changed since it was installed",
-            "foreign": "not Navigator's",
+            "foreign": "not written by Navigator",
         }
         found = f"{name}: {words[state]}, {_unit_state(places, name)}"
         program = program_of_unit(read_text(path) or "")
         if program and not Path(program).exists():
-            yield Item(label, "missing", f"{found}; its program {program} does not exist", install)
+            yield Check(label, "missing", f"{found}; its program {program} does not exist", install)
         elif state == "changed":
-            yield Item(label, "warn", found, "A drop-in keeps your change over updates: systemctl edit.")
+            yield Check(
+                label, "warn", found, "Put your changes into a drop-in (systemctl edit): it survives updates."
+            )
         else:
-            yield Item(label, "ok", found)
+            yield Check(label, "ok", found)
     yield from _installed_versions(places, (own.generator_unit, own.reviewer_unit))
     if not places.swap_conf.exists():
-        hint = "navigator swap install writes it; without it model-swap.sh knows only its defaults."
-        yield Item("swap.conf", "warn", f"{places.swap_conf} is not there", hint)
+        hint = "`navigator swap install` writes it; without it model-swap.sh uses its defaults."
+        yield Check("swap.conf", "warn", f"{places.swap_conf} does not exist", hint)
 
 
-def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Item]:
-    """The SGLang that each unit would start; one that both share is named once."""
+def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Check]:
+    """The SGLang that each unit starts, named once if both share it."""
     from navigator.serving.setup.files import read_text
     from navigator.serving.setup.host_probe import program_of_unit
     from navigator.serving.setup.sglang_flags import find_sglang
@@ -121,8 +115,8 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Item
     programs = {program_of_unit(text) for text in texts if "sglang" in text}
     for program in sorted(filter(None, programs)):
         if not Path(program).name.startswith(("python", "sglang")):
-            continue  # a script of the user's own: what it starts cannot be told
-        with contextlib.suppress(NavigatorError):  # without SGLang in it the unit fails, and says so itself
+            continue  # the user's own script: what it starts is unknown
+        with contextlib.suppress(NavigatorError):  # without SGLang the unit fails with its own message
             found = find_sglang(program)
             assert found is not None
             keyless = any(program in text and "--config" not in text for text in texts)
@@ -132,13 +126,13 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Item
 def _unit_state(places: Places, unit: str) -> str:
     from navigator.serving.setup.install import unit_state
 
-    return unit_state(places, unit) if shutil.which("systemctl") else "systemctl is not here"
+    return unit_state(places, unit) if shutil.which("systemctl") else "systemctl is not installed"
 
 
 # Models and memory
 
 
-def _model(settings: Settings, role: Role) -> Iterator[Item]:
+def _model(settings: Settings, role: Role) -> Iterator[Check]:
     from navigator.serving.setup.memory import shape_from_config
     from navigator.serving.setup.weights import model_folder, total_bytes, weight_files
 
@@ -149,10 +143,10 @@ def _model(settings: Settings, role: Role) -> Iterator[Item]:
     profile = _profile_for(server.model)
     label = f"{role.value} files"
     if files:
-        yield Item(label, "ok", f"{_size(total_bytes(files))} in {len(files)} files, {where}")
+        yield Check(label, "ok", f"{_size(total_bytes(files))} in {len(files)} files, {where}")
     else:
-        hint = f"hf download {server.model}; or name the folder: [swap.read_ahead] model_dirs."
-        yield Item(label, "warn", f"no weight files of {server.model} are found", hint)
+        hint = f"Run `hf download {server.model}`, or set model_dirs under [swap.read_ahead] to the folder of your models."
+        yield Check(label, "warn", f"no weight files of {server.model} found", hint)
     shape = shape_from_config(where / "config.json") if where is not None and where.is_dir() else None
     shape = shape or (profile.shape if profile else None)
     weight_bytes = total_bytes(files) or (int(profile.weights_gb * 1e9) if profile else 0)
@@ -175,7 +169,7 @@ def _memory(
     flags: dict[str, str],
     *,
     seen: bool,
-) -> Item:
+) -> Check:
     from navigator.serving.setup.memory import budget
 
     counted = budget(
@@ -196,24 +190,29 @@ def _memory(
         f"({counted.context_fp8} with fp8 keys and values): {counted.at_once} such contexts at once in the "
         f"{counted.static} MiB that SGLang takes of {card}"
     )
-    found += "" if seen else " (the profile's card: none is seen here)"
+    found += "" if seen else " (the profile's GPU; none found on this machine)"
     label = f"{role.value} memory"
     if counted.fits:
-        return Item(label, "ok", found)
+        return Check(label, "ok", found)
     hint = (
-        f"{counted.missing} MiB are short: fewer context_tokens, --kv-cache-dtype fp8_e5m2, or a smaller model."
+        f"{counted.missing} MiB too little: lower context_tokens, use --kv-cache-dtype fp8_e5m2, or a smaller model."
         if counted.missing
-        else "Lower --mem-fraction-static: the rest of the card is for graphs and working memory."
+        else "Lower --mem-fraction-static: graphs and working memory need the rest of the GPU."
     )
-    return Item(label, "warn", found, hint)
+    return Check(label, "warn", found, hint)
 
 
-def _limits(server: ServerSettings, role: Role, flags: dict[str, str]) -> Iterator[Item]:
-    """Where the settings ask for more than the unit gives."""
+def _limits(server: ServerSettings, role: Role, flags: dict[str, str]) -> Iterator[Check]:
+    """Where the settings ask for more than the unit allows."""
     given = int(_number(flags.get("--context-length"), server.context_tokens))
     if given < server.context_tokens:
         words = f"context_tokens is {server.context_tokens}, the server's --context-length {given}"
-        yield Item(f"{role.value} context", "warn", words, "Long prompts will be refused: make them agree.")
+        yield Check(
+            f"{role.value} context",
+            "warn",
+            words,
+            "The server will refuse long prompts: use the same value in both.",
+        )
 
 
 def _profile_for(model: str) -> ModelProfile | None:
@@ -225,14 +224,14 @@ def _profile_card(model: str) -> int | None:
 
 
 def _profiles(model: str) -> Iterator[tuple[ModelProfile, int]]:
-    """The packaged profiles' servers for a model, with the card they are for."""
+    """The packaged profiles' servers for a model, with the GPU memory they are for."""
     from navigator.config.resources import resource_dir
     from navigator.serving.setup.profiles import load_profile, profile_names
 
     folder = resource_dir("swap") / "profiles"
     for name in profile_names(folder):
         profile = load_profile(name, folder)
-        for role in _ROLES:
+        for role in ROLES:
             if profile.role(role).model.rpartition("/")[2] == model.rstrip("/").rpartition("/")[2]:
                 yield profile.role(role), profile.gpu_mib
 
@@ -243,11 +242,11 @@ def _profile_flags(profile: ModelProfile | None) -> dict[str, str]:
 
 
 def _unit_flags(settings: Settings, role: Role) -> dict[str, str]:
-    """The flags of the unit that is installed, which count for more than a profile's."""
+    """The flags of the installed unit, which override a profile's."""
     from navigator.serving.setup.files import read_text
     from navigator.serving.setup.host_probe import flags_of_unit
 
-    if settings.swap.strategy not in _BY_UNITS:
+    if settings.swap.strategy is None or not strategy_class(settings.swap.strategy).uses_units:
         return {}
     own = settings.swap.systemd
     unit = own.generator_unit if role is Role.GENERATOR else own.reviewer_unit
@@ -273,7 +272,7 @@ def _number(text: str | None, default: float) -> float:
 # Memory and disk of the machine
 
 
-def _page_cache(settings: Settings, roles: list[Role]) -> Iterator[Item]:
+def _page_cache(settings: Settings, roles: list[Role]) -> Iterator[Check]:
     from navigator.serving.read_ahead.page_cache import available_bytes, residency
     from navigator.serving.setup.weights import total_bytes, weight_files
 
@@ -289,17 +288,15 @@ def _page_cache(settings: Settings, roles: list[Role]) -> Iterator[Item]:
         warm.append(f"{role.value} {100 * seen.share:.0f}%" if seen.known else f"{role.value} unknown")
     found = f"{_size(total)} of weights, room for {_size(max(0, room))}; in memory now: {', '.join(warm)}"
     if not chosen.enabled:
-        yield Item("read-ahead", "ok", f"off; {found}")
+        yield Check("read-ahead", "ok", f"off; {found}")
     elif room >= total:
-        yield Item("read-ahead", "ok", found)
+        yield Check("read-ahead", "ok", found)
     else:
-        hint = (
-            "A swap reads the rest from the disk. More memory, or a lower [swap.read_ahead] floor_mb, helps."
-        )
-        yield Item("read-ahead", "warn", found, hint)
+        hint = "A swap reads the rest from disk. Add memory, or lower floor_mb under [swap.read_ahead]."
+        yield Check("read-ahead", "warn", found, hint)
 
 
-def _disk(settings: Settings, roles: list[Role]) -> Iterator[Item]:
+def _disk(settings: Settings, roles: list[Role]) -> Iterator[Check]:
     from navigator.serving.setup.host_probe import disk_speed
     from navigator.serving.setup.weights import total_bytes, weight_files
 
@@ -309,62 +306,66 @@ def _disk(settings: Settings, roles: list[Role]) -> Iterator[Item]:
             continue
         label = f"{role.value} disk"
         if total_bytes(files) < _TELLING:
-            yield Item(label, "ok", f"{_size(total_bytes(files))} are too little to measure a disk by")
+            yield Check(label, "ok", f"{_size(total_bytes(files))} are too little to measure the disk")
             continue
         try:
             measured = disk_speed(files)
         except OSError as error:
-            yield Item(label, "warn", f"{files[0].parent}: {error.strerror}", "Can this user read the files?")
+            yield Check(
+                label, "warn", f"{files[0].parent}: {error.strerror}", "Check that you can read the files."
+            )
             continue
         speed = measured.bytes_per_second
         how = (
             "past the page cache"
             if measured.direct
-            else "this file system has no direct reads: may be cached"
+            else "this file system has no direct reads, so it may be cached"
         )
         found = f"{speed / 1e9:.2f} GB/s ({measured.read >> 20} MiB read, {how})"
         if speed:
             found += f": {total_bytes(files) / speed:.0f} s for this model's files"
         slow = speed < _SLOW_DISK
         hint = (
-            "A swap waits for this. Put the models on an NVMe drive, or have memory for both." if slow else ""
+            "A swap waits for this: put the models on an NVMe drive, or add memory for both." if slow else ""
         )
-        yield Item(label, "warn" if slow else "ok", found, hint)
+        yield Check(label, "warn" if slow else "ok", found, hint)
 
 
-# Doors: what is open to whom
+# Access: who can use the server
 
 
-def _door(settings: Settings, role: Role) -> Iterator[Item]:
+def _access(settings: Settings, role: Role) -> Iterator[Check]:
     from navigator.serving.setup.host_probe import open_to_others
 
     server = settings.server(role)
     port = urlsplit(server.base_url).port or 80
     others = open_to_others(port)
-    label = f"{role.value} door"
+    label = f"{role.value} access"
     if others is None:
         return
     if others:
-        hint = "Start it with --host 127.0.0.1; whoever reaches this port can use, and may take over, the server."
-        yield Item(label, "warn", f"port {port} is open to the network", hint)
+        hint = "Start it with --host 127.0.0.1: anyone who reaches this port can use the server, and may take it over."
+        yield Check(label, "warn", f"port {port} is open to the network", hint)
     try:
         version, keyless, one_key = asyncio.run(_ask(server))
     except (NavigatorError, TimeoutError):
         return
+    if not version:
+        return  # only SGLang can be taken over through its API, and only it tells its version
     if keyless:
-        hint = "navigator swap install makes keys; without any, every program on this machine may use the server."
-        yield Item(label, "warn", f"{server.base_url} asks for no key", hint)
+        hint = "Run `navigator swap install`, which creates keys, or start SGLang with --api-key."
+        found = f"{server.base_url} needs no API key; any local program can use it"
+        yield Check(label, "warn", found, hint)
     elif one_key:
-        hint = "Set --admin-api-key too (navigator swap install does): else who may ask may also change the weights."
-        yield Item(label, "warn", f"{server.base_url} has one key for everything", hint)
+        hint = "Set --admin-api-key too, as `navigator swap install` does: else every user can change the weights."
+        yield Check(label, "warn", f"{server.base_url} has one key for requests and administration", hint)
     elif not others:
-        yield Item(label, "ok", f"port {port} is open to this machine only, and asks for a key")
-    if version:
-        yield _holes(f"{role.value} version", version, keyless)
+        yield Check(label, "ok", f"port {port} is open to this machine only and needs an API key")
+    yield _holes(f"{role.value} version", version, keyless)
 
 
 async def _ask(server: ServerSettings) -> tuple[str, bool, bool]:
-    """SGLang's version, "" for another server; whether it answers without a key; whether one key opens everything."""
+    """SGLang's version, "" for another server; whether it answers without a key; whether one key allows everything."""
     from navigator.serving.client.client import ModelClient
 
     async with asyncio.timeout(_ANSWER_SECONDS):
@@ -380,11 +381,11 @@ async def _ask(server: ServerSettings) -> tuple[str, bool, bool]:
     return version, True, one_key
 
 
-def _holes(label: str, version: str, keyless: bool) -> Item:
-    from navigator.serving.setup.advisories import READ, advisories_for
+def _holes(label: str, version: str, keyless: bool) -> Check:
+    from navigator.serving.setup.sglang_flags import ADVISORIES_READ, advisories_for
 
-    open_ones = [each for each in advisories_for(version) if keyless or not each.without_keys]
-    if not open_ones:
-        return Item(label, "ok", f"SGLang {version}: no hole listed here (as of {READ})")
-    listed = "; ".join(f"{each.name}: {each.what}" for each in open_ones)
-    return Item(label, "warn", f"SGLang {version}: {listed}", "Install 0.5.21 or newer, and set both keys.")
+    known = [each for each in advisories_for(version) if keyless or not each.without_keys]
+    if not known:
+        return Check(label, "ok", f"SGLang {version}: no known vulnerability (as of {ADVISORIES_READ})")
+    listed = "; ".join(f"{each.name}: {each.what}" for each in known)
+    return Check(label, "warn", f"SGLang {version}: {listed}", "Install 0.5.21 or newer, and set both keys.")

@@ -52,7 +52,7 @@ def unknown_names(files: list[ReadFile], excerpts: tuple[Block, ...], task: str)
     """Names in added lines that nothing else shown knows and that look like one that is known.
 
     The code around the change is the new text, so it holds the added lines too; a name counts as known only where it
-    stands more often than the added lines account for.
+    occurs more often than the added lines account for.
     """
     shown = Counter(_NAME.findall("\n".join([task, *(block.text for block in excerpts)])))
     known = set(_KNOWN)

@@ -102,7 +102,7 @@ class Reviewer:
                     "met": again is None,
                     "why": "The quoted line is no longer as it was, or the objection does not hold."
                     if again is None
-                    else "The quoted line still stands as it did.",
+                    else "The quoted line is unchanged.",
                 }
             )
             if again is not None:

@@ -18,7 +18,7 @@ from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN
 
 FINGERPRINT = "rehearsal"
 END_TOKEN = 151_645
-"""What an answer that ends by itself stopped at; the number of Qwen3's `<|im_end|>`. Nothing reads it."""
+"""What an answer that ends normally stopped at; the number of Qwen3's `<|im_end|>`. Nothing reads it."""
 
 VOCABULARY = 248_320
 
@@ -125,7 +125,7 @@ class Wording:
         }
 
     def _logprobs(self, text: str) -> dict[str, Any] | None:
-        """Simulated ones, token by token: there is no model whose probabilities could be told."""
+        """Simulated ones, token by token: there is no model that has probabilities."""
         if self._top is None:
             return None
         content = []

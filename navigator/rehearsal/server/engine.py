@@ -1,4 +1,4 @@
-"""The part of the stand-in that runs requests: a limit on running ones, a first-come queue, paced output, aborts."""
+"""Runs the requests of the simulated server: a limit on running ones, a first-come queue, paced output, aborts."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class HttpServer:
         try:
             await self._converse(reader, writer, task)
         except (ConnectionError, h11.RemoteProtocolError, h11.LocalProtocolError, asyncio.CancelledError):
-            # The client went away, or did not speak HTTP: there is nobody left to tell.
+            # The client went away, or did not speak HTTP: there is no one to answer.
             return
         finally:
             self._connections.discard(task)

@@ -20,7 +20,7 @@ CACHE_GB = {Role.GENERATOR: 60.0, Role.REVIEWER: 15.0}
 """Assumed room for keys and values on a GPU of 96 GB. Nothing is allocated."""
 
 SIMULATED = {
-    "logprobs": "from a hash of the text; there is no model whose probabilities could be told",
+    "logprobs": "from a hash of the text; there is no model that has probabilities",
     "tokens": "estimated at four characters each; their numbers are no tokenizer's",
     "memory": "the published size of the weights, an assumed one of the cache",
 }
@@ -31,8 +31,8 @@ class Reports:
 
     Args:
         role: whose part it plays.
-        engine: whose counts are told.
-        pace: whose assumptions are told.
+        engine: whose counts are reported.
+        pace: whose assumptions are reported.
         context: tokens that prompt and answer may have together.
     """
 
@@ -191,6 +191,6 @@ class Reports:
         return "\n".join(lines) + "\n"
 
     def _startup(self, *, ready: bool) -> dict[str, float]:
-        """Simulated seconds; the published figure is not broken down, so loading stands for all of it."""
+        """Simulated seconds; the published figure is not broken down, so all of it is reported as loading."""
         seconds = self._pace.model.mid.load_seconds
         return {"load_weight": seconds, "scheduler_e2e": seconds} if ready else {}

@@ -80,9 +80,7 @@ class Generator:
         if not previous or (_follows(self._seed, prompt) and blocks != previous):
             return f"Corrected what the findings describe. {_said(work)}\n\n{blocks}\n"
         if blocks == previous and fraction("keep", self._seed, prompt.task, prompt.turns) < 0.5:
-            return (
-                "NO_CHANGE: I read the code again; the findings do not apply to it and the change stands.\n"
-            )
+            return "NO_CHANGE: I read the code again; the findings do not apply, and I keep the change.\n"
         return f"I keep my change: the case that the findings describe cannot happen in this code.\n\n{previous}\n"
 
 

@@ -74,7 +74,7 @@ def plan_work(prompt: WritingPrompt) -> Work:
             return Work(rule, _within_budget(rule, files, prompt.marker))
     names = ", ".join(sorted(prompt.files)[:4])
     looked = (
-        f"nothing of what the task asks for stands in {names}" if asked else f"{names} need none of my rules"
+        f"nothing the task asks for was found in {names}" if asked else f"none of my rules applies to {names}"
     )
     aside = f"; left aside: {', '.join(dict.fromkeys(left_out))}" if left_out else ""
     return Work(None, (), f"{looked}{aside}.")

@@ -6,6 +6,7 @@ Nothing a server sends is trusted: every field is looked at before it is used, a
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,12 +21,15 @@ from navigator.serving.client.errors import (
     ServerFault,
     ServingError,
     StreamCut,
+    Unauthorized,
 )
 from navigator.serving.client.retry import BACKPRESSURE
 
 DONE = "[DONE]"
 _TAIL = 400
 _WORDS = 400
+_TOO_LONG = re.compile(r"context (length|window|size)")
+"""How servers say that a prompt is too long; it only chooses a hint."""
 
 
 def load_json(text: str) -> Any:
@@ -239,38 +243,40 @@ def error_in_stream(payload: dict[str, Any]) -> ServingError:
     source = error if isinstance(error, dict) else payload
     code = source.get("code", source.get("status_code"))
     status = code if isinstance(code, int) and not isinstance(code, bool) else 0
-    words = server_words(payload) or "no reason given"
-    return error_for_status(status or 500, words)
+    return error_for_status(status or 500, server_words(payload) or "no reason given")
 
 
-def error_for_status(status: int, words: str, retry_after: float | None = None) -> ServingError:
-    """The typed error for an HTTP status that is not 200 and the server's (safe) words."""
+def error_for_status(
+    status: int, words: str, retry_after: float | None = None, address: str = "The server"
+) -> ServingError:
+    """The typed error for an HTTP status other than 200 and the server's (safe) words."""
     said = f": {words}" if words else "."
     if status in BACKPRESSURE:
-        return Overloaded(f"The server is busy (HTTP {status}){said}", status=status, retry_after=retry_after)
+        return Overloaded(
+            f"{address} is busy (HTTP {status}){said}", status=status, retry_after=retry_after, said=words
+        )
     if status >= 500:
-        return ServerFault(f"The server failed (HTTP {status}){said}", status=status, retry_after=retry_after)
+        return ServerFault(
+            f"{address} failed (HTTP {status}){said}", status=status, retry_after=retry_after, said=words
+        )
     if 300 <= status < 400:
         return Refused(
-            f"The server redirects elsewhere (HTTP {status}), which is not followed.",
+            f"{address} redirects elsewhere (HTTP {status}), which Navigator does not follow.",
             hint="Set base_url to the address it redirects to.",
             status=status,
         )
-    return Refused(
-        f"The server refused the request (HTTP {status}){said}",
-        hint=_refusal_hint(status, words),
-        status=status,
-    )
-
-
-def _refusal_hint(status: int, words: str) -> str:
     if status in (401, 403):
-        return "Check the key in the variable that api_key_env names."
+        return Unauthorized(
+            f"{address} rejected the API key (HTTP {status}){said}", status=status, said=words
+        )
+    hint = ""
     if status == 404:
-        return "Check `model` and base_url: the server does not know one of them."
-    if "context length" in words or "context window" in words or "context size" in words:
-        return "Lower max_tokens or context_tokens for this role, so that prompt and answer fit together."
-    return ""
+        hint = "Check `model` and base_url: the server does not know one of them."
+    elif _TOO_LONG.search(words):
+        hint = "Lower max_tokens or context_tokens for this role, so that prompt and answer fit together."
+    return Refused(
+        f"{address} refused the request (HTTP {status}){said}", hint=hint, status=status, said=words
+    )
 
 
 def _count(value: Any) -> int:

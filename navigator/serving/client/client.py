@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from navigator.domain.errors import NavigatorError
 from navigator.domain.text import safe_line
 from navigator.serving.client import probe
-from navigator.serving.client.assemble import DONE, Assembly, error_for_status, load_json
+from navigator.serving.client.assemble import DONE, Assembly, load_json
 from navigator.serving.client.body import Dialect, build_body, require_mergeable
 from navigator.serving.client.chat import (
     ChatAnswer,
@@ -29,6 +29,7 @@ from navigator.serving.client.chat import (
 from navigator.serving.client.errors import (
     BadAnswer,
     FirstTokenTimeout,
+    NotReady,
     Overloaded,
     ServerFault,
     ServingError,
@@ -39,7 +40,7 @@ from navigator.serving.client.errors import (
     WrongModel,
 )
 from navigator.serving.client.limits import Limiter
-from navigator.serving.client.names import ModelMatch, same_model
+from navigator.serving.client.names import same_model
 from navigator.serving.client.retry import RetryPolicy
 from navigator.serving.client.sse import SSEOverflow, SSEParser
 from navigator.serving.client.transport import Transport, read_bounded
@@ -68,7 +69,6 @@ class ModelClient:
         settings: the server's address, model and limits.
         timeouts: the defaults of `Timeouts` where None.
         retry: how often and how patiently a call is repeated before its first character.
-        match: how strictly the answering model's name is compared with the wanted one.
         max_chars: most characters of an answer, reasoning included.
 
     Raises:
@@ -81,7 +81,6 @@ class ModelClient:
         *,
         timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
-        match: ModelMatch = "suffix",
         max_chars: int = _MAX_ANSWER_CHARS,
     ) -> None:
         require_mergeable(settings.extra_body, "extra_body")
@@ -89,7 +88,6 @@ class ModelClient:
         self.timeouts = timeouts or Timeouts()
         self.limiter = Limiter(settings.max_inflight)
         self._retry = retry or RetryPolicy()
-        self._match = match
         self._max_chars = max_chars
         self._dialect = Dialect()
         self._transport = Transport(settings, self.timeouts)
@@ -195,7 +193,7 @@ class ModelClient:
         """
         info = await self.model_info()
         served = (*info.names, info.path) if info.path else info.names
-        if any(same_model(self.settings.model, name, self._match) for name in served):
+        if any(same_model(self.settings.model, name) for name in served):
             return info
         raise self._wrong_model(", ".join(served[:3]))
 
@@ -215,10 +213,10 @@ class ModelClient:
         return payload if status == 200 and isinstance(payload, dict) else {}
 
     async def abort(self, request_id: str) -> None:
-        """Tell SGLang to drop a request; elsewhere closing the stream does it.
+        """Tell SGLang to drop a request; other servers drop it when the stream closes.
 
-        A server with two keys takes it from its administrator alone. A failure is not raised: the closed stream says the
-        same, a little later.
+        A server with two keys wants the administrator's. A failure is only logged: the closed stream has the same
+        effect a little later.
         """
         if self._kind != "sglang" or not request_id:
             return
@@ -296,7 +294,7 @@ class ModelClient:
         async with self._transport.post(f"{self._transport.api}/chat/completions", fitted, rid) as response:
             if response.status_code != 200:
                 refusal = await self._transport.refusal(response)
-                if self._dialect.learn(response.status_code, refusal.message, fitted):
+                if self._dialect.learn(response.status_code, refusal.said, fitted):
                     return False
                 raise refusal
             try:
@@ -360,7 +358,7 @@ class ModelClient:
         """A server that does not stream although it was asked to: the whole answer in one JSON body."""
         raw = await read_bounded(response, _MAX_PLAIN_BYTES)
         try:
-            payload = load_json(raw.decode("utf-8", "replace"))
+            payload = load_json(self._transport.clean(raw.decode("utf-8", "replace")))
         except ValueError:
             raise BadAnswer("The server's answer says it is JSON and is not.") from None
         self._take(assembly, payload)
@@ -370,13 +368,9 @@ class ModelClient:
 
     def _take(self, assembly: Assembly, data: Any) -> None:
         known = assembly.model
-        try:
-            assembly.event(data) if isinstance(data, str) else assembly.chunk(data)
-        except ServingError as error:
-            error.args = (self._transport.clean(error.message),)
-            error.message = self._transport.clean(error.message)
-            raise
-        if assembly.model != known and not same_model(self.settings.model, assembly.model, self._match):
+        # Some servers repeat the key that they were sent. It goes before anything is cut or kept.
+        assembly.event(self._transport.clean(data)) if isinstance(data, str) else assembly.chunk(data)
+        if assembly.model != known and not same_model(self.settings.model, assembly.model):
             raise self._wrong_model(assembly.model)
 
     def _wrong_model(self, answered: str) -> WrongModel:
@@ -403,7 +397,7 @@ class ModelClient:
     async def _detect(self) -> ServerKind:
         status, payload = await self._transport.get(f"{self._transport.api}/models", self.timeouts.probe)
         if status >= 500:
-            raise Unreachable(f"{self._transport.address} is not ready (HTTP {status}).", status=status)
+            raise NotReady(f"{self._transport.address} is not ready (HTTP {status}).", status=status)
         by_owner = probe.kind_by_owner(probe.listed_models(payload))
         if by_owner is not None:
             return by_owner
@@ -413,7 +407,7 @@ class ModelClient:
         status, payload = await self._transport.get(f"{self._transport.api}/models", self.timeouts.probe)
         listed = probe.listed_models(payload)
         if status in (401, 403) or status >= 500:  # the key, or a server that loads: the address is right
-            raise error_for_status(status, "")
+            raise self._transport.failure(status, "")
         if status != 200 or not listed:
             raise BadAnswer(
                 f"{self._transport.address} does not list its models (HTTP {status}).", status=status

@@ -1,7 +1,6 @@
-"""What can go wrong between Navigator and a model server: one class for each, each with the next step.
+"""Failures of model servers, one class per cause. Each message names the address and the reason, each hint the remedy.
 
-`code` is what the store and `--json` show; `retryable` says whether the same request may succeed later
-without anybody changing anything.
+`code` is what the store and `--json` show. `retryable` says whether the same request may succeed later without a change.
 """
 
 from __future__ import annotations
@@ -16,13 +15,14 @@ class ServingError(NavigatorError):
     """Base of every failure of a model call.
 
     Attributes:
-        partial: the text that arrived before the failure. It is shown to people, never parsed as an answer.
-        begun: whether the answer had begun; after that a call is never repeated by itself.
-        retries: how often this call was repeated before it was given up.
-        status: the HTTP status, 0 where no answer came.
-        retry_after: seconds the server asked to wait, None where it did not say.
-        usage: tokens as far as the server told them.
-        request_id: the id under which the server knew the call, "" where none was sent.
+        partial: the text that arrived before the failure; shown to people, never parsed as an answer.
+        begun: whether the answer had begun; such a call is never repeated automatically.
+        retries: how often this call was repeated before it failed.
+        status: the HTTP status; 0 without a response.
+        retry_after: seconds the server asked to wait; None if it named none.
+        said: the server's own words, "" without any. Untrusted, already made safe for a terminal.
+        usage: tokens as reported by the server.
+        request_id: the id that the server knows the call by; "" if none was sent.
     """
 
     code: ClassVar[str] = "serving"
@@ -37,12 +37,14 @@ class ServingError(NavigatorError):
         partial: str = "",
         status: int = 0,
         retry_after: float | None = None,
+        said: str = "",
         usage: Usage | None = None,
     ) -> None:
         super().__init__(message, hint=hint or self.default_hint)
         self.partial = partial
         self.status = status
         self.retry_after = retry_after
+        self.said = said
         self.usage = usage or Usage()
         self.begun = False
         self.retries = 0
@@ -54,18 +56,38 @@ class Unreachable(ServingError):
 
     code = "unreachable"
     retryable = True
-    default_hint = "Start the server or correct base_url; `navigator doctor` tries every server."
+    default_hint = (
+        "Start the server, or correct base_url in the settings; `navigator doctor` checks every server."
+    )
+
+
+class NoAnswer(Unreachable):
+    """Something listens at the address and does not answer in time: a busy or stopped server."""
+
+    default_hint = "The server may be busy, loading or stuck: check its log."
+
+
+class NotReady(Unreachable):
+    """The server answers with a 5xx to a question about itself: it is still starting."""
+
+    default_hint = "It may still be loading its model: try again in a moment, or check its log."
 
 
 class Refused(ServingError):
-    """The server read the request and said no (4xx): repeating it unchanged is useless."""
+    """The server read the request and refused it (4xx). Repeating it unchanged is useless."""
 
     code = "refused"
-    default_hint = "The server's own words name the cause; `navigator config show` shows what is sent."
+    default_hint = "The server's message names the cause; `navigator config show` shows what is sent."
+
+
+class Unauthorized(Refused):
+    """The server wants an API key, or another one (401, 403)."""
+
+    default_hint = "Set api_key_env of the role to the name of the variable that holds the server's key."
 
 
 class Overloaded(ServingError):
-    """The server asks for patience (408, 429, 502, 503, 504), and kept asking."""
+    """The server is overloaded (408, 429, 502, 503, 504) and stayed so."""
 
     code = "overloaded"
     retryable = True
@@ -73,29 +95,29 @@ class Overloaded(ServingError):
 
 
 class ServerFault(ServingError):
-    """The server failed inside (5xx without a promise that it passes)."""
+    """The server failed internally (another 5xx)."""
 
     code = "server_fault"
     retryable = True
-    default_hint = "Look at the server's own log; restart it if it stays so."
+    default_hint = "Check the server's log; restart it if this continues."
 
 
 class StreamCut(ServingError):
-    """The stream ended without a finish_reason or without [DONE]: what came does not count."""
+    """The stream ended without a finish_reason or without [DONE]: the answer does not count."""
 
     code = "stream_cut"
     retryable = True
     default_hint = (
-        "The task is tried again; if it goes on, look at the server's log and at proxies in between."
+        "The task is tried again. If this continues, check the server's log and any proxy in between."
     )
 
 
 class FirstTokenTimeout(ServingError):
-    """The server took the request and wrote nothing in time."""
+    """The server accepted the request and wrote nothing in time."""
 
     code = "first_token_timeout"
     retryable = True
-    default_hint = "The server may be stuck or its queue too long: look at its log, or lower max_inflight."
+    default_hint = "The server may be stuck or its queue too long: check its log, or lower max_inflight."
 
 
 class Stalled(ServingError):
@@ -103,11 +125,11 @@ class Stalled(ServingError):
 
     code = "stalled"
     retryable = True
-    default_hint = "The server may be stuck: look at its log, and restart it if it stays so."
+    default_hint = "The server may be stuck: check its log; restart it if this continues."
 
 
 class TotalTimeout(ServingError):
-    """The whole call took longer than it may."""
+    """The whole call took too long."""
 
     code = "total_timeout"
     retryable = True
@@ -115,14 +137,14 @@ class TotalTimeout(ServingError):
 
 
 class CutByLength(ServingError):
-    """finish_reason "length": the answer hit max_tokens. `partial` holds what was written."""
+    """finish_reason "length": the answer reached max_tokens. `partial` holds what was written."""
 
     code = "cut_by_length"
     default_hint = "Raise max_tokens for this role, or make the task smaller."
 
 
 class Aborted(ServingError):
-    """finish_reason "abort": somebody or the server itself ended the request."""
+    """finish_reason "abort": the server ended the request, unasked or for another client."""
 
     code = "aborted"
     retryable = True
@@ -130,10 +152,10 @@ class Aborted(ServingError):
 
 
 class WrongModel(ServingError):
-    """Another model answered than the one that was asked for."""
+    """The server serves another model than the wanted one."""
 
     code = "wrong_model"
-    default_hint = "Correct `model` or base_url in the settings, or start the right server."
+    default_hint = "Set `model` of the role to a name that the server lists, or start the right server."
 
 
 class BadAnswer(ServingError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from navigator.domain.errors import ConfigError, MissingPart
 from navigator.domain.text import safe_line
 from navigator.serving.client.assemble import error_for_status, load_json, server_words
 from navigator.serving.client.chat import Timeouts
-from navigator.serving.client.errors import BadAnswer, ServingError, Unreachable
+from navigator.serving.client.errors import BadAnswer, NoAnswer, ServingError, Unauthorized, Unreachable
 from navigator.serving.client.retry import parse_retry_after
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Transport:
         self._key_variable = settings.api_key_env
         self._admin_variable = settings.admin_key_env or settings.api_key_env
         self.root, self.api = endpoints(settings.base_url)
+        self._connect_seconds = timeouts.connect
         self._http = httpx.AsyncClient(
             verify=_certificates(self.root),
             trust_env=False,
@@ -172,18 +174,33 @@ class Transport:
                     raw = await read_bounded(response, _MAX_PROBE_BODY)
                     return response.status_code, _json_or_none(raw)
         except TimeoutError:
-            raise Unreachable(f"{self.address} did not answer within {seconds:g} s.") from None
+            raise NoAnswer(f"{self.address} did not answer within {seconds:g} s.") from None
         except httpx.RequestError as error:
             raise self._unreachable(error) from None
 
     def _require_open(self) -> None:
-        """httpx itself would answer with a RuntimeError, which is nothing that a caller's task has done."""
+        """httpx itself would raise a RuntimeError, which is not the fault of the caller's task."""
         if self.closed:
-            raise Unreachable(f"The connection to {self.address} was given up.")
+            raise Unreachable(f"The connection to {self.address} is closed.")
 
     def _unreachable(self, error: Exception) -> Unreachable:
-        words = safe_line(self.clean(str(error))) or type(error).__name__
-        return Unreachable(f"No connection to {self.address}: {words}.")
+        """The one sentence for a server that cannot be reached: its address, and the system's reason."""
+        import httpx
+
+        if isinstance(error, httpx.TimeoutException):
+            return NoAnswer(f"{self.address} accepted no connection within {self._connect_seconds:g} s.")
+        reason = _system_reason(error) or safe_line(self.clean(str(error))) or type(error).__name__
+        return Unreachable(f"No server answers at {self.address}: {reason}.")
+
+    def failure(self, status: int, words: str, retry_after: float | None = None) -> ServingError:
+        """The typed error for an HTTP status other than 200, with this server's address and key variable."""
+        error = error_for_status(status, words, retry_after, self.address)
+        if isinstance(error, Unauthorized):
+            if self._key_variable:
+                error.hint = f"Put the server's key into the variable {self._key_variable} (api_key_env)."
+            else:
+                error.message = f"{self.address} requires an API key (HTTP {status})."
+        return error
 
     async def refusal(self, response: httpx.Response) -> ServingError:
         """The typed error for a response that is not 200; reads a bounded part of its body."""
@@ -193,9 +210,22 @@ class Transport:
             raw = await read_bounded(response, _MAX_ERROR_BODY)
         except (httpx.RequestError, BadAnswer):
             raw = b""
-        words = self.clean(words_of(raw, response.headers.get("content-type", "")))
+        words = words_of(self.clean(raw.decode("utf-8", "replace")), response.headers.get("content-type", ""))
         retry_after = parse_retry_after(response.headers.get("retry-after"))
-        return error_for_status(response.status_code, words, retry_after)
+        return self.failure(response.status_code, words, retry_after)
+
+
+def _system_reason(error: BaseException) -> str:
+    """The operating system's words for a failed connection, from the chain of causes; "" if none has any."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, socket.gaierror):
+            return "the host name is unknown"
+        if isinstance(seen, OSError) and seen.errno:
+            return os.strerror(seen.errno).lower()
+        inner = seen.exceptions[0] if isinstance(seen, BaseExceptionGroup) else None
+        seen = inner or seen.__cause__ or seen.__context__
+    return ""
 
 
 async def read_bounded(response: httpx.Response, limit: int) -> bytes:
@@ -213,9 +243,8 @@ async def read_bounded(response: httpx.Response, limit: int) -> bytes:
     return bytes(raw)
 
 
-def words_of(raw: bytes, content_type: str) -> str:
+def words_of(text: str, content_type: str) -> str:
     """What an error body says, in one safe line; a web page says nothing worth repeating."""
-    text = raw.decode("utf-8", "replace")
     if "html" in content_type.lower() or text.lstrip()[:1] == "<":
         return "it sent a web page"
     try:

@@ -274,3 +274,34 @@ def _against_table(table: FlagTable, words: Sequence[str]) -> str:
         elif table.flags[name] == "value":
             return f"{name} needs a value"
     return ""
+
+
+# Known vulnerabilities
+
+ADVISORIES_READ = "November 2026"
+
+
+@dataclass(frozen=True, slots=True)
+class Advisory:
+    """One vulnerability of SGLang. `last` is the newest affected version; `without_keys`: API keys close it."""
+
+    name: str
+    last: str
+    what: str
+    without_keys: bool = False
+
+
+# Only those whose last affected version is known, from the advisories' texts.
+ADVISORIES = (
+    Advisory("CVE-2026-15969", "0.5.15", "remote code execution on the server"),
+    Advisory(
+        "CVE-2026-86793", "0.5.18", "code execution through /update_weights_from_tensor", without_keys=True
+    ),
+    Advisory("CVE-2026-93034", "0.5.20", "remote code execution on the server"),
+)
+
+
+def advisories_for(version: str) -> list[Advisory]:
+    """The vulnerabilities of a version; [] for one newer than all of them, or unreadable."""
+    own = version_key(version)
+    return [each for each in ADVISORIES if own and own <= version_key(each.last)]

@@ -1,86 +1,86 @@
-"""Ways of giving the GPU to a role, one file each, behind one protocol (`base.SwapStrategy`)."""
+"""Ways of giving the GPU to a role: one file each in `strategies/`, found by the strategy's name in the settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+import asyncio
+import importlib
+from typing import TYPE_CHECKING, cast, get_args
 
-from navigator.domain.errors import MissingPart
+from navigator.domain.errors import MissingPart, NavigatorError
+from navigator.domain.states import Role
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.config.settings import Settings
+    from navigator.serving.status import ServerLook
     from navigator.serving.swap.base import SwapStrategy
+    from navigator.serving.swap.drain import InFlight
 
-AVAILABLE = {
-    "systemd": "each role is a systemd unit, and a script makes one of them run at a time",
-    "sleep": "both servers run, and one lets go of the GPU while the other works (SGLang, vLLM)",
-    "managed": "one server loads the model it is asked for (Ollama, llama-swap, llama.cpp's router)",
-    "command": "a program of yours changes the model",
-    "adapter": "one base model with a LoRA adapter for each role, picked by name",
-    "resident": "both servers are up at once, each at its base_url",
-    "rehearsal": "the embedded stand-in plays both servers; what it writes lands only in the demo's repositories",
-}
-"""The strategies that work, and what each is for."""
+
+def strategy_names() -> tuple[str, ...]:
+    """Every strategy, by its name in the settings."""
+    from navigator.config.settings import SwapStrategyName
+
+    return get_args(SwapStrategyName)
+
+
+def strategy_class(name: str) -> type[SwapStrategy]:
+    """The class of one of `strategy_names`."""
+    module = importlib.import_module(f"navigator.serving.swap.strategies.{name}")
+    return cast("type[SwapStrategy]", module.STRATEGY)
 
 
 def make_strategy(
     settings: Settings,
     paths: StatePaths,
+    *,
+    in_flight: InFlight = tuple,
     time_scale: float = 1.0,
     seed: int = 0,
-    *,
     fault_rate: float | None = None,
-    in_flight: Callable[[], Iterable[str]] = tuple,
 ) -> SwapStrategy:
-    """The strategy that `[swap] strategy` names.
-
-    Args:
-        settings: the whole settings.
-        paths: where a strategy may keep what it has to remember.
-        time_scale: factor on simulated time; only the rehearsal's.
-        seed: of the rehearsal's answers.
-        fault_rate: share of planted faults in the rehearsal's answers, None for its own.
-        in_flight: the ids of Navigator's own requests that run right now; for strategies that can abort them by id.
+    """The strategy that `[swap] strategy` names; the arguments are `base.Setup`'s.
 
     Raises:
-        MissingPart: none is named, or one that is not here; the hint says how to choose.
+        MissingPart: none is named, or it needs a program that is not installed. ConfigError: the settings do not fit it.
     """
-    chosen = settings.swap.strategy
-    if chosen == "resident":
-        from navigator.serving.swap.strategies.resident import ResidentStrategy
+    from navigator.serving.swap.base import Setup
 
-        return ResidentStrategy(settings)
-    if chosen == "systemd":
-        from navigator.serving.swap.strategies.systemd import SystemdStrategy
-
-        return SystemdStrategy(settings, in_flight=in_flight)
-    if chosen == "rehearsal":
-        from navigator.serving.swap.strategies.rehearsal import RehearsalStrategy
-
-        return RehearsalStrategy(paths.rehearsal, time_scale=time_scale, seed=seed, fault_rate=fault_rate)
-    if chosen == "sleep":
-        from navigator.serving.swap.strategies.sleep import SleepStrategy
-
-        return SleepStrategy(settings, paths.root / "sleep.json", in_flight=in_flight)
-    if chosen == "managed":
-        from navigator.serving.swap.strategies.managed import ManagedStrategy
-
-        return ManagedStrategy(settings, in_flight=in_flight)
-    if chosen == "command":
-        from navigator.serving.swap.strategies.command import CommandStrategy
-
-        return CommandStrategy(settings, in_flight=in_flight)
-    if chosen == "adapter":
-        from navigator.serving.swap.strategies.adapter import AdapterStrategy
-
-        return AdapterStrategy(settings)
-    where = settings.source or "the settings file (`navigator config path` names it)"
-    hint = f'Set strategy under [swap] in {where}, e.g. strategy = "resident". Here are: {_listed()}.'
-    raise MissingPart(
-        "No swap strategy is chosen, so Navigator does not know how to change models.", hint=hint
-    )
+    if settings.swap.strategy is None:
+        where = settings.source or "the settings file (`navigator config path` prints its path)"
+        listed = "; ".join(f"{name} ({strategy_class(name).about})" for name in strategy_names())
+        raise MissingPart(
+            "No swap strategy is set, so Navigator does not know how to change models.",
+            hint=f'Set strategy under [swap] in {where}, for example strategy = "resident". Strategies: {listed}.',
+        )
+    setup = Setup(settings, paths, in_flight, time_scale, seed, fault_rate)
+    return strategy_class(settings.swap.strategy).create(setup)
 
 
-def _listed() -> str:
-    return "; ".join(f"{name} ({meaning})" for name, meaning in AVAILABLE.items())
+def look_at_servers(settings: Settings, paths: StatePaths) -> tuple[ServerLook, ...]:
+    """Ask each configured server what it serves and how busy it is. Blocks, and needs its own event loop."""
+    return asyncio.run(looks(settings, paths))
+
+
+async def looks(settings: Settings, paths: StatePaths) -> tuple[ServerLook, ...]:
+    """As `look_at_servers`, from a running event loop."""
+    from navigator.serving.status import ServerLook, failed_look, look_at
+
+    strategy = None
+    if settings.swap.strategy is not None:
+        try:
+            strategy = make_strategy(settings, paths)
+        except NavigatorError:
+            strategy = None  # the servers can be asked all the same; `doctor` says what the strategy lacks
+
+    async def one(role: Role) -> ServerLook:
+        if strategy is None or role is Role.FINAL:
+            return await look_at(role, settings.server(role))
+        try:
+            return await strategy.look_at(role)
+        except NavigatorError as error:
+            server = settings.server(role)
+            return failed_look(ServerLook(role, server.model, server.base_url, "silent"), error)
+
+    roles = [Role.GENERATOR, Role.REVIEWER, *([Role.FINAL] if settings.final.enabled else [])]
+    return tuple(await asyncio.gather(*map(one, roles)))

@@ -1,20 +1,30 @@
-"""What a swap strategy is, and how its phases are measured and told."""
+"""What a swap strategy is: the steps that all share, and what each adds. Also how phases are measured and reported."""
 
 from __future__ import annotations
 
+import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from pathlib import Path
+from typing import ClassVar, Literal
 
-from navigator.domain.errors import NavigatorError
+from navigator.config.paths import StatePaths
+from navigator.config.settings import ServerSettings, Settings
+from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.models import SwapPhase
 from navigator.domain.states import Role
-from navigator.serving.client.errors import Unreachable
+from navigator.serving.client.chat import Timeouts
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import NoAnswer, NotReady, ServingError, Unreachable, WrongModel
+from navigator.serving.status import ServerLook, look_at
+from navigator.serving.swap.drain import InFlight, drain
+from navigator.serving.swap.failures import Failure, failure_of
 
-if TYPE_CHECKING:
-    from navigator.config.settings import ServerSettings, Settings
+ROLES = (Role.GENERATOR, Role.REVIEWER)
+OTHER = {Role.GENERATOR: Role.REVIEWER, Role.REVIEWER: Role.GENERATOR}
 
 PhaseName = Literal["drain", "stop", "release", "start", "load", "health", "verify"]
 PhaseState = Literal["begin", "done", "fail"]
@@ -36,31 +46,11 @@ Report = Callable[[PhaseEvent], None]
 """Called from the event loop as phases begin and end."""
 
 
-Failure = Literal[
-    "",
-    "no_memory",
-    "port_taken",
-    "unit_failed",
-    "crashed",
-    "timeout",
-    "wrong_model",
-    "disk_full",
-    "refused",
-    "unreachable",
-    "lock_held",
-    "no_systemd",
-    "cancelled",
-    "unsure",
-]
-"""Why a swap failed, as a class. crashed: the server died. unsure: whether the server holds its weights cannot be told,
-and guessing would kill it."""
-
-
 @dataclass(frozen=True, slots=True)
 class SwapResult:
-    """How a swap ended. `phases` holds every phase that ended, in order, those of going back among them.
+    """How a swap ended. `phases` holds every phase that ended, in order, those of going back included.
 
-    `failure` is the class of what went wrong, "" where nothing did.
+    `failure` is the class of what went wrong, "" without a failure.
     """
 
     outcome: SwapOutcome
@@ -70,26 +60,16 @@ class SwapResult:
     failure: Failure = ""
 
 
-class SwapFailed(NavigatorError):
-    """A phase did not end well. Strategies turn it into a `SwapResult`; callers do not meet it."""
-
-    code = "swap_failed"
-
-    def __init__(self, message: str, *, hint: str = "", failure: Failure = "") -> None:
-        super().__init__(message, hint=hint)
-        self.failure: Failure = failure
-
-
 @dataclass(frozen=True, slots=True)
 class Sighting:
     """What a look at the servers showed.
 
     Attributes:
-        resident: the role whose model is there; None when none is.
-        sure: False where nobody answered in time, though somebody listens: a busy server, no dead one.
-        dead: `resident` is None because a server ended unasked; False where it was unloaded in an orderly way.
-        failure: the class of why it ended, where the strategy can tell.
-        detail: the last lines of its log or the reason in words, "" where the strategy cannot tell. Untrusted.
+        resident: the role whose model is loaded; None if none is.
+        sure: False if something listens but nothing answered in time: a busy server, not a dead one.
+        dead: `resident` is None because a server ended unexpectedly; False if it was unloaded in an orderly way.
+        failure: the class of why it ended, if the strategy can tell.
+        detail: the last lines of its log or the reason in words, "" if the strategy cannot tell. Untrusted.
     """
 
     resident: Role | None
@@ -99,83 +79,247 @@ class Sighting:
     detail: str = ""
 
 
-@runtime_checkable
-class Watched(Protocol):
-    """A strategy that can look more cheaply than `resident` does."""
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of `navigator doctor`. `state`: ok, warn (works without), missing (something needs it)."""
 
-    async def look(self, believed: Role | None) -> Sighting:
-        """Whether `believed` still holds. Called every few seconds: it must cost a server no generated token."""
-
-
-@runtime_checkable
-class Prepares(Protocol):
-    """A strategy that has something to do before the first call, though both roles are resident."""
-
-    async def prepare(self) -> str:
-        """Do it; what went wrong in words, "" where nothing did."""
+    name: str
+    state: Literal["ok", "warn", "missing"]
+    found: str
+    hint: str = ""
 
 
-async def look(strategy: SwapStrategy, believed: Role | None) -> Sighting:
-    """Look at what is loaded, as cheaply as the strategy can; never by SGLang's `/health`, which generates a token."""
-    if isinstance(strategy, Watched):
-        return await strategy.look(believed)
-    return Sighting(await strategy.resident())
+@dataclass(frozen=True, slots=True)
+class ServerLog:
+    """Where a role's server writes its log: a file, or a unit of the user's or the system's systemd."""
+
+    role: Role
+    path: Path | None = None
+    unit: str = ""
+    scope: str = ""
 
 
-class SwapStrategy(Protocol):
-    """One way of giving the GPU to a role.
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a strategy is made from.
 
     Attributes:
-        name: as in the settings.
-        both_resident: both roles answer at once, so there is nothing to swap.
-        rehearsal: what answers only rehearses.
+        in_flight: the ids of Navigator's own requests that are running, for strategies that abort them by id.
+        time_scale: factor on simulated time; rehearsal only.
+        seed: of the rehearsal's answers.
+        fault_rate: share of planted faults in the rehearsal's answers, None for its default.
     """
 
-    @property
-    def name(self) -> str:
-        """The strategy's name in the settings."""
+    settings: Settings
+    paths: StatePaths
+    in_flight: InFlight = tuple
+    time_scale: float = 1.0
+    seed: int = 0
+    fault_rate: float | None = None
 
-    @property
-    def both_resident(self) -> bool:
-        """Whether both roles answer at once."""
 
-    @property
-    def rehearsal(self) -> bool:
-        """Whether what answers is no real model."""
+class SwapStrategy(ABC):
+    """One way of giving the GPU to a role. A strategy is one file in `strategies/` that ends in `STRATEGY = TheClass`.
 
-    def base_url(self, role: Role) -> str | None:
-        """Where `role` answers right now, if that is not what the settings say."""
+    A subclass sets the class attributes, implements `_change`, and overrides what differs from the default: `_is_resident`
+    (is this role's model loaded), `_serves` (the same, without generating a token), `server`, `diagnose`, `look_at`.
+    """
 
-    def model(self, role: Role) -> str | None:
-        """The model that plays `role`, if it is not the one of the settings."""
+    name: ClassVar[str]
+    """As in the settings."""
+    about: ClassVar[str]
+    """One line for listings."""
+    both_resident: ClassVar[bool] = False
+    """Both roles answer at once: there is nothing to swap."""
+    rehearsal: ClassVar[bool] = False
+    """What answers is the embedded stand-in, no model."""
+    restarts_servers: ClassVar[bool] = False
+    """A swap ends one server and starts the other; without it both servers have to run all the time."""
+    reads_weights: ClassVar[bool] = False
+    """A swap reads weight files of this machine: reading them ahead helps."""
+    uses_units: ClassVar[bool] = False
+    """The servers are units that `navigator swap install` writes."""
+    checks_files: ClassVar[bool] = True
+    """`navigator doctor` looks for the weight files and computes what fits on the card."""
+
+    def __init__(self, settings: Settings, *, in_flight: InFlight = tuple) -> None:
+        self._settings = settings
+        self._in_flight = in_flight
+        self._last: Role | None = None
+        self._lock = asyncio.Lock()
+
+    @classmethod
+    def create(cls, setup: Setup) -> SwapStrategy:
+        """The strategy for these settings.
+
+        Raises:
+            ConfigError: the settings do not fit it. MissingPart: it needs a program that is not installed.
+        """
+        cls.check(setup.settings)
+        return cls(setup.settings, in_flight=setup.in_flight)
+
+    @classmethod  # noqa: B027 - most strategies have nothing to check
+    def check(cls, settings: Settings) -> None:
+        """Raise `ConfigError` if the settings cannot work with this strategy; nothing is started or asked."""
+
+    @classmethod
+    def logs(cls, settings: Settings, paths: StatePaths) -> tuple[ServerLog, ...]:
+        """The servers' logs that Navigator can read."""
+        return ()
+
+    def server(self, role: Role) -> ServerSettings:
+        """The settings of `role`'s server as it answers now. Ask again after every swap."""
+        return self._settings.server(role)
+
+    async def prepare(self) -> str:
+        """Prepare the servers before the first call; what went wrong in words, "" if nothing did."""
+        return ""
+
+    async def close(self) -> None:  # noqa: B027 - most strategies hold nothing
+        """Release what belongs to this process. The servers of most strategies do not."""
+
+    async def diagnose(self) -> list[Check]:
+        """This strategy's own lines of `navigator doctor`. Starts and loads nothing."""
+        return []
+
+    async def look_at(self, role: Role) -> ServerLook:
+        """What `role`'s server says of itself, for people. Loads nothing and generates nothing."""
+        return await look_at(role, self.server(role))
+
+    async def rest(self, report: Report) -> SwapResult:
+        """Release the GPU without giving it to the other role.
+
+        Raises:
+            UsageError: this strategy's servers cannot sleep.
+        """
+        raise UsageError(
+            f'Strategy "{self.name}" has no servers that sleep.', hint='Use this with strategy "sleep".'
+        )
 
     async def resident(self) -> Role | None:
-        """The role whose model answers right now, as observed, not as remembered; None when none does."""
+        """The role whose model answers now, as observed; None if none does. With both loaded, the last one asked for."""
+        for role in sorted(ROLES, key=lambda role: not self.both_resident and role is not self._last):
+            if await self._is_resident(role):
+                return role
+        return None
+
+    async def look(self, believed: Role | None) -> Sighting:
+        """Whether `believed` still is resident. Called every few seconds: it generates no token."""
+        if believed not in ROLES:
+            return Sighting(await self._find())
+        try:
+            if await self._serves(believed):
+                return Sighting(believed)
+        except ServingError as error:
+            if not isinstance(error, Unreachable) or isinstance(error, NoAnswer | NotReady):
+                return Sighting(believed, sure=False, detail=error.message)
+            other = await self._find()
+            if other is not None:
+                return Sighting(other)
+            return Sighting(None, dead=True, failure="crashed", detail=error.message)
+        return Sighting(await self._find())
 
     async def swap(self, to: Role, report: Report) -> SwapResult:
-        """Make `to` resident. Idempotent; a failure is a result, not an exception."""
+        """Make `to` resident; go back to the previous role if that fails. Idempotent; a failure is a result, no exception.
 
-    async def close(self) -> None:
-        """Let go of what belongs to this process."""
+        Cancelled at any point, the next swap continues from what is there then.
+        """
+        if to not in ROLES:
+            raise ValueError(f"{to.value} is not a role that is swapped")
+        async with self._lock:
+            log = PhaseLog(report)
+            previous: Role | None = None
+            try:
+                previous = await self._previous(to)
+                if previous is to:
+                    with log.phase("verify", "already resident"):
+                        pass  # `_previous` has just checked it
+                else:
+                    await self._change(to, previous, log, "")
+            except (NavigatorError, OSError) as error:
+                return await self._go_back(to, previous, log, error)
+            self._last = to
+            return log.result("done")
 
+    async def _go_back(
+        self, to: Role, previous: Role | None, log: PhaseLog, error: BaseException
+    ) -> SwapResult:
+        reason, failure = str(error), failure_of(error)
+        try:
+            await self._clean_up(log)
+            if previous is None:
+                return log.result("failed", reason, failure)
+            await self._restore(previous, log, f"going back to {previous.value}")
+        except (NavigatorError, OSError) as second:
+            return log.result("failed", f"{reason} Going back failed too: {second}", failure)
+        self._last = previous
+        return log.result("went_back", reason, failure)
 
-def server_for(settings: Settings, strategy: SwapStrategy, role: Role) -> ServerSettings:
-    """The settings of `role`'s server, with the address and model that the strategy knows better.
+    # What a strategy adds
 
-    Ask again after every swap: an address may be another one then.
+    @abstractmethod
+    async def _change(self, to: Role, previous: Role | None, log: PhaseLog, detail: str) -> None:
+        """Make `to` resident in place of `previous`, phase by phase.
 
-    Raises:
-        Unreachable: a rehearsal that does not play `role` right now. It must never fall back to a real server.
-    """
-    server = settings.server(role)
-    url, model = strategy.base_url(role), strategy.model(role)
-    if strategy.rehearsal and model is not None:
-        if url is None:
-            raise Unreachable(f"The rehearsal's {role.value} does not run.", hint="Swap to it first.")
-        # A stand-in needs no key, and gets none.
-        return server.model_copy(update={"base_url": url, "model": model, "api_key_env": ""})
-    known = {key: value for key, value in (("base_url", url), ("model", model)) if value is not None}
-    return server.model_copy(update=known) if known else server
+        Args:
+            previous: the role to drain first; None if there is none, or if this is the way back.
+            detail: for the phases' events.
+
+        Raises:
+            NavigatorError, OSError: it did not work.
+        """
+
+    async def _clean_up(self, log: PhaseLog) -> None:  # noqa: B027 - most strategies leave nothing behind
+        """After a failed change, before going back."""
+
+    async def _restore(self, previous: Role, log: PhaseLog, detail: str) -> None:
+        """Bring `previous` back, if it is gone."""
+        if await self._previous(previous) is not previous:
+            await self._change(previous, None, log, detail)
+
+    async def _previous(self, to: Role) -> Role | None:
+        """The role to go back to; None if that cannot be told."""
+        try:
+            return await self.resident()
+        except NavigatorError:
+            return None
+
+    async def _is_resident(self, role: Role) -> bool:
+        """Whether the role's model is loaded and answers. By default: its server lists the model and is healthy."""
+        async with self._client(role) as client:
+            try:
+                await client.require_model()
+            except NavigatorError:
+                return False
+            return await client.health()
+
+    async def _serves(self, role: Role) -> bool:
+        """As `_is_resident`, without generating a token. By default: its server lists the model.
+
+        Raises:
+            ServingError: the server cannot be asked.
+        """
+        async with self._client(role) as client:
+            try:
+                await client.require_model()
+            except WrongModel:
+                return False
+        return True
+
+    async def _find(self) -> Role | None:
+        """As `resident`, for `look`."""
+        return await self.resident()
+
+    # Helpers
+
+    def _client(self, role: Role) -> ModelClient:
+        return ModelClient(self.server(role), timeouts=Timeouts(health=25.0))
+
+    async def _drain(self, role: Role, seconds: float, log: PhaseLog, detail: str = "") -> None:
+        """Wait until nothing runs on `role`'s server; abort Navigator's own requests when the time is up."""
+        with log.phase("drain", detail):
+            async with self._client(role) as client:
+                await drain(client, seconds, self._in_flight)
 
 
 @dataclass(slots=True)
@@ -188,21 +332,21 @@ class PhaseLog:
 
     @contextmanager
     def phase(self, name: PhaseName, detail: str = "") -> Iterator[None]:
-        """Run a block as one phase; whatever leaves it by an exception has failed."""
+        """Run a block as one phase; it failed if it raises."""
         began = time.monotonic()
         self.report(PhaseEvent(name, "begin", 0.0, detail))
         try:
             yield
         except BaseException as error:
-            self._ended(name, "fail", began, str(error) or type(error).__name__)
+            self.ended(PhaseEvent(name, "fail", time.monotonic() - began, str(error) or type(error).__name__))
             raise
-        self._ended(name, "done", began, detail)
+        self.ended(PhaseEvent(name, "done", time.monotonic() - began, detail))
+
+    def ended(self, event: PhaseEvent) -> None:
+        """Keep and report a phase that ended; also one that a script measured."""
+        self.phases.append(SwapPhase(name=event.phase, seconds=round(event.seconds, 4)))
+        self.report(event)
 
     def result(self, outcome: SwapOutcome, reason: str = "", failure: Failure = "") -> SwapResult:
         """What the whole swap came to."""
         return SwapResult(outcome, tuple(self.phases), time.monotonic() - self.started, reason, failure)
-
-    def _ended(self, name: PhaseName, state: PhaseState, began: float, detail: str) -> None:
-        seconds = time.monotonic() - began
-        self.phases.append(SwapPhase(name=name, seconds=round(seconds, 4)))
-        self.report(PhaseEvent(name, state, seconds, detail))

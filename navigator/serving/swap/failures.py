@@ -1,62 +1,89 @@
-"""Which class a failure belongs to, by its type and, where there is nothing better, by the server's words."""
+"""Classes of failed swaps. Navigator's own errors have their class by type; only other programs' words are searched."""
 
 from __future__ import annotations
 
 import errno
 import re
+from typing import Literal
 
+from navigator.domain.errors import NavigatorError
 from navigator.serving.client.errors import (
     FirstTokenTimeout,
+    NoAnswer,
     Refused,
+    ServingError,
     Stalled,
     TotalTimeout,
     Unreachable,
     WrongModel,
 )
-from navigator.serving.swap.base import Failure, SwapFailed
 
-_WORDS: tuple[tuple[Failure, re.Pattern[str]], ...] = (
+Failure = Literal[
+    "",
+    "no_memory",
+    "port_taken",
+    "unit_failed",
+    "crashed",
+    "timeout",
+    "wrong_model",
+    "disk_full",
+    "refused",
+    "unreachable",
+    "lock_held",
+    "no_systemd",
+    "cancelled",
+    "unsure",
+]
+"""Why a swap failed. crashed: the server ended. unsure: whether the server holds its weights cannot be told, and guessing
+would end it."""
+
+
+class SwapFailed(NavigatorError):
+    """A phase did not end well. Strategies turn it into a `SwapResult`; callers do not meet it."""
+
+    code = "swap_failed"
+
+    def __init__(self, message: str, *, hint: str = "", failure: Failure = "") -> None:
+        super().__init__(message, hint=hint)
+        self.failure: Failure = failure
+
+
+_WORDS: tuple[tuple[Failure, str], ...] = (
     (
         "no_memory",
-        re.compile(
-            r"out of memory|outofmemory|cudamalloc|requires more (system )?memory|not enough (gpu |system |host )?memory"
-            r"|insufficient (gpu |device )?memory|\boom\b|failed to allocate",
-            re.IGNORECASE,
-        ),
+        r"out of memory|outofmemory|cudamalloc|requires more (system )?memory|not enough (gpu |system |host )?memory"
+        r"|insufficient (gpu |device )?memory|\boom\b|failed to allocate",
     ),
-    ("disk_full", re.compile(r"no space left on device|disk (is )?full", re.IGNORECASE)),
-    ("port_taken", re.compile(r"address already in use|port .{0,20}in use", re.IGNORECASE)),
-    (
-        "wrong_model",
-        re.compile(
-            r"model .{0,120}(not found|does not exist|not supported)|no such model|unknown model",
-            re.IGNORECASE,
-        ),
-    ),
-    ("timeout", re.compile(r"timed out|timeout|took too long", re.IGNORECASE)),
+    ("disk_full", r"no space left on device|disk (is )?full"),
+    ("port_taken", r"address already in use|port .{0,20}in use"),
+    ("wrong_model", r"model .{0,120}(not found|does not exist|not supported)|no such model|unknown model"),
+    ("timeout", r"timed out|timeout|took too long"),
 )
 
 
 def class_of_words(words: str) -> Failure:
-    """The class that a server's or a program's words name; "" where they name none."""
-    return next((failure for failure, pattern in _WORDS if pattern.search(words)), "")
+    """The class that a server's or a program's own words name; "" if they name none. They have no type to go by."""
+    return next(
+        (failure for failure, pattern in _WORDS if re.search(pattern, words, re.IGNORECASE)),
+        "",
+    )
 
 
 def failure_of(error: BaseException) -> Failure:
-    """The class of an error met in a swap; "" where it has none."""
-    if isinstance(error, SwapFailed):
-        return error.failure or class_of_words(str(error))
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return "disk_full"
-    if isinstance(error, WrongModel):
-        return "wrong_model"
-    said = class_of_words(str(error))
-    if said:
-        return said
-    if isinstance(error, Refused):
-        return "refused"
-    if isinstance(error, Unreachable):
-        return "unreachable"
-    if isinstance(error, TimeoutError | FirstTokenTimeout | Stalled | TotalTimeout):
-        return "timeout"
+    """The class of an error met in a swap; "" if it has none."""
+    match error:
+        case SwapFailed():
+            return error.failure
+        case WrongModel():
+            return "wrong_model"
+        case OSError() if error.errno == errno.ENOSPC:
+            return "disk_full"
+        case TimeoutError() | FirstTokenTimeout() | Stalled() | TotalTimeout() | NoAnswer():
+            return "timeout"
+        case ServingError() if named := class_of_words(error.said):
+            return named
+        case Refused():
+            return "refused"
+        case Unreachable():
+            return "unreachable"
     return ""

@@ -1,9 +1,9 @@
-"""The lines that a swap script prints as it goes, read from whatever bytes come. Pure.
+"""The lines that a swap script prints as it goes, read from any bytes. Pure.
 
     swap phase=<drain|stop|release|start|load|health|verify> state=<begin|done|fail> t=<seconds> [detail=…]
     swap outcome=<done|went_back|failed> t=<seconds> [from=<role> to=<role>] [detail=…]
 
-The second form is what `swap/model-swap.sh` adds as its last line; a script need not. Anything else is passed over.
+The second form is the last line of `swap/model-swap.sh`; other scripts need not print it. Anything else is ignored.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import cast, get_args
 
 from navigator.domain.text import safe_line
-from navigator.serving.swap.base import PhaseEvent, PhaseName, PhaseState, SwapOutcome
+from navigator.serving.swap.base import PhaseEvent, PhaseLog, PhaseName, PhaseState, SwapOutcome
+from navigator.serving.swap.failures import Failure
 
 LONGEST_LINE = 4096
-"""Bytes of a line; what is longer is passed over whole."""
+"""Bytes of a line; a longer one is ignored."""
 
 _DETAIL = r"(?: detail=(?P<detail>.*))?"
 _TIME = r"t=(?P<t>[0-9]{1,9}(?:\.[0-9]{1,9})?)"
@@ -39,7 +40,7 @@ class OutcomeLine:
 
 
 def parse_line(raw: bytes) -> PhaseEvent | OutcomeLine | None:
-    """One line without its end; None where it is no line of ours. Details are made fit for a terminal."""
+    """One line without its end; None for any other text. Details are made safe for a terminal."""
     if len(raw) > LONGEST_LINE:
         return None
     line = raw.decode("utf-8", "replace").removesuffix("\r")
@@ -57,16 +58,16 @@ def parse_line(raw: bytes) -> PhaseEvent | OutcomeLine | None:
     return None
 
 
-def failure_class(detail: str) -> tuple[str, str]:
-    """The class word that begins a failure's detail, and the rest; ("", detail) where none does."""
+def failure_class(detail: str) -> tuple[Failure, str]:
+    """The class that begins a failure's detail, and the rest; ("", detail) if none does."""
     found = _CLASS.match(detail)
-    if found is None:
+    if found is None or found[1] not in get_args(Failure):
         return "", detail
-    return found[1], detail[found.end() :].strip()
+    return cast(Failure, found[1]), detail[found.end() :].strip()
 
 
 class LineReader:
-    """Cuts a stream of bytes into lines, and keeps no more than one line's worth of them."""
+    """Cuts a stream of bytes into lines and keeps at most one unfinished line."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -87,3 +88,40 @@ class LineReader:
     def close(self) -> list[PhaseEvent | OutcomeLine]:
         """A last line that has no end."""
         return self.feed(b"\n")
+
+
+class ScriptLog:
+    """What a swap script has said so far: its phases go to `log`, its last line and its first failure are kept."""
+
+    def __init__(self, log: PhaseLog) -> None:
+        self.told_phases = False
+        self._log = log
+        self._reader = LineReader()
+        self._failed = ""
+        self._outcome: OutcomeLine | None = None
+
+    def feed(self, chunk: bytes) -> None:
+        """Take some of its output."""
+        self._take(self._reader.feed(chunk))
+
+    def close(self) -> None:
+        """Its output has ended."""
+        self._take(self._reader.close())
+
+    def _take(self, said: list[PhaseEvent | OutcomeLine]) -> None:
+        for event in said:
+            if isinstance(event, OutcomeLine):
+                self._outcome = event
+                continue
+            self.told_phases = True
+            if event.state == "begin":
+                self._log.report(event)
+                continue
+            self._log.ended(event)
+            if event.state == "fail":
+                self._failed = self._failed or event.detail
+
+    def failure(self) -> tuple[Failure, str]:
+        """The class and the words, from its last line, else from the first phase that failed; "" if it told neither."""
+        said = self._outcome.detail if self._outcome is not None and self._outcome.detail else self._failed
+        return failure_class(said)

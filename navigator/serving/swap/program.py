@@ -1,4 +1,4 @@
-"""A program that is run for us: read as it speaks, given a stated time, ended with everything it started."""
+"""Runs a program: its output is read as it comes, its time is limited, and it is ended with everything it started."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -19,29 +19,35 @@ _KEPT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended: its exit code, the end of its output, and the last line that it meant for people."""
+    """How a program ended: its exit code, the end of its output, and the last line of its error output."""
 
     code: int
     lines: tuple[str, ...]
     last_words: str
 
 
-async def run_program(argv: Sequence[str], seconds: float, on_output: Callable[[bytes], None]) -> Ended:
-    """Run a program to its end, in a process group of its own.
+async def run_program(
+    argv: Sequence[str],
+    seconds: float,
+    on_output: Callable[[bytes], None] = lambda chunk: None,
+    environment: Mapping[str, str] | None = None,
+) -> Ended:
+    """Run a program to its end, in its own process group.
 
-    What it leaves running when it ends well (a server, say) is its own affair; in every other case, a cancelled call among
-    them, its whole group is ended.
+    A program that exits with 0 may leave processes running (a server, say). In every other case, cancellation included, its
+    whole group is ended.
 
     Args:
-        argv: the program's path and its words.
-        seconds: it may take.
-        on_output: told of its output as it comes.
+        argv: the program's path and its arguments.
+        seconds: the longest it may take.
+        on_output: called with its output as it comes.
+        environment: its environment; this process's own by default.
 
     Raises:
         TimeoutError: it did not end in time. OSError: it cannot be started.
     """
     spoken = _Spoken(on_output)
-    # Pipes of our own: asyncio's would have its `wait` wait for whoever else holds them open.
+    # Own pipes: with asyncio's, `wait` would wait for every process that holds them open.
     async with _pipe() as (out, out_end), _pipe() as (people, people_end):
         try:
             process = await asyncio.create_subprocess_exec(
@@ -49,6 +55,7 @@ async def run_program(argv: Sequence[str], seconds: float, on_output: Callable[[
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=out_end,
                 stderr=people_end,
+                env=None if environment is None else dict(environment),
                 start_new_session=True,
             )
         finally:
@@ -59,7 +66,7 @@ async def run_program(argv: Sequence[str], seconds: float, on_output: Callable[[
         try:
             async with asyncio.timeout(seconds):
                 code = await process.wait()
-            # A server that it leaves running holds its pipes open: what was said is read, no end is waited for.
+            # A server that it leaves running holds its pipes open: read what is there, do not wait for the end.
             await asyncio.wait(readers, timeout=_LAST_WORDS_SECONDS)
         finally:
             for reader in readers:
@@ -71,7 +78,7 @@ async def run_program(argv: Sequence[str], seconds: float, on_output: Callable[[
 
 
 class _Spoken:
-    """What a program prints, read as it comes so that no pipe fills; the end of it is kept."""
+    """What a program prints, read as it comes so that no pipe fills; only the end is kept."""
 
     def __init__(self, on_output: Callable[[bytes], None]) -> None:
         self._on_output = on_output

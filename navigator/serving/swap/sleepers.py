@@ -1,9 +1,9 @@
-"""Servers that can let go of the GPU and take it back while their process lives: SGLang and vLLM.
+"""Servers that can release the GPU and take it back while their process runs: SGLang and vLLM.
 
 SGLang ends itself when it is asked to release twice, to resume what it did not release, or to release while it works, and it
-tells nobody whether it has released. So what was asked of it is written down before it is asked, with a mark by which the same
-process is recognised again; a server that was restarted holds its weights. Where neither what is written nor what the server
-shows decides it, nothing is done. Its `/health` generates a token and is never asked while the memory is gone.
+does not report whether it has released. So each request is written down before it is sent, with a mark that identifies the
+process; a restarted server holds its weights. If neither the notes nor the server decide it, nothing is done. Its `/health`
+generates a token and is never asked while the memory is released.
 
 Sources: SGLang 0.5.9 and 0.5.23 (`release_memory_occupation`, `pause_generation`, `/ready`); vLLM's sleep mode
 (`/sleep`, `/wake_up`, `/is_sleeping`, all behind VLLM_SERVER_DEV_MODE=1).
@@ -19,19 +19,18 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from navigator.config.paths import write_private
-from navigator.config.settings import ServerSettings
-from navigator.config.swap_settings import SleepSettings
+from navigator.config.settings import ServerSettings, SleepSettings
 from navigator.domain.errors import MissingPart
 from navigator.domain.states import Role
 from navigator.serving.client.chat import Timeouts
-from navigator.serving.client.errors import Overloaded, Unreachable
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import NoAnswer, Overloaded, Unreachable
 from navigator.serving.client.transport import Transport
-from navigator.serving.swap.base import SwapFailed
 from navigator.serving.swap.drain import until
-from navigator.serving.swap.failures import class_of_words
+from navigator.serving.swap.failures import SwapFailed, class_of_words
 
 State = Literal["awake", "paused", "asleep", "loading", "unsure", "gone"]
-"""paused: it holds its weights and takes no work. loading: its process is up and does not answer yet."""
+"""paused: it holds its weights and takes no work. loading: its process is up and does not answer yet. gone: no process."""
 
 Step = Literal["awake", "pausing", "releasing", "released", "waking"]
 
@@ -43,8 +42,8 @@ class Note:
     Attributes:
         step: the step that was begun ("pausing", "releasing", "waking") or done ("awake", "released").
         url: where it was.
-        mark: recognises the process; "" where the server says nothing to recognise it by.
-        mib: GPU memory it was last seen to take when it woke; 0 where nobody could look.
+        mark: identifies the process; "" if the server shows nothing to identify it by.
+        mib: GPU memory it took when it last woke; 0 if unknown.
     """
 
     step: Step = "awake"
@@ -54,13 +53,13 @@ class Note:
 
 
 class Ledger:
-    """The notes of both servers in one file of the state folder, written before a server is asked."""
+    """The notes of both servers in one file of the state folder, written before each request."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self, role: Role) -> Note:
-        """The role's note; a blank one where there is none that can be read."""
+        """The role's note; a blank one if none can be read."""
         try:
             fields = json.loads(self._path.read_bytes())[role.value]
             note = Note(**fields)
@@ -79,10 +78,10 @@ class Sleeper(Protocol):
     """One server that can sleep."""
 
     async def state(self) -> State:
-        """How it is, without waking it, and without generating a token."""
+        """Its state, without waking it and without generating a token."""
 
     async def sleep(self) -> None:
-        """Let go of the GPU; only for one that is awake or paused and has nothing in hand."""
+        """Release the GPU; only for one that is awake or paused and runs nothing."""
 
     async def wake(self) -> None:
         """Take the GPU again; only for one that is asleep or paused."""
@@ -92,7 +91,7 @@ class Sleeper(Protocol):
 
 
 class _Http:
-    """Small questions and commands to one server, with the admin's key where there is one."""
+    """Small questions and commands to one server, with the admin key if there is one."""
 
     def __init__(self, server: ServerSettings) -> None:
         key = server.admin_key_env or server.api_key_env
@@ -100,37 +99,34 @@ class _Http:
         self.address = self._transport.address
 
     async def get(self, path: str) -> tuple[int, Any]:
-        """The status and the JSON body; (0, None) where somebody listens and does not answer in time."""
+        """The status and the JSON body; (0, None) if something listens and does not answer in time."""
         try:
             return await self._transport.get(f"{self._transport.root}{path}", 5.0)
-        except Unreachable as error:
-            if "did not answer within" in error.message:
-                return 0, None
-            raise
+        except NoAnswer:
+            return 0, None
 
     async def command(self, path: str, body: Mapping[str, Any], seconds: float) -> None:
-        """POST, and take nothing but a 200.
+        """POST, and accept nothing but a 200.
 
         Raises:
-            SwapFailed: refused, timed out, or the server went away over it.
+            SwapFailed: refused, timed out, or the server ended over it.
         """
         try:
             status, said = await self._transport.ask(f"{self._transport.root}{path}", body, seconds)
         except Unreachable as error:
-            late = "did not answer within" in error.message
             raise SwapFailed(
-                f"{path} to {self.address}: {error.message}",
-                hint="The server's own log says why.",
-                failure="timeout" if late else "crashed",
+                f"{path}: {error.message}",
+                hint="Check the server's log.",
+                failure="timeout" if isinstance(error, NoAnswer) else "crashed",
             ) from error
         if status == 200:
             return
         words = json.dumps(said)[:300] if said is not None else ""
-        hint = "The server's own log says why."
+        hint = "Check the server's log."
         if status in (401, 403):
-            hint = "Name the variable with its admin key in the server's admin_key_env."
+            hint = "Set admin_key_env of the role to the name of the variable that holds its admin key."
         raise SwapFailed(
-            f"{path} to {self.address} was refused (HTTP {status}). {words}".strip(),
+            f"{self.address} refused {path} (HTTP {status}). {words}".strip(),
             hint=hint,
             failure=class_of_words(words) or "refused",
         )
@@ -151,7 +147,7 @@ class SglangSleeper:
         self._http = _Http(server)
 
     async def state(self) -> State:
-        """By what was asked of it last, and by what it shows: `/model_info`, `/ready` (0.5.23) and its mark."""
+        """From the last request to it and from what it shows: `/model_info`, `/ready` (0.5.23) and its mark."""
         try:
             status, _ = await self._http.get("/model_info")
         except Unreachable:
@@ -162,7 +158,7 @@ class SglangSleeper:
         note = self._ledger.read(self._role)
         ours = note.url == self._url
         if ready == 200:
-            # It takes work, so it is not paused; and what is not paused was not released by us.
+            # It takes work, so it is not paused, and Navigator has not released it.
             if ours and note.step != "awake":
                 self._ledger.write(self._role, replace(note, step="awake"))
             return "awake"
@@ -176,7 +172,7 @@ class SglangSleeper:
         return "unsure"
 
     async def sleep(self) -> None:
-        """Take back what runs, so that it is computed anew later and is not lost, then release."""
+        """Retract what runs, so that it is computed again later and not lost, then release."""
         blank = replace(self._ledger.read(self._role), url=self._url, mark=await self._mark())
         seconds = self._settings.release_seconds
         self._ledger.write(self._role, replace(blank, step="pausing"))
@@ -194,7 +190,7 @@ class SglangSleeper:
             await self._http.command(
                 "/resume_memory_occupation", {"tags": list(self._settings.tags)}, seconds
             )
-            # Resumed and not continued is "paused": from there the way on is to continue, never to resume.
+            # Resumed and not continued is "paused": the next request must be continue, never resume.
             self._ledger.write(self._role, replace(note, step="pausing"))
         await self._http.command("/continue_generation", {}, seconds)
         self._ledger.write(self._role, replace(note, step="awake"))
@@ -218,7 +214,7 @@ class SglangSleeper:
 
 
 class VllmSleeper:
-    """vLLM with --enable-sleep-mode and VLLM_SERVER_DEV_MODE=1; it says itself whether it sleeps."""
+    """vLLM with --enable-sleep-mode and VLLM_SERVER_DEV_MODE=1; it reports whether it sleeps."""
 
     def __init__(self, server: ServerSettings, settings: SleepSettings) -> None:
         self._settings = settings
@@ -244,7 +240,7 @@ class VllmSleeper:
         return "asleep" if said["is_sleeping"] else "awake"
 
     async def sleep(self) -> None:
-        """Level 1: the weights go to the host's memory. The level stands in the query; a body is not looked at."""
+        """Level 1: the weights go to the host's memory. The level is in the query; the server ignores a body."""
         await self._http.command(f"/sleep?level={self._settings.level}", {}, self._settings.release_seconds)
         await self._until("asleep", self._settings.release_seconds)
 
@@ -263,7 +259,7 @@ class VllmSleeper:
                 return
         raise SwapFailed(
             f"{self._http.address} was not {wanted} within {seconds:g} s.",
-            hint="Its log says why.",
+            hint="Check its log.",
             failure="timeout",
         )
 
@@ -271,15 +267,13 @@ class VllmSleeper:
 async def sleeper_for(
     role: Role, server: ServerSettings, settings: SleepSettings, ledger: Ledger
 ) -> Sleeper | None:
-    """The way to speak to a role's server; None where nobody answers and the settings do not say which it is.
+    """The client for a role's server; None if nothing answers and the settings do not say which software it is.
 
     Raises:
         MissingPart: software that cannot sleep.
     """
     engine: str = settings.engine
     if engine == "auto":
-        from navigator.serving.client.client import ModelClient
-
         async with ModelClient(server, timeouts=Timeouts(connect=5.0)) as client:
             try:
                 engine = await client.kind()
@@ -290,6 +284,6 @@ async def sleeper_for(
     if engine == "vllm":
         return VllmSleeper(server, settings)
     raise MissingPart(
-        f"The {role.value}'s server ({engine}) cannot let go of the GPU and live on.",
-        hint='Strategy "sleep" is for SGLang and vLLM; for Ollama, llama-swap and llama.cpp there is "managed".',
+        f"The {role.value}'s server ({engine}) cannot release the GPU while it runs.",
+        hint='Strategy "sleep" needs SGLang or vLLM; for Ollama, llama-swap and llama.cpp use "managed".',
     )

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from navigator.domain.ids import number_of
-from navigator.domain.models import Event, Swap
-from navigator.domain.records import ModelCall
+from navigator.domain.models import Event, Swap, Usage
+from navigator.domain.records import Batch, Comment, EditFailure, JournalEntry, ModelCall
 from navigator.domain.states import Role
-from navigator.store import rows
 from navigator.store.reads.queries import WRITTEN, Queries, limited
+from navigator.store.rows import decoded, from_row, from_rows, unpacked
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class LedgerReads(Queries):
     def events(self, after_seq: int = 0, limit: int = 1000) -> list[Event]:
         """Events after a sequence number, in order, at most `limit`."""
         found = self._all("SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ?", after_seq, limit)
-        return [rows.event_from(row) for row in found]
+        return from_rows(Event, found)
 
     def last_seq(self) -> int:
         """The newest event's number, 0 when nothing happened yet."""
@@ -48,13 +48,10 @@ class LedgerReads(Queries):
         found = self._all("SELECT value FROM meta WHERE key = ?", key)
         return json.loads(found[0]["value"]) if found else None
 
-    def metas(self, prefix: str) -> dict[str, Any]:
-        """Every stored value whose key begins with `prefix`."""
-        return {key: json.loads(value) for key, value in self._prefixed("meta", "value", prefix)}
-
     def drafts(self, prefix: str = "") -> dict[str, str]:
         """Unfinished texts by key, of the keys that begin with `prefix`."""
-        return dict(self._prefixed("drafts", "text", prefix))
+        sql = "SELECT key, text FROM drafts WHERE substr(key, 1, ?) = ? ORDER BY key"
+        return {row["key"]: row["text"] for row in self._all(sql, len(prefix), prefix)}
 
     def comments(
         self, task_id: str | None = None, *, proposal_id: str | None = None, sent: bool | None = None
@@ -71,29 +68,28 @@ class LedgerReads(Queries):
             tests.append(("proposal_id = ?", number_of(proposal_id, "P")))
         if sent is not None:
             tests.append(("sent = ?", int(sent)))
-        return [rows.flat(row, flags=("sent",)) for row in self._where("comments", tests)]
+        return [decoded(Comment, row) for row in self._where("comments", tests)]
 
     # Swaps, batches, failures, the landing journal
 
     def swaps(self, limit: int | None = None) -> list[Swap]:
         """Swaps, newest first."""
         found = self._all(f"SELECT * FROM swaps ORDER BY id DESC{limited(limit)}")
-        return [rows.swap_from(row) for row in found]
+        return from_rows(Swap, found)
 
-    def batches(self) -> list[dict[str, Any]]:
-        """Batches in the order they began: name, started, ended (None while it lasts), swaps (their numbers)."""
+    def batches(self) -> list[Batch]:
+        """Batches in the order they began."""
         found = self._all("SELECT * FROM batches ORDER BY started, name")
-        return [rows.flat(row, json_columns=("swaps",)) for row in found]
+        return from_rows(Batch, found)
 
-    def edit_failures(self) -> list[dict[str, Any]]:
-        """Answers that did not apply: task_id, attempt, round, code, path, model, rehearsal, at."""
-        found = self._all("SELECT * FROM edit_failures ORDER BY id")
-        return [rows.flat(row, flags=("rehearsal",)) for row in found]
+    def edit_failures(self) -> list[EditFailure]:
+        """Why answers did not apply, oldest first."""
+        return from_rows(EditFailure, self._all("SELECT * FROM edit_failures ORDER BY id"))
 
-    def journal_pending(self) -> list[dict[str, Any]]:
-        """Landings begun and not closed: id, proposal_id, plan, opened."""
+    def journal_pending(self) -> list[JournalEntry]:
+        """Landings begun and not closed."""
         found = self._all("SELECT * FROM journal WHERE closed IS NULL ORDER BY id")
-        return [rows.flat(row, json_columns=("plan",)) for row in found]
+        return from_rows(JournalEntry, found)
 
     # Model calls
 
@@ -117,7 +113,8 @@ class LedgerReads(Queries):
             tests.append(("role = ?", role.value))
         if since is not None:
             tests.append(("started >= ?", since))
-        return [rows.call_from(row) for row in self._where("calls", tests, limited(limit))]
+        found = self._where("calls", tests, limited(limit))
+        return [from_row(ModelCall, row, usage=from_row(Usage, row)) for row in found]
 
     def call_counts(self) -> dict[str, int]:
         """`{"made", "repeated", "lost", "running"}`: begun, begun again for the same step, never ended, open."""
@@ -145,12 +142,8 @@ class LedgerReads(Queries):
         return StoredAnswer(
             call_id=row["id"],
             purpose=row["purpose"],
-            text=rows.unpacked(row["answer"]),
+            text=unpacked(row["answer"]),
             prompt_hash=row["prompt_hash"],
             model=row["model"],
             outcome=row["outcome"],
         )
-
-    def _prefixed(self, table: str, column: str, prefix: str) -> list[tuple[str, str]]:
-        sql = f"SELECT key, {column} FROM {table} WHERE substr(key, 1, ?) = ? ORDER BY key"
-        return [(row["key"], row[column]) for row in self._all(sql, len(prefix), prefix)]

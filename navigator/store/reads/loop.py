@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,8 +12,8 @@ from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
 from navigator.domain.models import Event, Proposal, Review, Usage
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
-from navigator.store import rows
 from navigator.store.reads.queries import WRITTEN, Queries
+from navigator.store.rows import from_row, from_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +143,7 @@ class LoopReads(Queries):
             attempt,
             round,
         )
-        return rows.review_from(found[0]) if found else None
+        return from_row(Review, found[0]) if found else None
 
     def round_cost(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> RoundCost:
         """What writing a round cost `role` so far. The prompt's version is the one that led the round."""
@@ -158,7 +157,7 @@ class LoopReads(Queries):
         leading = [row["prompt_version"] for row in answered if row["purpose"] != "repair"]
         return RoundCost(
             calls=int(total["calls"]),
-            usage=_usage(total),
+            usage=from_row(Usage, total),
             model=answered[-1]["model"] if answered else "",
             prompt_version=leading[0] if leading else "",
         )
@@ -273,12 +272,12 @@ class LoopReads(Queries):
         found = self._all(
             "SELECT * FROM events WHERE task_id = ? ORDER BY seq", task_id(number_of(identifier, "T"))
         )
-        return [rows.event_from(row) for row in found]
+        return from_rows(Event, found)
 
     def last_event(self, kind: str) -> Event | None:
         """The newest event of a kind."""
         found = self._all("SELECT * FROM events WHERE kind = ? ORDER BY seq DESC LIMIT 1", kind)
-        return rows.event_from(found[0]) if found else None
+        return from_row(Event, found[0]) if found else None
 
     def events_of(self, kinds: Collection[str], after: int) -> list[Event]:
         """Events of some kinds after a sequence number, in order."""
@@ -287,7 +286,7 @@ class LoopReads(Queries):
             after,
             *kinds,
         )
-        return [rows.event_from(row) for row in found]
+        return from_rows(Event, found)
 
     def last_number(self, table: str) -> int:
         """The highest id in `calls`, `proposals` or `swaps`; 0 where there is none."""
@@ -301,9 +300,4 @@ class LoopReads(Queries):
             " WHERE id > ? AND outcome NOT IN ('started', 'lost') ORDER BY id",
             after,
         )
-        return [CallCost(Role(row["role"]), row["started"], _usage(row)) for row in found]
-
-
-def _usage(row: sqlite3.Row) -> Usage:
-    values = {name: row[name] for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "seconds")}
-    return Usage(**values)
+        return [CallCost(Role(row["role"]), row["started"], from_row(Usage, row)) for row in found]

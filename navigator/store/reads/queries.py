@@ -1,4 +1,4 @@
-"""What every reading method stands on."""
+"""What every reading method uses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from navigator.store.errors import translated
+from navigator.store.database import translated
 from navigator.store.rows import clean
 
 WRITTEN = "purpose NOT LIKE 'review%' AND purpose <> 'final'"

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Collection, Iterator
 from typing import Any
 
 from navigator.domain.errors import NotFound
-from navigator.domain.ids import number_of, proposal_id, task_id
-from navigator.domain.models import Project, Proposal, Review, Task
-from navigator.domain.states import LOOP_TASK_STATES, ProposalState, Role, TaskState, Verdict
-from navigator.store import rows
-from navigator.store.reads.baselines import BaselineReads
+from navigator.domain.ids import number_of
+from navigator.domain.models import (
+    Baseline,
+    Decision,
+    Event,
+    Landing,
+    Model,
+    Project,
+    Proposal,
+    Review,
+    Suggestion,
+    Swap,
+    Task,
+)
+from navigator.domain.records import Batch, Comment, EditFailure, JournalEntry, ModelCall
+from navigator.domain.states import (
+    LOOP_TASK_STATES,
+    ProposalState,
+    Role,
+    SuggestionState,
+    TaskState,
+    Verdict,
+)
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import LoopReads
 from navigator.store.reads.queries import limited
-from navigator.store.reads.suggestions import SuggestionReads
+from navigator.store.rows import decoded, from_row, from_rows, unpacked
 from navigator.store.schema import TABLES
 
 _CHUNK = 500
@@ -26,34 +45,31 @@ _PROPOSALS = (
     "SELECT a.*, t.project_id AS project_id, p.name AS project FROM proposals a"
     " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
 )
-_JSON_COLUMNS = {
-    "projects": rows.PROJECT_LISTS,
-    "tasks": ("files",),
-    "proposals": ("edits", "policy", "checks", "overlaps", "hunks", "usage"),
-    "reviews": ("findings", "addressed", "reversals", "usage"),
-    "decisions": ("confirmed",),
-    "swaps": ("phases",),
-    "baselines": ("failures",),
-    "suggestions": ("files", "new_files"),
-    "journal": ("plan",),
-    "batches": ("swaps",),
-    "events": ("data",),
-    "meta": ("value",),
+_REVIEWS = {"review": Role.REVIEWER, "final_review": Role.FINAL, "own_review": Role.GENERATOR}
+"""Whose newest review each field of a proposal holds."""
+
+_MODELS: dict[str, type[Model]] = {
+    "projects": Project,
+    "tasks": Task,
+    "proposals": Proposal,
+    "reviews": Review,
+    "decisions": Decision,
+    "landings": Landing,
+    "calls": ModelCall,
+    "swaps": Swap,
+    "edit_failures": EditFailure,
+    "baselines": Baseline,
+    "suggestions": Suggestion,
+    "journal": JournalEntry,
+    "batches": Batch,
+    "events": Event,
+    "comments": Comment,
 }
-_FLAGS = {
-    "projects": ("demo", "removed"),
-    "proposals": ("seen", "rehearsal"),
-    "reviews": ("counted", "self_review", "rehearsal"),
-    "decisions": ("withdrawn",),
-    "landings": ("transplanted",),
-    "calls": ("repeat", "rehearsal"),
-    "swaps": ("rehearsal",),
-    "edit_failures": ("rehearsal",),
-    "comments": ("sent",),
-}
+_FLAGS = ("counted", "withdrawn")
+"""Flags of the store's own, in no model."""
 
 
-class Reader(LedgerReads, LoopReads, SuggestionReads, BaselineReads):
+class Reader(LedgerReads, LoopReads):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks
@@ -62,7 +78,7 @@ class Reader(LedgerReads, LoopReads, SuggestionReads, BaselineReads):
         """All projects by name."""
         where = "" if include_removed else " WHERE removed = 0"
         found = self._all(f"SELECT * FROM projects{where} ORDER BY name, id")
-        return [rows.project_from(row) for row in found]
+        return from_rows(Project, found)
 
     def project(self, name_or_id: str | int) -> Project:
         """One project by name or number; a removed one by number only.
@@ -77,7 +93,7 @@ class Reader(LedgerReads, LoopReads, SuggestionReads, BaselineReads):
             raise NotFound(
                 f"There is no project {name_or_id!r}.", hint="`navigator project list` names them."
             )
-        return rows.project_from(found[0])
+        return from_row(Project, found[0])
 
     def tasks(
         self,
@@ -97,7 +113,7 @@ class Reader(LedgerReads, LoopReads, SuggestionReads, BaselineReads):
         """
         tests, values = _conditions("t", states, project)
         order = f" ORDER BY t.id {'DESC' if newest_first else 'ASC'}{limited(limit)}"
-        return [rows.task_from(row) for row in self._all(f"{_TASKS}{tests}{order}", *values)]
+        return from_rows(Task, self._all(f"{_TASKS}{tests}{order}", *values))
 
     def task(self, identifier: str) -> Task:
         """One task.
@@ -108,15 +124,56 @@ class Reader(LedgerReads, LoopReads, SuggestionReads, BaselineReads):
         found = self._all(f"{_TASKS} WHERE t.id = ?", number_of(identifier, "T"))
         if not found:
             raise NotFound(f"There is no task {identifier}.", hint="`navigator task list` shows them.")
-        return rows.task_from(found[0])
+        return from_row(Task, found[0])
 
-    def task_since(self, states: Collection[TaskState] | None = None) -> dict[str, str]:
-        """When each task entered its present state: `{"T1": UTC time}`."""
-        tests, values = _conditions("t", states, None)
-        return {
-            task_id(row["id"]): row["since"]
-            for row in self._all(f"SELECT id, since FROM tasks t{tests}", *values)
-        }
+    # Suggestions and baselines
+
+    def suggestions(self, scan: str, *, attempt: int | None = None) -> list[Suggestion]:
+        """A scan's suggestions by rank.
+
+        Args:
+            scan: the task's id.
+            attempt: of which attempt; None for the newest that has any.
+        """
+        number = number_of(scan, "T")
+        if attempt is None:
+            attempt = self._one("SELECT max(attempt) FROM suggestions WHERE task_id = ?", number)
+        found = self._all(
+            "SELECT * FROM suggestions WHERE task_id = ? AND attempt = ? ORDER BY rank", number, attempt or 0
+        )
+        return from_rows(Suggestion, found)
+
+    def earlier_suggestions(self, project_id: int, scan: str) -> list[Suggestion]:
+        """What was suggested for a project before and is not to be suggested again by `scan`.
+
+        All suggestions of other scans that were not cancelled, and of this one's earlier attempts those that were accepted.
+        """
+        found = self._all(
+            "SELECT s.* FROM suggestions s JOIN tasks t ON t.id = s.task_id WHERE t.project_id = ?"
+            " AND ((s.task_id <> ? AND t.state <> 'cancelled') OR s.state = ?) ORDER BY s.id",
+            project_id,
+            number_of(scan, "T"),
+            SuggestionState.ACCEPTED.value,
+        )
+        return from_rows(Suggestion, found)
+
+    def baseline(self, project_id: int, tree: str, command: str, environment: str) -> Baseline | None:
+        """The test result of one tree under one command and environment; None where it was never run."""
+        found = self._all(
+            "SELECT * FROM baselines WHERE project_id = ? AND tree = ? AND command = ? AND environment = ?",
+            project_id,
+            tree,
+            command,
+            environment,
+        )
+        return from_row(Baseline, found[0]) if found else None
+
+    def newest_baseline(self, project_id: int) -> Baseline | None:
+        """The project's last run on an unchanged tree, whatever its command was then."""
+        found = self._all(
+            "SELECT * FROM baselines WHERE project_id = ? ORDER BY at DESC, id DESC LIMIT 1", project_id
+        )
+        return from_row(Baseline, found[0]) if found else None
 
     # Proposals
 
@@ -166,7 +223,7 @@ class Reader(LedgerReads, LoopReads, SuggestionReads, BaselineReads):
         """Every review of a proposal, oldest first."""
         number = number_of(proposal_id, "P")
         found = self._all("SELECT * FROM reviews WHERE proposal_id = ? ORDER BY id", number)
-        return [rows.review_from(row) for row in found]
+        return from_rows(Review, found)
 
     def _with_parts(self, found: list[sqlite3.Row]) -> list[Proposal]:
         ids = [row["id"] for row in found]
@@ -175,20 +232,21 @@ class Reader(LedgerReads, LoopReads, SuggestionReads, BaselineReads):
         landings = self._newest("landings", ids)
         made = []
         for row in found:
-            review, final, own = (
-                rows.review_from(reviews[row["id"], role]) if (row["id"], role) in reviews else None
-                for role in (Role.REVIEWER, Role.FINAL, Role.GENERATOR)
-            )
-            decision, landing = decisions.get((row["id"],)), landings.get((row["id"],))
+            number = row["id"]
+            parts = {
+                name: from_row(Review, reviews[number, role])
+                for name, role in _REVIEWS.items()
+                if (number, role) in reviews
+            }
+            decision, landing = decisions.get((number,)), landings.get((number,))
             made.append(
-                rows.proposal_from(
+                from_row(
+                    Proposal,
                     row,
-                    review=review,
-                    final_review=final,
-                    own_review=own,
-                    decision=rows.decision_from(decision) if decision else None,
-                    # Without a standing decision there is nothing to land: an old landing is history.
-                    landing=rows.landing_from(landing) if landing and decision else None,
+                    **parts,
+                    decision=from_row(Decision, decision) if decision else None,
+                    # Without a decision there is nothing to land: an old landing is history.
+                    landing=from_row(Landing, landing) if landing and decision else None,
                 )
             )
         return made
@@ -221,7 +279,7 @@ class Reader(LedgerReads, LoopReads, SuggestionReads, BaselineReads):
             " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
             " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL ORDER BY r.id"
         )
-        return [rows.flat(row, flags=("self_review", "rehearsal")) for row in found]
+        return [{**dict(row), **decoded(Review, row)} for row in found]
 
     def own_verdicts(self) -> list[dict[str, Any]]:
         """First proposals that their writer and an independent reviewer have both read, one row a task.
@@ -236,7 +294,7 @@ class Reader(LedgerReads, LoopReads, SuggestionReads, BaselineReads):
             " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
             " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND r.self_review = 0 ORDER BY a.id"
         )
-        return [rows.flat(row, flags=("rehearsal",)) for row in found]
+        return [{**dict(row), **decoded(Review, row)} for row in found]
 
     # One glance, and everything
 
@@ -282,15 +340,14 @@ class Reader(LedgerReads, LoopReads, SuggestionReads, BaselineReads):
         if table not in TABLES:
             raise NotFound(f"There is no table {table!r}.", hint=f"There are: {', '.join(TABLES)}.")
         for row in self._connection.execute(f"SELECT * FROM {table} ORDER BY 1"):
-            values = rows.flat(row, flags=_FLAGS.get(table, ()), json_columns=_JSON_COLUMNS.get(table, ()))
-            if table == "tasks":
-                values["id"] = task_id(values["id"])
-                values["origin"] = task_id(values["origin"]) if values["origin"] else ""
-            if table == "proposals":
-                values["id"] = proposal_id(values["id"])
-                values["parent"] = proposal_id(values["parent"]) if values["parent"] else ""
+            values = dict(row)
+            values |= {name: bool(values[name]) for name in _FLAGS if name in values}
+            if table in _MODELS:
+                values |= decoded(_MODELS[table], row)
+            if table == "meta":
+                values["value"] = json.loads(values["value"])
             if table == "calls" and values["answer"] is not None:
-                values["answer"] = rows.unpacked(values["answer"])
+                values["answer"] = unpacked(values["answer"])
             yield values
 
 

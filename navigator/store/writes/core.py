@@ -1,4 +1,4 @@
-"""What every writing method stands on: statements, events, and rows that must exist."""
+"""What every writing method uses: statements, events, and rows that must exist."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import BaseModel
+
 from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of
 from navigator.domain.models import Event, utc_now
 from navigator.store.reads.reader import Reader
-from navigator.store.rows import clean, dumped
+from navigator.store.rows import clean, dumped, encoded
 
 
 class TransactionCore:
@@ -32,16 +34,24 @@ class TransactionCore:
             data: JSON data that a client may show.
         """
         event = {"at": utc_now(), "kind": kind, "task_id": task_id, "proposal_id": proposal_id}
-        seq = self._insert("events", {**event, "data": dumped(data or {})})
+        seq = self._insert("events", None, **event, data=dumped(data or {}))
         made = Event(seq=seq, data=dict(data or {}), **event)
         self.events.append(made)
         return made
 
-    def _insert(self, table: str, values: Mapping[str, Any]) -> int:
-        columns = ", ".join(f'"{name}"' for name in values)
+    def _insert(self, table: str, record: BaseModel | None = None, **columns: Any) -> int:
+        """A new row: the fields of `record` that are columns of `table`, its id apart, with `columns` over them."""
+        values = {**self._columns(table, record), **columns} if record is not None else columns
+        names = ", ".join(f'"{name}"' for name in values)
         marks = ", ".join("?" * len(values))
-        cursor = self._run(f"INSERT INTO {table} ({columns}) VALUES ({marks})", tuple(values.values()))
+        cursor = self._run(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))
         return int(cursor.lastrowid or 0)
+
+    def _columns(self, table: str, record: BaseModel) -> dict[str, Any]:
+        """The fields of `record` that are columns of `table`, without its id, as they are stored."""
+        known = {row["name"] for row in self._run("SELECT name FROM pragma_table_info(?)", (table,))}
+        fields = (name for name in type(record).model_fields if name in known and name != "id")
+        return encoded(type(record), {name: getattr(record, name) for name in fields})
 
     def _update(self, table: str, row_id: int, values: Mapping[str, Any]) -> None:
         columns = ", ".join(f'"{name}" = ?' for name in values)

@@ -10,6 +10,7 @@ from navigator.domain.ids import number_of
 from navigator.domain.ids import proposal_id as proposal_name
 from navigator.domain.ids import task_id as task_name
 from navigator.domain.models import Swap, Usage, utc_now
+from navigator.domain.records import EditFailure, ModelCall
 from navigator.domain.states import LOOP_TASK_STATES, EditCode, Role
 from navigator.store.rows import dumped, packed
 from navigator.store.writes.core import TransactionCore
@@ -58,24 +59,23 @@ class LedgerWrites(TransactionCore):
             ).fetchone()
             is not None
         )
-        call_id = self._insert(
-            "calls",
-            {
-                "role": role.value,
-                "task_id": number,
-                "attempt": attempt,
-                "round": round,
-                "purpose": purpose,
-                "seq": seq,
-                "prompt_version": prompt_version,
-                "prompt_hash": prompt_hash,
-                "model": model,
-                "outcome": STARTED,
-                "repeat": int(repeat),
-                "rehearsal": int(rehearsal),
-                "started": utc_now(),
-            },
+        call = ModelCall(
+            id=0,
+            role=role,
+            task_id=task_id,
+            attempt=attempt,
+            round=round,
+            purpose=purpose,
+            seq=seq,
+            prompt_version=prompt_version,
+            prompt_hash=prompt_hash,
+            model=model,
+            outcome=STARTED,
+            repeat=repeat,
+            rehearsal=rehearsal,
+            started=utc_now(),
         )
+        call_id = self._insert("calls", call, ended=None)
         self._call_event("call_started", call_id)
         return call_id
 
@@ -114,7 +114,7 @@ class LedgerWrites(TransactionCore):
         if answer is not None:
             values["answer"] = packed(answer)
         ended = {"outcome": outcome, "error_code": error_code, "retries": retries, "ended": utc_now()}
-        self._update("calls", call_id, {**values, **ended, **_usage_columns(usage or Usage())})
+        self._update("calls", call_id, {**values, **ended, **(usage or Usage()).model_dump()})
         self._call_event("call_ended", call_id)
 
     def judge_call(self, call_id: int, outcome: str) -> None:
@@ -168,24 +168,7 @@ class LedgerWrites(TransactionCore):
 
     def add_swap(self, swap: Swap) -> int:
         """Keep a measured swap; its `id` is not looked at."""
-        number = self._insert(
-            "swaps",
-            {
-                "from_role": swap.from_role.value if swap.from_role else None,
-                "to_role": swap.to_role.value,
-                "strategy": swap.strategy,
-                "started": swap.started,
-                "phases": dumped(swap.phases),
-                "seconds": swap.seconds,
-                "outcome": swap.outcome,
-                "reason": swap.reason,
-                "failure": swap.failure,
-                "weight_bytes": swap.weight_bytes,
-                "warm_bytes": swap.warm_bytes,
-                "made_by": swap.made_by,
-                "rehearsal": int(swap.rehearsal),
-            },
-        )
+        number = self._insert("swaps", swap)
         said = {"id": number, "to": swap.to_role.value, "seconds": swap.seconds, "outcome": swap.outcome}
         self.event("swap_added", data=said)
         return number
@@ -202,22 +185,20 @@ class LedgerWrites(TransactionCore):
         rehearsal: bool = False,
     ) -> int:
         """Keep one reason why an answer's edits did not apply."""
-        row = self._task_row(task_id)
-        number = self._insert(
-            "edit_failures",
-            {
-                "task_id": row["id"],
-                "attempt": attempt,
-                "round": round,
-                "code": EditCode(code).value,
-                "path": path,
-                "model": model,
-                "rehearsal": int(rehearsal),
-                # One moment for all failures of one answer: they are counted as one try a file.
-                "at": self.at,
-            },
+        self._task_row(task_id)
+        failure = EditFailure(
+            task_id=task_id,
+            attempt=attempt,
+            round=round,
+            code=EditCode(code),
+            path=path,
+            model=model,
+            rehearsal=rehearsal,
+            # One moment for all failures of one answer: they are counted as one try per file.
+            at=self.at,
         )
-        self.event("edit_failed", task_id, data={"code": EditCode(code).value, "path": path})
+        number = self._insert("edit_failures", failure)
+        self.event("edit_failed", task_id, data={"code": failure.code.value, "path": path})
         return number
 
     def add_batch(self, name: str, started: str = "") -> None:
@@ -225,7 +206,7 @@ class LedgerWrites(TransactionCore):
         known = self._run("SELECT 1 FROM batches WHERE name = ?", (name,)).fetchone()
         if known is not None:
             return
-        self._insert("batches", {"name": name, "started": started or utc_now()})
+        self._insert("batches", name=name, started=started or utc_now())
         self.event("batch_added", data={"batch": name})
 
     def end_batch(self, name: str, swaps: Sequence[int] | None = None, ended: str = "") -> None:
@@ -284,14 +265,17 @@ class LedgerWrites(TransactionCore):
             raise UsageError(
                 "A comment needs a text, and a line on the new or the old side.", hint="Try again."
             )
-        place = {
-            "task_id": row["task_id"],
-            "proposal_id": row["id"],
-            "path": path,
-            "side": side,
-            "line": line,
-        }
-        number = self._insert("comments", {**place, "quote": quote, "text": text, "created": utc_now()})
+        number = self._insert(
+            "comments",
+            task_id=row["task_id"],
+            proposal_id=row["id"],
+            path=path,
+            side=side,
+            line=line,
+            quote=quote,
+            text=text,
+            created=utc_now(),
+        )
         self.event("comment_added", task_name(row["task_id"]), proposal_id, {"comment": number, "path": path})
         return number
 
@@ -323,7 +307,3 @@ class LedgerWrites(TransactionCore):
         names = ("role", "purpose", "attempt", "round", "outcome", "completion_tokens", "seconds")
         data = {"call": call_id, **{name: row[name] for name in names}}
         self.event(kind, task_name(row["task_id"]) if row["task_id"] else "", data=data)
-
-
-def _usage_columns(usage: Usage) -> dict[str, Any]:
-    return usage.model_dump()

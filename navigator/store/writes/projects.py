@@ -1,73 +1,49 @@
-"""Writing projects and tasks."""
+"""Writing projects with their baselines, and tasks with their suggestions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from navigator.domain.errors import Conflict, UsageError
+from navigator.domain.errors import NotFound, UsageError
 from navigator.domain.ids import number_of, task_id
-from navigator.domain.models import Project, Task, utc_now
+from navigator.domain.models import Baseline, Project, Suggestion, Task, utc_now
 from navigator.domain.states import (
     Complexity,
     ProposalState,
+    SuggestionState,
     TaskKind,
     TaskState,
     require_proposal_transition,
     require_task_transition,
 )
-from navigator.store.rows import PROJECT_FIELDS, PROJECT_LISTS, dumped
+from navigator.store.rows import encoded
 from navigator.store.writes.core import TransactionCore
 
 
 class ProjectWrites(TransactionCore):
-    """Events: project_added, project_updated, project_removed."""
+    """Events: project_added, project_updated, project_removed, baseline_set."""
 
-    def add_project(
-        self,
-        *,
-        name: str,
-        path: str,
-        base: str = "",
-        landing: str = "branch",
-        check: str = "",
-        check_mounts: Sequence[str] = (),
-        include: Sequence[str] = (),
-        exclude: Sequence[str] = (),
-        conventions: str = "AGENTS.md",
-        root_commit: str = "",
-        source: str = "store",
-        demo: bool = False,
-    ) -> Project:
-        """Take a repository into care. One that was removed earlier (same path and history) comes back with its past.
+    def add_project(self, *, name: str, path: str, **settings: Any) -> Project:
+        """Add a repository. One that was removed earlier (same path and history) comes back with its past.
+
+        Args:
+            settings: other fields of `Project` by name, without `id` and `removed`.
 
         Raises:
             UsageError: the name or the path is in use.
         """
-        values = {
-            "name": name,
-            "path": path,
-            "base": base,
-            "landing": landing,
-            "check": check,
-            "check_mounts": tuple(check_mounts),
-            "include": tuple(include),
-            "exclude": tuple(exclude),
-            "conventions": conventions,
-            "root_commit": root_commit,
-            "source": source,
-            "demo": demo,
-        }
+        wanted = Project.model_validate({"id": 0, "name": name, "path": path, **settings})
         self._refuse_taken(name, path, besides=0)
         earlier = self._run(
             "SELECT id FROM projects WHERE removed = 1 AND path = ? AND root_commit = ? ORDER BY id DESC LIMIT 1",
-            (path, root_commit),
+            (path, wanted.root_commit),
         ).fetchone()
         if earlier is None:
-            number = self._insert("projects", _project_columns(values))
+            number = self._insert("projects", wanted)
         else:
             number = int(earlier["id"])
-            self._update("projects", number, {**_project_columns(values), "removed": 0})
+            self._update("projects", number, self._columns("projects", wanted))
         project = self.read.project(number)
         self.event("project_added", data={"project": project.name, "id": number})
         return project
@@ -83,17 +59,16 @@ class ProjectWrites(TransactionCore):
             NotFound: no such project.
             UsageError: an unknown field, or a name or path in use.
         """
-        unknown = sorted(set(changes) - set(PROJECT_FIELDS))
+        known = [name for name in Project.model_fields if name not in ("id", "removed")]
+        unknown = sorted(set(changes) - set(known))
         if unknown:
-            raise UsageError(
-                f"A project has no {unknown[0]!r}.", hint=f"It has: {', '.join(PROJECT_FIELDS)}."
-            )
+            raise UsageError(f"A project has no {unknown[0]!r}.", hint=f"It has: {', '.join(known)}.")
         project = self.read.project(project_id)
         self._refuse_taken(
             changes.get("name", project.name), changes.get("path", project.path), besides=project_id
         )
         if changes:
-            self._update("projects", project_id, _project_columns(changes))
+            self._update("projects", project_id, encoded(Project, changes))
             self.event(
                 "project_updated", data={"project": project.name, "id": project_id, "fields": sorted(changes)}
             )
@@ -104,6 +79,18 @@ class ProjectWrites(TransactionCore):
         project = self.read.project(project_id)
         self._update("projects", project_id, {"removed": 1})
         self.event("project_removed", data={"project": project.name, "id": project_id})
+
+    def set_baseline(self, baseline: Baseline) -> Baseline:
+        """Keep a test run on an unchanged tree, in place of an earlier one under the same command and environment."""
+        made = baseline.model_copy(update={"at": baseline.at or utc_now()})
+        self._run(
+            "DELETE FROM baselines WHERE project_id = ? AND tree = ? AND command = ? AND environment = ?",
+            (made.project_id, made.tree, made.command, made.environment),
+        )
+        self._insert("baselines", made)
+        said = {"project": made.project_id, "outcome": made.outcome.value, "failures": len(made.failures)}
+        self.event("baseline_set", data={**said, "seconds": made.seconds})
+        return made
 
     def _refuse_taken(self, name: str, path: str, *, besides: int) -> None:
         taken = self._run(
@@ -122,7 +109,8 @@ class ProjectWrites(TransactionCore):
 
 
 class TaskWrites(TransactionCore):
-    """Events: task_added, task_state, task_attempt, task_priority; proposal_state for what a new attempt supersedes."""
+    """Events: task_added, task_state, task_attempt, suggestions_added, suggestion_accepted, suggestions_dismissed;
+    proposal_state for what a new attempt supersedes."""
 
     def add_task(
         self,
@@ -148,22 +136,20 @@ class TaskWrites(TransactionCore):
         if not text.strip():
             raise UsageError("The task has no text.", hint="Say in a sentence what is to be done.")
         now = utc_now()
-        number = self._insert(
-            "tasks",
-            {
-                "project_id": project_id,
-                "text": text,
-                "kind": TaskKind(kind).value,
-                "complexity": Complexity(complexity).value,
-                "priority": priority,
-                "files": dumped(tuple(files)),
-                "state": TaskState.QUEUED.value,
-                "origin": number_of(origin, "T") if origin else None,
-                "created": now,
-                "updated": now,
-                "since": now,
-            },
+        task = Task(
+            id="",
+            project_id=project_id,
+            project=project.name,
+            text=text,
+            kind=TaskKind(kind),
+            complexity=Complexity(complexity),
+            priority=priority,
+            files=tuple(files),
+            origin=origin,
+            created=now,
+            updated=now,
         )
+        number = self._insert("tasks", task, since=now)
         self.event(
             "task_added", task_id(number), data={"project": project.name, "state": TaskState.QUEUED.value}
         )
@@ -237,29 +223,49 @@ class TaskWrites(TransactionCore):
         self._update("tasks", row["id"], {"base_commit": base_commit})
         return self.read.task(task_id)
 
-    def set_priority(self, task_id: str, priority: int) -> Task:
-        """Change a task's priority; higher goes first."""
-        row = self._task_row(task_id)
-        if row["state"] in (TaskState.DONE, TaskState.LANDED):
-            raise Conflict(
-                f"{task_id} is {row['state']}.", hint="Only a task that still waits has a priority."
+    def add_suggestions(self, scan: str, attempt: int, found: Iterable[Suggestion]) -> list[Suggestion]:
+        """Keep what a scan suggests; what its earlier attempts left open is dismissed."""
+        number = number_of(scan, "T")
+        self._run(
+            "UPDATE suggestions SET state = ? WHERE task_id = ? AND attempt < ? AND state = ?",
+            (SuggestionState.DISMISSED, number, attempt, SuggestionState.OPEN),
+        )
+        count = 0
+        for suggestion in found:
+            count += 1
+            fresh = {"task_id": scan, "attempt": attempt, "state": SuggestionState.OPEN, "made_task": ""}
+            self._insert("suggestions", suggestion.model_copy(update={**fresh, "at": self.at}))
+        self.event("suggestions_added", scan, data={"count": count})
+        return self.read.suggestions(scan, attempt=attempt)
+
+    def accept_suggestion(self, suggestion: Suggestion, made_task: str) -> None:
+        """It became the task `made_task`."""
+        self._settle(suggestion, state=SuggestionState.ACCEPTED, made_task=made_task)
+        data = {"rank": suggestion.rank, "made_task": made_task}
+        self.event("suggestion_accepted", suggestion.task_id, data=data)
+
+    def dismiss_suggestions(self, scan: str, attempt: int, ranks: Collection[int] | None = None) -> int:
+        """Dismiss open ones: those with these ranks, or all. Returns how many."""
+        chosen = [
+            suggestion
+            for suggestion in self.read.suggestions(scan, attempt=attempt)
+            if suggestion.state is SuggestionState.OPEN and (ranks is None or suggestion.rank in ranks)
+        ]
+        for suggestion in chosen:
+            self._settle(suggestion, state=SuggestionState.DISMISSED)
+        if chosen:
+            self.event("suggestions_dismissed", scan, data={"ranks": [one.rank for one in chosen]})
+        return len(chosen)
+
+    def _settle(self, suggestion: Suggestion, **values: Any) -> None:
+        if not self._run("SELECT 1 FROM suggestions WHERE id = ?", (suggestion.id,)).fetchone():
+            raise NotFound(
+                f"{suggestion.task_id} has no suggestion {suggestion.rank}.",
+                hint=f"`navigator task suggestions {suggestion.task_id}` lists them.",
             )
-        self._update("tasks", row["id"], {"priority": priority, "updated": utc_now()})
-        self.event("task_priority", task_id, data={"priority": priority})
-        return self.read.task(task_id)
+        self._update("suggestions", suggestion.id, encoded(Suggestion, values))
 
     def _state_event(self, task: str, current: TaskState, to: TaskState, data: Mapping[str, Any]) -> None:
         row = self._task_row(task)
         where = {"attempt": row["attempt"], "round": row["round"]}
         self.event("task_state", task, data={"from": current.value, "to": to.value, **where, **data})
-
-
-def _project_columns(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a project as columns: lists as JSON, flags as integers."""
-    columns = dict(values)
-    for name in PROJECT_LISTS:
-        if name in columns:
-            columns[name] = dumped(tuple(columns[name]))
-    if "demo" in columns:
-        columns["demo"] = int(columns["demo"])
-    return columns

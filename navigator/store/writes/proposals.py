@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from navigator.domain.errors import Conflict, IllegalTransition, NotFound
-from navigator.domain.ids import number_of, proposal_id, task_id
+from navigator.domain.ids import proposal_id, task_id
 from navigator.domain.models import CheckResult, Decision, Landing, Proposal, Review, utc_now
 from navigator.domain.states import LandingState, ProposalState, require_proposal_transition
 from navigator.store.rows import dumped
@@ -35,26 +35,15 @@ class ProposalWrites(TransactionCore):
                 f"{proposal.task_id} is in attempt {task['attempt']}; this answer belongs to attempt {proposal.attempt}.",
                 hint="It came too late and was left out.",
             )
-        columns = _content(proposal)
         place = (task["id"], proposal.attempt, proposal.round)
         present = self._run(
             "SELECT id, state, tree FROM proposals WHERE task_id = ? AND attempt = ? AND round = ?", place
         ).fetchone()
-        self._supersede_others(proposal.task_id, keep=present["id"] if present else 0)
+        self._supersede_others(task["id"], keep=present["id"] if present else 0)
         if present is not None:
-            return self._replace(present["id"], present["state"], present["tree"], columns)
-        number = self._insert(
-            "proposals",
-            {
-                "task_id": task["id"],
-                "attempt": proposal.attempt,
-                "round": proposal.round,
-                "state": ProposalState.OPEN.value,
-                "parent": number_of(proposal.parent, "P") if proposal.parent else None,
-                "hunks": dumped(proposal.hunks),
-                **columns,
-            },
-        )
+            return self._replace(present["id"], present["state"], present["tree"], proposal)
+        fresh = {"state": ProposalState.OPEN, "created": proposal.created or utc_now()}
+        number = self._insert("proposals", proposal.model_copy(update=fresh))
         made = self.read.proposal(proposal_id(number))
         stat = {"tree": made.tree, "added": made.added, "removed": made.removed}
         where = {"attempt": made.attempt, "round": made.round}
@@ -117,24 +106,10 @@ class ProposalWrites(TransactionCore):
         ).fetchone()
         number = self._insert(
             "reviews",
-            {
-                "proposal_id": row["id"],
-                "role": review.role.value,
-                "counted": int(counted is None),
-                "verdict": review.verdict.value,
-                "stated_verdict": review.stated_verdict.value if review.stated_verdict else None,
-                "self_review": int(review.self_review),
-                "summary": review.summary,
-                "findings": dumped(review.findings),
-                "addressed": dumped(review.addressed),
-                "reversals": dumped(review.reversals),
-                "parts": review.parts,
-                "prompt_version": review.prompt_version,
-                "model": review.model,
-                "rehearsal": int(review.rehearsal),
-                "usage": dumped(review.usage),
-                "at": review.at or utc_now(),
-            },
+            review,
+            proposal_id=row["id"],
+            counted=int(counted is None),
+            at=review.at or utc_now(),
         )
         said = {"verdict": review.verdict.value, "findings": len(review.findings)}
         self._told(
@@ -161,17 +136,8 @@ class ProposalWrites(TransactionCore):
                 f"{proposal_id} is {row['state']}: only an open proposal can be decided.",
                 hint="`navigator proposals` lists what is open.",
             )
-        self._insert(
-            "decisions",
-            {
-                "proposal_id": row["id"],
-                "kind": decision.kind.value,
-                "note": decision.note,
-                "tree": row["tree"],
-                "confirmed": dumped(decision.confirmed),
-                "at": decision.at or utc_now(),
-            },
-        )
+        columns = {"proposal_id": row["id"], "tree": row["tree"], "at": decision.at or utc_now()}
+        self._insert("decisions", decision, **columns)
         self._told("decision_added", proposal_id, {"decision": decision.kind.value, "tree": row["tree"]})
         return self.set_proposal_state(proposal_id, ProposalState.DECIDED)
 
@@ -190,24 +156,8 @@ class ProposalWrites(TransactionCore):
             raise Conflict(
                 f"{proposal_id} has no decision.", hint=f"`navigator approve {proposal_id}` makes one."
             )
-        self._insert(
-            "landings",
-            {
-                "proposal_id": row["id"],
-                "state": landing.state.value,
-                "ref": landing.ref,
-                "commit": landing.commit,
-                "transplanted": int(landing.transplanted),
-                "reason": landing.reason,
-                "at": landing.at or utc_now(),
-            },
-        )
-        said = {
-            "state": landing.state.value,
-            "ref": landing.ref,
-            "commit": landing.commit,
-            "reason": landing.reason,
-        }
+        self._insert("landings", landing, proposal_id=row["id"], at=landing.at or utc_now())
+        said = landing.model_dump(mode="json", include={"state", "ref", "commit", "reason"})
         self._told("landing_set", proposal_id, said)
         if landing.state is LandingState.LANDED:
             return self.set_proposal_state(proposal_id, ProposalState.LANDED)
@@ -222,9 +172,7 @@ class ProposalWrites(TransactionCore):
             The entry's number, for `journal_close`.
         """
         row = self._proposal_row(proposal_id)
-        number = self._insert(
-            "journal", {"proposal_id": row["id"], "plan": dumped(dict(plan)), "opened": utc_now()}
-        )
+        number = self._insert("journal", proposal_id=row["id"], plan=dumped(dict(plan)), opened=utc_now())
         self._told("journal_opened", proposal_id, {"journal": number})
         return number
 
@@ -242,16 +190,15 @@ class ProposalWrites(TransactionCore):
             "journal_closed", proposal_id(row["proposal_id"]), {"journal": journal_id, "outcome": outcome}
         )
 
-    def journal_pending(self) -> list[dict[str, Any]]:
-        """Landings begun and not closed; see `Reader.journal_pending`."""
-        return self.read.journal_pending()
+    def _supersede_others(self, task: int, *, keep: int) -> None:
+        others = self._run(
+            "SELECT id FROM proposals WHERE task_id = ? AND state = ? AND id <> ? ORDER BY id",
+            (task, ProposalState.OPEN, keep),
+        ).fetchall()
+        for row in others:
+            self.set_proposal_state(proposal_id(row["id"]), ProposalState.SUPERSEDED)
 
-    def _supersede_others(self, task: str, *, keep: int) -> None:
-        for other in self.read.proposals({ProposalState.OPEN}, task_id=task):
-            if number_of(other.id, "P") != keep:
-                self.set_proposal_state(other.id, ProposalState.SUPERSEDED)
-
-    def _replace(self, number: int, state: str, old_tree: str, columns: Mapping[str, Any]) -> Proposal:
+    def _replace(self, number: int, state: str, old_tree: str, proposal: Proposal) -> Proposal:
         identifier = proposal_id(number)
         read_by = self._run(
             "SELECT EXISTS (SELECT 1 FROM reviews WHERE proposal_id = :id)"
@@ -262,36 +209,15 @@ class ProposalWrites(TransactionCore):
                 f"{identifier} was read already: its round cannot be written again.",
                 hint="Begin another round or attempt.",
             )
-        self._update("proposals", number, {**columns, "seen": 0})
+        columns = self._columns("proposals", proposal)
+        for name in ("task_id", "attempt", "round", "state", "parent", "hunks"):
+            del columns[name]
+        self._update("proposals", number, {**columns, "seen": 0, "created": proposal.created or utc_now()})
         if state != ProposalState.OPEN:
             self.set_proposal_state(identifier, ProposalState.OPEN)
-        self._told("proposal_replaced", identifier, {"old_tree": old_tree, "tree": columns["tree"]})
+        self._told("proposal_replaced", identifier, {"old_tree": old_tree, "tree": proposal.tree})
         return self.read.proposal(identifier)
 
     def _told(self, kind: str, proposal: str, data: Mapping[str, Any]) -> None:
         row = self._proposal_row(proposal)
         self.event(kind, task_id(row["task_id"]), proposal_id(row["id"]), data)
-
-
-def _content(proposal: Proposal) -> dict[str, Any]:
-    """The columns that hold what the answer is."""
-    return {
-        "base_commit": proposal.base_commit,
-        "tree": proposal.tree,
-        "batch": proposal.batch,
-        "written_by": proposal.written_by.value,
-        "title": proposal.title,
-        "summary": proposal.summary,
-        "edits": dumped(proposal.edits),
-        "policy": dumped(proposal.policy),
-        "checks": dumped(proposal.checks),
-        "overlaps": dumped(proposal.overlaps),
-        "added": proposal.added,
-        "removed": proposal.removed,
-        "seen": int(proposal.seen),
-        "prompt_version": proposal.prompt_version,
-        "model": proposal.model,
-        "rehearsal": int(proposal.rehearsal),
-        "usage": dumped(proposal.usage),
-        "created": proposal.created or utc_now(),
-    }

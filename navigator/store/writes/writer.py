@@ -10,17 +10,16 @@ from pathlib import Path
 
 from navigator.domain.models import Event
 from navigator.store.backups import back_up
-from navigator.store.errors import StoreError, translated
+from navigator.store.database import translated
+from navigator.store.errors import StoreError
 from navigator.store.reads.queries import database_of
 from navigator.store.reads.reader import Reader
-from navigator.store.writes.baselines import BaselineWrites
 from navigator.store.writes.ledger import LedgerWrites
 from navigator.store.writes.projects import ProjectWrites, TaskWrites
 from navigator.store.writes.proposals import ProposalWrites
-from navigator.store.writes.suggestions import SuggestionWrites
 
 
-class Transaction(ProjectWrites, TaskWrites, ProposalWrites, SuggestionWrites, BaselineWrites, LedgerWrites):
+class Transaction(ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites):
     """All writing methods. One lives for one `with store.transaction()` and is of no use after it."""
 
 

@@ -10,8 +10,8 @@ from textual.containers import Container
 
 from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs
 from navigator.domain.models import Suggestion
+from navigator.domain.states import SuggestionState
 from navigator.domain.text import safe_line
-from navigator.store.reads.suggestions import ACCEPTED, OPEN
 from navigator.tui.answers.answer import AnswerText
 from navigator.tui.answers.markdown import Line, drawn, wrapped
 from navigator.tui.answers.screen import AnswerScreen
@@ -71,7 +71,7 @@ class SuggestionsScreen(AnswerScreen):
 
     def word(self, answer: AnswerText) -> str:
         """How many are open, how many accepted."""
-        taken = sum(one.state == ACCEPTED for one in answer.suggestions)
+        taken = sum(one.state == SuggestionState.ACCEPTED for one in answer.suggestions)
         left = f"◇ {len(answer.open)} open" if self.waits else super().word(answer)
         return f"{left} · {taken} accepted" if taken else left
 
@@ -83,7 +83,7 @@ class SuggestionsScreen(AnswerScreen):
         return [("  SUGGESTIONS", "heading"), (f"  {len(self.rows.rows)}", "title"), (note, "muted")]
 
     def _row(self, one: Suggestion, width: int) -> list[Piece]:
-        settled = one.state != OPEN
+        settled = one.state != SuggestionState.OPEN
         plain = "muted" if settled else ""
         head: list[Piece] = [
             (f"{one.rank:>3} ", "muted"),
@@ -103,7 +103,9 @@ class SuggestionsScreen(AnswerScreen):
         title, _, body = one.text.partition("\n")
         lines: list[Line] = [*wrapped([(safe_line(title), "strong")], width)]
         state = (
-            f"  ·  {one.state}{f' as {one.made_task}' if one.made_task else ''}" if one.state != OPEN else ""
+            f"  ·  {one.state}{f' as {one.made_task}' if one.made_task else ''}"
+            if one.state != SuggestionState.OPEN
+            else ""
         )
         lines.append([(f"{one.kind.value} · {one.complexity.value}", "accent"), (state, "muted")])
         if body.strip():
@@ -183,9 +185,9 @@ class SuggestionsScreen(AnswerScreen):
 
 
 def _state(one: Suggestion) -> list[Piece]:
-    if one.state == ACCEPTED:
+    if one.state == SuggestionState.ACCEPTED:
         return [(f"  ✓ {one.made_task}", "good")]
-    if one.state != OPEN:
+    if one.state != SuggestionState.OPEN:
         return [("  – dismissed", "muted")]
     return [] if one.grounded else [("  ? not verified", "warn")]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
+from navigator.serving.swap import strategy_class
 
 TAIL_BYTES = 64 * 1024
 _LINES = 200
@@ -31,16 +32,13 @@ class LogSource:
 def log_sources(settings: Settings, paths: StatePaths) -> tuple[LogSource, ...]:
     """The conductor's log first; then the rehearsal's processes or systemd's units. Other servers keep theirs elsewhere."""
     found = [LogSource("the conductor's", LogTail(paths.log).read)]
-    roles = ("generator", "reviewer")
-    if settings.swap.strategy == "rehearsal":
-        files = {role: paths.rehearsal / f"server-{role}.err" for role in roles}
-        found += [
-            LogSource(f"the {role}'s server, {path.name}", LogTail(path).read) for role, path in files.items()
-        ]
-    if settings.swap.strategy == "systemd":
-        own = settings.swap.systemd
-        for role, unit in zip(roles, (own.generator_unit, own.reviewer_unit), strict=True):
-            found.append(LogSource(f"the {role}'s server, {unit}", Journal(own.scope, unit).read))
+    strategy = settings.swap.strategy
+    for log in strategy_class(strategy).logs(settings, paths) if strategy else ():
+        if log.path is not None:
+            name, read = log.path.name, LogTail(log.path).read
+        else:
+            name, read = log.unit, Journal(log.scope, log.unit).read
+        found.append(LogSource(f"the {log.role.value}'s server, {name}", read))
     return tuple(found)
 
 

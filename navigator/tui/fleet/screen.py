@@ -10,7 +10,8 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.worker import Worker
 
-from navigator.serving.status import ServerLook, look_at_servers
+from navigator.serving.status import ServerLook
+from navigator.serving.swap import look_at_servers
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.fleet.logs import LogSource, log_sources
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview, swap_price

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 
-from navigator.workspace.context.secrets import find_secret
+from navigator.domain.secrets import find_secret
 
 _LONGEST_LINE = 1_000
 _FEWEST_BITS = 3.3

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from navigator.domain.models import PolicyItem, Project
 from navigator.domain.states import PolicyAction
-from navigator.domain.text import safe_line
+from navigator.domain.text import INVISIBLE, safe_line
 from navigator.workspace.checks.change import content_items
 from navigator.workspace.checks.special_files import SPECIAL_FOLDERS, SPECIAL_NAMES, SPECIAL_PATTERNS
 from navigator.workspace.context.scope import in_scope, is_secret
@@ -25,8 +25,6 @@ _SYMLINK, _GITLINK, _EXECUTABLE = "120000", "160000", "100755"
 
 _REFUSE, _CONFIRM = PolicyAction.REFUSE, PolicyAction.CONFIRM
 
-# HFS+ ignores these in names, so `.g\u200cit` is `.git` there (CVE-2014-9390).
-_IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _WINDOWS_DEVICE = re.compile(r"(?i)^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?$")
 
 
@@ -39,9 +37,9 @@ def _confirm(rule: str, path: str, detail: str) -> PolicyItem:
 
 
 def _like_git_folder(part: str) -> bool:
-    """Whether some file system takes this name for `.git`: HFS+ ignorables, NTFS short names, streams,
-    trailing dots."""
-    name = _IGNORED_BY_HFS.sub("", part).casefold()
+    """Whether some file system takes this name for `.git`: characters that HFS+ ignores (CVE-2014-9390), NTFS short
+    names, streams, trailing dots."""
+    name = INVISIBLE.sub("", part).casefold()
     name = name.split(":", 1)[0].rstrip(" .")
     return name == ".git" or re.fullmatch(r"\.?git~[0-9]+", name) is not None
 
@@ -52,10 +50,12 @@ def _name_problem(path: str) -> tuple[str, str] | None:
         return "outside", "is not a path inside the project"
     if "\\" in path:
         return "outside", "has a backslash, which other systems read as a folder boundary"
-    if any(unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for char in path):
+    if INVISIBLE.search(path) or any(
+        unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for char in path
+    ):
         return (
             "path_characters",
-            f"has control, direction or undecodable characters in its name: {safe_line(ascii(path))}",
+            f"has invisible, control, direction or undecodable characters in its name: {safe_line(ascii(path))}",
         )
     for part in path.split("/"):
         if part in {"", ".", ".."}:

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from navigator.domain.models import Project
+from navigator.domain.secrets import secret_in
 from navigator.workspace.context.pack import MAX_FILE_BYTES, SIZES, Count, Packed, Sizes, fit, pack
 from navigator.workspace.context.repomap.files import MapFile
 from navigator.workspace.context.repomap.index import RepoMap
 from navigator.workspace.context.repomap.outline import outline
 from navigator.workspace.context.repomap.relevance import Query, Ranking, rank_files, read_task
-from navigator.workspace.context.secrets import secret_in
 from navigator.workspace.git.source import TreeSource
 
 __all__ = ["MAX_FILE_BYTES", "Context", "ContextFile", "LeftOut", "build_context", "text_of"]

@@ -12,22 +12,33 @@ _SECRET_NAMES = re.compile(
     r"""(?xi) ^(?:
         \.env (?: [._-] .* )? | .+ \.env | \.envrc
       | id_(?: rsa | dsa | ecdsa | ed25519 ) (?: _ sk )? (?: \. (?!pub$) .* )?
-      | .+ \. (?: pem | key | p12 | pfx | jks | keystore | kdbx | ppk | asc | gpg | age )
-      | \.netrc | _netrc | \.pypirc | \.pgpass | \.htpasswd | \.git-credentials | \.dockercfg | \.vault-token
+      | .+ \. (?: pem | key | p8 | p12 | pfx | jks | keystore | kdbx | ppk | asc | gpg | age | ovpn | tfvars | tfstate )
+      | \.netrc | _netrc | \.pypirc | \.npmrc | \.pgpass | \.my\.cnf | \.mylogin\.cnf | \.htpasswd | \.git-credentials
+      | \.dockercfg | \.dockerconfigjson | \.vault-token | \.terraformrc | terraform\.rc | \.s3cfg | \.boto | rclone\.conf
+      | kube_?config (?: \. (?: ya?ml | json ) )? | .+ \. kubeconfig
+      | \.msmtprc | \.fetchmailrc | auth\.json | (?: application_default | client_)?_?credentials? .* \.json
+      | client_secrets? .* \.json | .* firebase-adminsdk .* \.json | .*[-_.]sa\.json
       | credentials (?: \. (?: json | ya?ml | toml | ini | csv ) )?
       | secrets? \. (?: json | ya?ml | toml | ini | env )
-      | service[-_]account .* \.json
+      | .* service[-_]?account .* \.json
     )$"""
 )
 _EXAMPLES = re.compile(r"(?i)\.(?:example|sample|template|dist)$")
-_SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube", ".azure"})
+_SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube", ".azure", ".gcloud", ".password-store"})
+_SECRET_PATHS = re.compile(
+    r"(?i)(?:^|/)(?:\.docker/config\.json|\.m2/settings(?:-security)?\.xml|\.gem/credentials|\.config/(?:gh/hosts\.yml|gcloud/.+)"
+    r"|\.cargo/credentials(?:\.toml)?|\.bundle/config|\.gradle/gradle\.properties)$"
+)
 
 
 def is_secret(path: str) -> bool:
-    """Whether a path by its name holds keys or passwords: `.env*`, `*.pem`, `id_rsa` and the like.
+    """Whether a path by its name holds keys or passwords: `.env*`, `*.pem`, `id_rsa`, `.npmrc`, `kubeconfig`
+    and the like.
 
     `.env.example` and other samples are not secret.
     """
+    if _SECRET_PATHS.search(path):
+        return True
     parts = path.split("/")
     if any(part in _SECRET_FOLDERS for part in parts[:-1]):
         return True

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Collection
 from itertools import islice
 
-from navigator.domain.text import is_unsafe
+from navigator.domain.text import INVISIBLE, is_unsafe
 from navigator.workspace.edits.problems import quote
 
 _AROUND = " \t\r\f\v\u00a0#*`'\"\u2018\u2019\u201c\u201d"
@@ -18,8 +18,6 @@ _LISTED = re.compile(r"(?:[-+>]|[0-9]+[.)])\s")
 _MAX_NAME = 255
 _MAX_PATH = 4096
 _MAX_SUGGEST_FROM = 5_000
-# HFS+ leaves these out when it compares names; git's own list (CVE-2014-9390).
-_HFS_IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 
 
 def clean_path_line(line: str) -> str:
@@ -31,8 +29,9 @@ def clean_path_line(line: str) -> str:
 
 
 def _is_dot_git(name: str) -> bool:
-    """Whether a file system may take the name for `.git` (NTFS: short name, streams, trailing dots; HFS+: ignored)."""
-    plain = _HFS_IGNORED.sub("", unicodedata.normalize("NFKC", name))
+    """Whether a file system may take the name for `.git` (NTFS: short name, streams, trailing
+    dots; HFS+ ignores some characters, CVE-2014-9390)."""
+    plain = INVISIBLE.sub("", unicodedata.normalize("NFKC", name))
     plain = plain.split(":")[0].rstrip(" .").casefold()
     return plain == ".git" or _NTFS_SHORT.fullmatch(plain) is not None
 
@@ -41,7 +40,7 @@ def unsafe_path(path: str) -> str | None:
     """Why nothing may be written at a path, as a sentence; None where it is an ordinary path inside the tree."""
     if not path:
         return "The path is empty."
-    if "\0" in path or is_unsafe(path):
+    if "\0" in path or is_unsafe(path) or INVISIBLE.search(path):
         return "The path holds a control, bidirectional or invisible character."
     if "\\" in path:
         return "The path holds a backslash; folders are separated by /."

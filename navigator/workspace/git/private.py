@@ -288,11 +288,11 @@ class PrivateRepo:
                     f"git does not accept a path of this change: {done.stderr.partition(chr(10))[0]}",
                     hint="Such a path could write outside of the project; the change is not made.",
                 )
-            made = git.run("write-tree", env=self._apart(), check=False)
+            made = git.run("write-tree", env=self.apart(), check=False)
             # A base that was not pinned has trees that are borrowed, and can only be written on with those in sight.
             return made.text if made.status == 0 else git.run("write-tree").text
 
-    def _apart(self) -> dict[str, str]:
+    def apart(self) -> dict[str, str]:
         """Variables with which git writes without looking at, and so without touching, the user's objects."""
         if not self._own_objects:
             self._own_objects = str(own_objects(self.git_dir))
@@ -314,7 +314,7 @@ class PrivateRepo:
             names.append(f"{folder.relative_to(self.git_dir)}/{number}\n")
         words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
         feed = "".join(names).encode("ascii")
-        made = self.git.run(*words, input=feed, env=self._apart(), check=False)
+        made = self.git.run(*words, input=feed, env=self.apart(), check=False)
         # Packing at this very moment takes empty folders away, which git makes anew only where it sees them itself.
         shas = (made if made.status == 0 else self.git.run(*words, input=feed)).text.split()
         for sha, content in zip(shas, contents, strict=True):

@@ -160,24 +160,25 @@ def _commit(
     for key in _CONVERSIONS:
         config += [f"{key}={value}" for value in own_settings(asked, key, repository=True)[-1:]]
     head = facts.head_commit
-    # HEAD's objects are the private repository's own from here on: git sets the time of an object that it was about to
-    # write and found, and that must not be one of the user's.
     private.pin_base(head)
     with tempfile.TemporaryDirectory(prefix="snapshot-", dir=private.work_folder()) as folder:
         index = Path(folder) / "index"
         git = Git(private.git_dir, work_tree=work_tree, index=index, config=config, outside=facts.outside)
         git.run("read-tree", head)
+        # Git updates the time of an object that it was about to write and finds in a store that it borrows from. The user's
+        # objects must keep their times, so it writes without seeing them.
+        apart = private.apart()
         # What is gone goes first: a folder may stand where a file was.
         for words, paths in ((("--force-remove",), gone), (("--add", "--remove", "--replace"), present)):
             feed = b"".join(path_bytes(path) + b"\0" for path in paths)
-            done = git.run("update-index", *words, "-z", "--stdin", input=feed, check=False)
+            done = git.run("update-index", *words, "-z", "--stdin", input=feed, check=False, env=apart)
             refused = [line for line in done.stderr.splitlines() if not line.startswith("warning:")]
             if done.status != 0 or refused:
                 raise NoWorktree(
                     f"git does not take a file of {work_tree}: {next(iter(refused), 'it said nothing')}",
                     hint="Ignore the file, or choose a branch as the project's base.",
                 )
-        tree = git.run("write-tree").text
+        tree = git.run("write-tree", "--missing-ok", env=apart).text
     if tree == private.tree_of(head):
         return head
     dates = {"GIT_AUTHOR_DATE": _WHEN, "GIT_COMMITTER_DATE": _WHEN}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
+from navigator.domain.secrets import Redactor
 from navigator.domain.states import CheckOutcome
 from navigator.domain.text import safe_line, safe_text
 from navigator.workspace.bounded.run import WorkerLost, run_bounded
@@ -34,6 +35,7 @@ from navigator.workspace.sandbox.supervise import supervise
 from navigator.workspace.sandbox.tree import write_out
 
 SHOWN = 4_000
+_BY_FORM = Redactor()
 """Characters of a run's output that are kept: for the developer, and for models as data."""
 
 _FORMAT = "2"
@@ -111,6 +113,7 @@ def run_suite(
     *,
     without: bool = False,
     cancel: threading.Event | None = None,
+    redact: Redactor = _BY_FORM,
 ) -> SuiteRun:
     """Write `tree` out, run the project's check on it, and take everything away again. Blocks: call it in a thread.
 
@@ -118,6 +121,7 @@ def run_suite(
         scratch_root: the folder below which the run gets one of its own.
         without: run without a sandbox where there is none.
         cancel: when set, the run ends as "cancelled".
+        redact: applied to the whole output, before any of it is cut, kept or shown.
     """
     if not spec.command.strip():
         return _untested(
@@ -144,7 +148,7 @@ def run_suite(
     finally:
         _take_away(scratch)
     try:
-        return run_bounded(read_run, ran, spec, size=len(ran.output), seconds=_READING)
+        return run_bounded(read_run, ran, spec, redact, size=len(ran.output), seconds=_READING)
     except WorkerLost:
         line = "The output could not be read within the limits of time and memory"
         return SuiteRun(CheckOutcome.FAILED, (), f"{line} (exit status {ran.status})", ran.seconds)
@@ -158,11 +162,11 @@ def _untested(why: str, what_to_do: str = "", ran: Ran | None = None, output: st
     )
 
 
-def read_run(ran: Ran, spec: SandboxSpec) -> SuiteRun:
+def read_run(ran: Ran, spec: SandboxSpec, redact: Redactor = _BY_FORM) -> SuiteRun:
     """What a finished run means: its exit status, the tests it names, and why it could not start, in words."""
     output = plain(ran.output)
-    text = safe_text(output)
-    names = tuple(safe_line(name) for name in failing_tests(output))
+    text = redact(safe_text(output))
+    names = tuple(redact(safe_line(name)) for name in failing_tests(output))
     passed = passed_count(output)
     if not ran.cut and not names and none_ran(output, ended_well=ran.status == 0):
         return _untested(NO_TEST_RAN, _NOTHING_FOUND, ran, excerpt(text))

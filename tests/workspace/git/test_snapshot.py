@@ -300,3 +300,18 @@ def test_a_branch_called_worktree_is_named_in_full(world: World) -> None:
     base = world.facts.head_commit
     commit(world.repo, {"x": b"x\n"})
     assert resolve_base(world.facts, "refs/heads/worktree") == ("refs/heads/worktree", base)
+
+
+def test_loose_objects_of_the_user_keep_their_times(world: World) -> None:
+    """Work that is staged, stashed or on another branch stands loose in the user's repository already."""
+    spoil(world.repo)
+    git(world.repo, "add", "-A")
+    git(world.repo, "stash", "create")
+    times = {
+        path: path.stat().st_mtime_ns for path in (world.repo / ".git" / "objects").glob("[0-9a-f][0-9a-f]/*")
+    }
+    for path in times:
+        os.utime(path, ns=(10**18, 10**18))
+    made = take_snapshot(world.private, world.facts)
+    assert {path.stat().st_mtime_ns for path in times} == {10**18}
+    assert files(world, made.commit)["staged.py"] == b"s = 2\n"

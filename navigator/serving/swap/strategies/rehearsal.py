@@ -1,13 +1,12 @@
-"""Strategy `rehearsal`: the embedded stand-in plays both servers, as real processes, only one alive at a time.
+"""Strategy `rehearsal`: the embedded stand-in plays both servers, as real processes, one at a time.
 
-So a swap here is a swap: the old process is asked to drain, ended and waited for, the new one is started, loads,
-answers its health check and is asked for its model. The server is written down in the state folder and survives a
-conductor that dies; the next one uses it again, or ends it.
+So this is a real swap: the old process is drained, ended and waited for; the new one is started, loads, answers its health
+check and is asked for its model. The process is recorded in the state folder and survives a conductor that dies; the next
+conductor uses it again, or ends it.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import os
@@ -20,16 +19,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import navigator
-from navigator.config.settings import ServerSettings
-from navigator.domain.errors import NavigatorError
+from navigator.config.paths import StatePaths
+from navigator.config.settings import ServerSettings, Settings
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
 from navigator.serving.client.chat import Timeouts
 from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import Unreachable
+from navigator.serving.status import ServerLook, look_at
 from navigator.serving.swap import processes
-from navigator.serving.swap.base import Failure, PhaseLog, Report, Sighting, SwapFailed, SwapResult
+from navigator.serving.swap.base import ROLES, PhaseLog, ServerLog, Setup, Sighting, SwapStrategy
 from navigator.serving.swap.drain import until
-from navigator.serving.swap.failures import failure_of
+from navigator.serving.swap.failures import SwapFailed
 from navigator.serving.swap.processes import ProcessRecord
 
 COMMAND = (sys.executable, "-m", "navigator.rehearsal")
@@ -51,12 +52,13 @@ _POLL = 0.02
 _LONGEST_POLL = 0.3
 
 
-class RehearsalStrategy:
+class RehearsalStrategy(SwapStrategy):
     """Starts and ends `python -m navigator.rehearsal`.
 
     Args:
-        folder: where the record and the processes' output are kept; made if absent. One strategy a folder at a time
-            (the conductor's lock sees to that).
+        folder: where the record and the processes' output are kept; made if absent. One strategy per folder at a time
+            (the conductor's lock ensures that).
+        settings: the roles' limits; addresses, models and keys are the stand-in's own.
         time_scale: factor on every simulated second.
         seed: of what the stand-in writes.
         fault_rate: share of answers with a planted fault, None for the stand-in's own.
@@ -66,12 +68,15 @@ class RehearsalStrategy:
     """
 
     name = "rehearsal"
-    both_resident = False
+    about = "the embedded stand-in plays both servers; what it writes lands only in the demo's repositories"
     rehearsal = True
+    restarts_servers = True
+    checks_files = False
 
     def __init__(
         self,
         folder: Path,
+        settings: Settings | None = None,
         *,
         time_scale: float = 1.0,
         seed: int = 0,
@@ -80,6 +85,7 @@ class RehearsalStrategy:
         patience: float = 10.0,
         boot_seconds: float = 60.0,
     ) -> None:
+        super().__init__(settings or Settings())
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder = folder.resolve()
         self._record = self._folder / "server.json"
@@ -95,36 +101,52 @@ class RehearsalStrategy:
         self._boot_seconds = boot_seconds
         self._load_seconds = boot_seconds + 60.0 * time_scale
         self._children: dict[int, subprocess.Popen[bytes]] = {}
-        self._lock = asyncio.Lock()
 
-    def base_url(self, role: Role) -> str | None:
-        """Where the running process listens, if it plays `role`."""
+    @classmethod
+    def create(cls, setup: Setup) -> RehearsalStrategy:
+        """With its folder in the state folder."""
+        return cls(
+            setup.paths.rehearsal,
+            setup.settings,
+            time_scale=setup.time_scale,
+            seed=setup.seed,
+            fault_rate=setup.fault_rate,
+        )
+
+    @classmethod
+    def logs(cls, settings: Settings, paths: StatePaths) -> tuple[ServerLog, ...]:
+        """The processes' error output."""
+        return tuple(ServerLog(role, paths.rehearsal / f"server-{role.value}.err") for role in ROLES)
+
+    def server(self, role: Role) -> ServerSettings:
+        """The stand-in that plays `role`: it needs no key, and gets none.
+
+        Raises:
+            Unreachable: it does not run now. A rehearsal never falls back to a real server.
+        """
+        if role not in MODELS:
+            return super().server(role)
         record = self._usable()
         if record is None or record.role != role.value:
-            return None
-        return _url(record.port)
+            raise Unreachable(f"The rehearsal's {role.value} is not running.", hint="Swap to it first.")
+        return self._played(record)
 
-    def model(self, role: Role) -> str | None:
-        """The stand-in's name for the role's model; None for a role it does not play."""
-        return MODELS.get(role)
+    async def look_at(self, role: Role) -> ServerLook:
+        """Also of a process that another seed or time scale started."""
+        record = self._running()
+        if role in MODELS and (record is None or record.role != role.value or not record.port):
+            return ServerLook(role, MODELS[role], "a process of its own", "not loaded")
+        return await look_at(
+            role, self._played(record) if record is not None and role in MODELS else super().server(role)
+        )
 
-    async def resident(self) -> Role | None:
-        """The role whose process is alive, healthy and serves its model. Also finds one that an earlier conductor left."""
+    async def _is_resident(self, role: Role) -> bool:
+        """Also finds a process that an earlier conductor left."""
         record = self._usable()
-        if record is None:
-            return None
-        role = Role(record.role)
-        async with self._client(record) as client:
-            if not await client.health():
-                return None
-            try:
-                await client.require_model()
-            except NavigatorError:
-                return None
-        return role
+        return record is not None and record.role == role.value and await super()._is_resident(role)
 
     async def look(self, believed: Role | None) -> Sighting:
-        """Whether the process lives, by the process table alone; where it died, what it said last."""
+        """Whether the process is alive, from the process table alone; if it died, the last line of its log."""
         record = self._usable()
         if record is not None:
             return Sighting(Role(record.role))
@@ -133,27 +155,6 @@ class RehearsalStrategy:
             return Sighting(None)
         return Sighting(None, dead=True, failure="crashed", detail=self._last_words(believed))
 
-    async def swap(self, to: Role, report: Report) -> SwapResult:
-        """End what runs, start `to`, wait until it answers with the right model; go back if it does not.
-
-        Cancelling leaves whatever runs written down; the next swap ends it.
-        """
-        if to not in MODELS:
-            raise ValueError(f"the rehearsal does not play {to.value}")
-        async with self._lock:
-            log = PhaseLog(report)
-            previous = await self.resident()
-            if previous is to:
-                with log.phase("verify", "already resident"):
-                    pass  # `resident` has just asked it
-                return log.result("done")
-            try:
-                await self._stop(log)
-                await self._start(to, log)
-            except (NavigatorError, OSError) as error:
-                return await self._go_back(previous, log, str(error), failure_of(error))
-            return log.result("done")
-
     async def close(self) -> None:
         """End the process, so that nothing stays behind."""
         async with self._lock:
@@ -161,17 +162,23 @@ class RehearsalStrategy:
                 await self._end(record, self._patience)
             self._record.unlink(missing_ok=True)
 
-    async def _go_back(
-        self, previous: Role | None, log: PhaseLog, reason: str, failure: Failure
-    ) -> SwapResult:
-        try:
-            await self._stop(log, detail="clearing up")
-            if previous is None:
-                return log.result("failed", reason, failure)
-            await self._start(previous, log, detail=f"going back to {previous.value}")
-        except (NavigatorError, OSError) as error:
-            return log.result("failed", f"{reason} Going back failed too: {error}", failure)
-        return log.result("went_back", reason, failure)
+    async def _change(self, to: Role, previous: Role | None, log: PhaseLog, detail: str) -> None:
+        await self._stop(log, detail)
+        with log.phase("start", detail):
+            record = await self._listening(self._spawn(to))
+        async with self._connect(record) as client:
+            with log.phase("load", detail):
+                await self._loaded(record, client)
+            with log.phase("health", detail):
+                if not await client.health():
+                    raise SwapFailed(
+                        f"The {to.value} answered its health check once and then stopped answering."
+                    )
+            with log.phase("verify", detail):
+                await client.require_model()
+
+    async def _clean_up(self, log: PhaseLog) -> None:
+        await self._stop(log, detail="clearing up")
 
     async def _stop(self, log: PhaseLog, detail: str = "") -> None:
         """Drain, then SIGTERM, a bounded wait, SIGKILL. Nothing is reported where nothing runs."""
@@ -180,40 +187,28 @@ class RehearsalStrategy:
             return
         with log.phase("drain", detail):
             for record in running:
-                await self._drain(record)
+                await self._drained(record)
         with log.phase("stop", detail):
             for record in running:
                 if not await self._end(record, self._patience):
                     raise SwapFailed(
-                        f"The rehearsal process {record.pid} does not end.",
-                        hint="End it by hand, then try again.",
+                        f"The rehearsal process {record.pid} does not stop.",
+                        hint="Stop it manually, then try again.",
                     )
             self._record.unlink(missing_ok=True)
 
-    async def _drain(self, record: ProcessRecord) -> None:
+    async def _drained(self, record: ProcessRecord) -> None:
         """Wait, within bounds, until no request runs. A process that cannot be asked is not waited for."""
         if not record.port:
             return
-        async with self._client(record) as client:
+        async with self._connect(record) as client:
             async for _ in until(self._drain_seconds, first=_POLL, longest=_LONGEST_POLL):
                 load = await client.load()
                 if load is None or load.idle:
                     return
 
-    async def _start(self, role: Role, log: PhaseLog, detail: str = "") -> None:
-        with log.phase("start", detail):
-            record = await self._listening(self._spawn(role))
-        async with self._client(record) as client:
-            with log.phase("load", detail):
-                await self._loaded(record, client)
-            with log.phase("health", detail):
-                if not await client.health():
-                    raise SwapFailed(f"The {role.value} answered its health check once and then no more.")
-            with log.phase("verify", detail):
-                await client.require_model()
-
     def _spawn(self, role: Role) -> ProcessRecord:
-        """Start the process and write it down at once; its port follows when it says it."""
+        """Start the process and record it at once; its port is added when the process prints it."""
         argv = (*self._command, "--role", role.value, "--port", "0", *self._options)
         output = self._output(role)
         # Files, not pipes: the process has to survive a conductor that dies.
@@ -245,7 +240,7 @@ class RehearsalStrategy:
         return record
 
     async def _listening(self, record: ProcessRecord) -> ProcessRecord:
-        """Wait for the line that names the port, and write it down."""
+        """Wait for the line that names the port, and record it."""
         output = self._output(Role(record.role))
         async for _ in until(self._boot_seconds, first=_POLL, longest=_LONGEST_POLL):
             port = _port_in(output)
@@ -274,7 +269,7 @@ class RehearsalStrategy:
             return
         last = self._last_words(Role(record.role))
         raise SwapFailed(
-            f"The {record.role} ended with code {code}: {last or 'no word said'}.", failure="crashed"
+            f"The {record.role} ended with code {code}: {last or 'no output'}.", failure="crashed"
         )
 
     def _last_words(self, role: Role) -> str:
@@ -286,7 +281,7 @@ class RehearsalStrategy:
         return safe_line(said.strip().rpartition("\n")[2][:300])
 
     async def _end(self, record: ProcessRecord, patience: float) -> bool:
-        """SIGTERM, wait, SIGKILL, wait. True when it is gone."""
+        """SIGTERM, wait, SIGKILL, wait. True if it is gone."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if not processes.send(record, number):
                 break
@@ -302,46 +297,50 @@ class RehearsalStrategy:
         return processes.is_alive(record)
 
     def _running(self) -> ProcessRecord | None:
-        """The process that is written down, if it is alive and ours."""
+        """The recorded process, if it is alive and ours."""
         record = processes.load(self._record)
         if record is None or record.home != str(self._folder) or not processes.is_alive(record):
             return None
         return record if record.role in MODELS else None
 
     def _usable(self) -> ProcessRecord | None:
-        """The running process, if it listens and was started with these very options."""
+        """The running process, if it listens and was started with the same options."""
         record = self._running()
         if record is None or not record.port or record.stamp != self._stamp:
             return None
         return record
 
     def _ours(self) -> list[ProcessRecord]:
-        """Everything alive that was started for this folder, written down or not."""
+        """Every live process that was started for this folder, recorded or not."""
         recorded = self._running()
         found = {} if recorded is None else {recorded.pid: recorded}
         for stray in processes.strays(str(self._folder), self._command):
             found.setdefault(stray.pid, stray)
         return list(found.values())
 
-    def _client(self, record: ProcessRecord) -> ModelClient:
-        server = ServerSettings(model=MODELS[Role(record.role)], base_url=_url(record.port))
-        return ModelClient(server, timeouts=Timeouts(health=5.0))
+    def _played(self, record: ProcessRecord) -> ServerSettings:
+        role = Role(record.role)
+        url = f"http://127.0.0.1:{record.port}"
+        own = {"base_url": url, "model": MODELS[role], "api_key_env": "", "admin_key_env": ""}
+        return super().server(role).model_copy(update=own)
+
+    def _connect(self, record: ProcessRecord) -> ModelClient:
+        return ModelClient(self._played(record), timeouts=Timeouts(health=5.0))
+
+    def _client(self, role: Role) -> ModelClient:
+        return ModelClient(self.server(role), timeouts=Timeouts(health=5.0))
 
     def _output(self, role: Role) -> Path:
         return self._folder / f"server-{role.value}.out"
 
     def _environment(self) -> dict[str, str]:
-        """What the process gets to see: no keys, no settings, the mark, and this very program's modules."""
+        """The process's environment: no keys, no settings, the mark, and this program's modules."""
         kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
         package = str(Path(navigator.__file__).resolve().parent.parent)
         if package not in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
             # Run from a checkout: the process must find this program, and no other of the same name.
             kept["PYTHONPATH"] = os.pathsep.join(filter(None, (package, kept.get("PYTHONPATH"))))
         return kept | {processes.MARK: str(self._folder), "PYTHONSAFEPATH": "1"}
-
-
-def _url(port: int) -> str:
-    return f"http://127.0.0.1:{port}"
 
 
 def _port_in(output: Path) -> int:
@@ -359,3 +358,6 @@ def _port_in(output: Path) -> int:
         if type(port) is int and 0 < port < 65536:
             return port
     return 0
+
+
+STRATEGY = RehearsalStrategy

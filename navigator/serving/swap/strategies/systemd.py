@@ -1,92 +1,90 @@
 """Strategy `systemd`: each role is a unit, and `swap/model-swap.sh` makes one of them run.
 
-The script does the swap and bounds every phase; here it is told what Navigator knows (addresses, models, keys, requests in
-flight), its lines are passed on as they come, and its end is put into words. What is resident is looked up, never remembered.
+The script does the swap and bounds every phase. This file passes it what Navigator knows (addresses, models, keys, requests
+in flight), passes its lines on as they come, and words how it ended. What is resident is observed, never remembered.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import shutil
-import signal
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import cast, get_args
 
+from navigator.config.paths import StatePaths
 from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings
 from navigator.domain.errors import MissingPart, NavigatorError
-from navigator.domain.models import SwapPhase
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
-from navigator.serving.client.chat import Timeouts
-from navigator.serving.client.client import ModelClient
 from navigator.serving.swap.base import (
-    Failure,
-    PhaseEvent,
+    ROLES,
+    Check,
+    PhaseLog,
     Report,
+    ServerLog,
     Sighting,
     SwapOutcome,
     SwapResult,
+    SwapStrategy,
 )
-from navigator.serving.swap.lines import LineReader, OutcomeLine, failure_class
+from navigator.serving.swap.drain import InFlight
+from navigator.serving.swap.failures import Failure
+from navigator.serving.swap.lines import ScriptLog, failure_class
+from navigator.serving.swap.program import Ended, run_program
 
-_ROLES = (Role.GENERATOR, Role.REVIEWER)
 _SCRIPT = "model-swap.sh"
 _NEEDED = ("bash", "systemctl", "curl", "flock", "timeout")
 _DEADLINES = ("lock", "drain", "abort", "stop", "kill", "release", "start", "load", "health", "verify")
 _RUNS = ("active", "activating", "reloading", "deactivating")
 _OUTCOMES: dict[int, SwapOutcome] = {0: "done", 1: "went_back", 4: "failed"}
 _LOCK_HELD = 5
-_ENDING_SECONDS = 5.0
 _ASK_SECONDS = 10.0
-_HINTS: dict[str, str] = {
+_HINTS: dict[Failure, str] = {
     "no_memory": "Free GPU memory, or give the server less (--mem-fraction-static, context, running requests).",
-    "port_taken": "End what holds the port, or give the role another one.",
-    "unit_failed": "The unit's own log has the reason; `navigator doctor` says where.",
-    "timeout": "If the model really needs longer, raise the phase's seconds under [swap.systemd].",
-    "wrong_model": "Let the unit's model and the role's `model` in the settings agree.",
-    "disk_full": "Make room on the disk.",
+    "port_taken": "Stop the process that holds the port, or give the role another port.",
+    "unit_failed": "Check the unit's log: journalctl, with --user for your own units.",
+    "timeout": "If the model needs longer, raise the phase's seconds under [swap.systemd].",
+    "wrong_model": "Use the same model in the unit and in the role's `model`.",
+    "disk_full": "Free space on the disk.",
     "refused": "Check the server's key: `api_key_env` of the role.",
-    "lock_held": "Wait for the other swap, or end it.",
-    "no_systemd": "Is this systemd running? `[swap.systemd] scope` says which one is meant.",
+    "lock_held": "Wait for the other swap, or stop it.",
+    "no_systemd": "Check that this systemd is running; `[swap.systemd] scope` chooses the user's or the system's.",
+}
+_NO_BUS = {
+    "user": "Log in to a session of your own (not with su or sudo), or keep one: loginctl enable-linger. "
+    'Without systemd, as in most containers, use another [swap] strategy: "sleep", "command", "managed".',
+    "system": "Check that systemd is process 1. Without systemd, as in most containers, use another [swap] strategy: "
+    '"sleep", "command", "managed".',
 }
 
 
-class SystemdStrategy:
+class SystemdStrategy(SwapStrategy):
     """Runs the script; starts and stops nothing itself.
 
     Args:
         settings: the roles' servers, `[swap] script` and `[swap.systemd]`.
-        in_flight: the ids of Navigator's own requests that still run, asked when a swap begins. The script aborts these by id
-            when the drain's time is up, and each comes back to its caller as a call that has to be made again.
-        environment: what the script gets beside its settings; by default this process's own.
+        in_flight: the ids of Navigator's own running requests, asked when a swap begins. The script aborts these by id
+            when the drain's time is up; each caller then gets an error and asks again.
+        environment: the script's environment; by default this process's own.
 
     Raises:
         MissingPart: a program that the script needs is not installed, or the script is missing.
     """
 
     name = "systemd"
-    both_resident = False
-    rehearsal = False
+    about = "each role is a systemd unit, and a script keeps one of them running"
+    restarts_servers = True
+    reads_weights = True
+    uses_units = True
 
     def __init__(
-        self,
-        settings: Settings,
-        *,
-        in_flight: Callable[[], Iterable[str]] = tuple,
-        environment: dict[str, str] | None = None,
+        self, settings: Settings, *, in_flight: InFlight = tuple, environment: dict[str, str] | None = None
     ) -> None:
-        self._settings = settings
-        self._units = {
-            Role.GENERATOR: settings.swap.systemd.generator_unit,
-            Role.REVIEWER: settings.swap.systemd.reviewer_unit,
-        }
-        self._in_flight = in_flight
+        super().__init__(settings, in_flight=in_flight)
+        self._own = settings.swap.systemd
+        self._units = {Role.GENERATOR: self._own.generator_unit, Role.REVIEWER: self._own.reviewer_unit}
         self._environment = dict(os.environ if environment is None else environment)
-        self._lock = asyncio.Lock()
         self._script = self._find_script()
         for program in _NEEDED:
             if shutil.which(program, path=self._environment.get("PATH")) is None:
@@ -95,114 +93,126 @@ class SystemdStrategy:
                     hint="Install it, or choose another strategy under [swap].",
                 )
 
-    def base_url(self, role: Role) -> str | None:
-        """None: the settings' own address holds."""
-        return None
+    @classmethod
+    def logs(cls, settings: Settings, paths: StatePaths) -> tuple[ServerLog, ...]:
+        """The units' journals."""
+        own = settings.swap.systemd
+        units = (own.generator_unit, own.reviewer_unit)
+        return tuple(
+            ServerLog(role, unit=unit, scope=own.scope) for role, unit in zip(ROLES, units, strict=True)
+        )
 
-    def model(self, role: Role) -> str | None:
-        """None: the settings' own model holds."""
-        return None
-
-    async def resident(self) -> Role | None:
-        """The role whose unit runs, whose server is healthy and which serves the role's model."""
-        for role in _ROLES:
-            if (await self._show(role)).get("ActiveState") not in _RUNS:
-                continue
-            async with self._client(role) as client:
-                if not await client.health():
-                    continue
-                with contextlib.suppress(NavigatorError):
-                    await client.require_model()
-                    return role
-        return None
+    async def diagnose(self) -> list[Check]:
+        """Whether this scope's systemd answers: a swap asks it first."""
+        command = ("systemctl", f"--{self._own.scope}", "show", "--property=Version")
+        hint = _NO_BUS[self._own.scope]
+        try:
+            # As model-swap.sh does: without the variable systemctl finds no user bus.
+            bus = {"XDG_RUNTIME_DIR": f"/run/user/{os.getuid()}"}
+            done = await run_program(command, _ASK_SECONDS, environment=bus | self._environment)
+        except OSError as error:
+            return [Check("systemd", "missing", f"systemctl cannot be run: {error.strerror}", hint)]
+        except TimeoutError:
+            words = f"systemctl --{self._own.scope} did not answer within {_ASK_SECONDS:g} seconds"
+            return [Check("systemd", "missing", words, hint)]
+        if done.code != 0:
+            words = f"systemctl --{self._own.scope} does not answer: {done.last_words}"
+            return [Check("systemd", "missing", f"{words}; a swap would fail with no_systemd", hint)]
+        return [Check("systemd", "ok", f"--{self._own.scope} answers, {done.last_words}")]
 
     async def look(self, believed: Role | None) -> Sighting:
-        """As `resident`, without a generated token: a unit that runs and a server that names the right model."""
-        for role in sorted(_ROLES, key=lambda role: role is not believed):
-            if (await self._show(role)).get("ActiveState") not in _RUNS:
+        """As `resident`, without a generated token: a unit that runs and a server that lists the right model."""
+        for role in sorted(ROLES, key=lambda role: role is not believed):
+            if not await self._runs(role):
                 continue
-            async with self._client(role) as client:
-                try:
-                    await client.require_model()
-                except NavigatorError as error:
-                    if role is believed:  # its unit runs: still loading, or too busy to answer
-                        return Sighting(role, sure=False, detail=str(error))
-                else:
+            try:
+                if await self._serves(role):
                     return Sighting(role)
-        return await self._ended(believed) if believed in _ROLES else Sighting(None)
+                problem = "it serves another model"
+            except NavigatorError as error:
+                problem = str(error)
+            if role is believed:  # its unit runs: still loading, or too busy to answer
+                return Sighting(role, sure=False, detail=problem)
+        return await self._ended(believed) if believed is not None else Sighting(None)
 
     async def swap(self, to: Role, report: Report) -> SwapResult:
-        """Run the script. Cancelling ends it and everything it started; a later swap goes on from what is there then."""
+        """Run the script, which also goes back. Cancelling ends it and everything it started."""
         async with self._lock:
-            loop = asyncio.get_running_loop()
-            began = loop.time()
-            heard = _Heard(report)
+            log = PhaseLog(report)
+            script = ScriptLog(log)
+            words = (*self._script, f"--{self._own.scope}", to.value)
             try:
-                code = await self._run(to, heard)
+                ended = await run_program(words, self._own.longest, script.feed, self._variables())
+            except TimeoutError:
+                ended = Ended(-1, (), f"it did not end within {self._own.longest:g} s")
             except OSError as error:
-                return SwapResult(
-                    "failed", (), loop.time() - began, f"{self._script[-1]} cannot be run: {error.strerror}."
-                )
-            outcome = _OUTCOMES.get(code)
-            if outcome is None:  # it never began, or was killed: what is there says how it ended
-                there = await self.resident()
-                outcome = "failed" if there is None else "done" if there is to else "went_back"
-                if code == _LOCK_HELD and outcome == "done":
-                    outcome = "went_back"  # whoever holds the lock is about to take it away
+                return log.result("failed", f"{self._script[-1]} cannot be run: {error.strerror}.")
+            script.close()
+            outcome = _OUTCOMES.get(ended.code) or await self._outcome_by_look(to, ended.code)
             if outcome == "done":
-                return SwapResult("done", tuple(heard.phases), loop.time() - began)
-            failure, words = heard.failure(code)
-            reason = f"{failure or 'failed'}: {words} {_HINTS.get(failure, '')}".strip()
-            return SwapResult(outcome, tuple(heard.phases), loop.time() - began, reason, failure)
+                return log.result("done")
+            failure, said = script.failure()
+            if not failure:
+                how = f"ended with code {ended.code}" if ended.code >= 0 else "was killed"
+                said = " ".join(part for part in (said, f"the swap script {how}", ended.last_words) if part)
+            reason = f"{failure or 'failed'}: {said.rstrip('.')}. {_HINTS.get(failure, '')}".strip()
+            return log.result(outcome, reason, failure)
 
-    async def close(self) -> None:
-        """Nothing is held: the units are systemd's."""
+    async def _change(self, to: Role, previous: Role | None, log: PhaseLog, detail: str) -> None:
+        raise NotImplementedError("the script does the whole swap")
 
-    async def _run(self, to: Role, heard: _Heard) -> int:
-        """The script's exit code. It leads a process group of its own, which ends with this call."""
-        process = await asyncio.create_subprocess_exec(
-            *self._script,
-            f"--{self._settings.swap.systemd.scope}",
-            to.value,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=self._environment | self._told(),
-            start_new_session=True,
-        )
-        assert process.stdout is not None
-        assert process.stderr is not None
-        people = asyncio.create_task(_last_line(process.stderr))
-        try:
-            async with asyncio.timeout(self._settings.swap.systemd.longest):
-                reader = LineReader()
-                while chunk := await process.stdout.read(4096):
-                    heard.take(reader.feed(chunk))
-                heard.take(reader.close())
-                heard.last_words = await people
-                return await process.wait()
-        except TimeoutError:
-            heard.last_words = f"it did not end within {self._settings.swap.systemd.longest:g} s"
-            return -1
-        finally:
-            people.cancel()
-            if process.returncode is None:
-                await asyncio.shield(_end_group(process))
+    async def _outcome_by_look(self, to: Role, code: int) -> SwapOutcome:
+        """The script never began, or was killed: what is there says how it ended."""
+        there = await self.resident()
+        if there is None:
+            return "failed"
+        # Whoever holds the lock is about to change what is there.
+        return "done" if there is to and code != _LOCK_HELD else "went_back"
+
+    async def _is_resident(self, role: Role) -> bool:
+        return await self._runs(role) and await super()._is_resident(role)
+
+    async def _runs(self, role: Role) -> bool:
+        return await self._state(role) in _RUNS
+
+    async def _state(self, role: Role) -> str:
+        """systemd's ActiveState of the role's unit; "" if it does not answer."""
+        scope = f"--{self._own.scope}"
+        said = await self._ask("systemctl", scope, "show", self._units[role], "-p", "ActiveState")
+        return next((line.partition("=")[2] for line in said if line.startswith("ActiveState=")), "")
+
+    async def _ended(self, role: Role) -> Sighting:
+        """Why the role's unit no longer runs."""
+        if await self._state(role) != "failed":
+            return Sighting(None)
+        told = await self._ask(*self._script, f"--{self._own.scope}", "why", role.value)
+        failure, words = failure_class(safe_line(told[0]) if told else "")
+        known = failure if failure not in ("", "unit_failed") else "crashed"
+        return Sighting(None, dead=True, failure=known, detail=words or self._units[role])
+
+    async def _ask(self, *words: str) -> tuple[str, ...]:
+        """The lines that a read-only command prints; none if it does not answer in time."""
+        with contextlib.suppress(TimeoutError):
+            return (await run_program(words, _ASK_SECONDS, environment=self._variables())).lines
+        return ()
+
+    def _variables(self) -> dict[str, str]:
+        return self._environment | self._told()
 
     def _told(self) -> dict[str, str]:
-        """Navigator's settings as the script's variables; keys travel in its environment, never in its words."""
+        """Navigator's settings as the script's variables. Keys are passed in its environment, never on its command line."""
         own = self._settings.swap.systemd
         told = {f"{name.upper()}_SECONDS": f"{getattr(own, f'{name}_seconds'):.3f}" for name in _DEADLINES}
         told |= {"GPU": own.gpu, "RIDS": " ".join(self._in_flight())}
-        for role in _ROLES:
-            server, prefix = self._settings.server(role), role.value.upper()
+        for role in ROLES:
+            server, prefix = self.server(role), role.value.upper()
             told |= {
                 f"{prefix}_UNIT": self._units[role],
                 f"{prefix}_URL": server.base_url,
                 f"{prefix}_MODEL": server.model,
             }
             need = getattr(own, f"{role.value}_vram_mib")
-            if need:  # 0: not said here, so what swap.conf says holds
+            if need:  # 0: swap.conf decides
                 told[f"{prefix}_VRAM_MIB"] = str(need)
             if server.api_key_env:
                 told[f"{prefix}_API_KEY"] = self._environment.get(server.api_key_env, "")
@@ -216,99 +226,10 @@ class SystemdStrategy:
         path = Path(named).expanduser() if named else resource_dir("swap") / _SCRIPT
         if not path.is_file():
             raise MissingPart(
-                f"The swap script {path} is not there.",
-                hint="Empty script under [swap] to use the packaged one.",
+                f"The swap script {path} does not exist.",
+                hint="Leave script under [swap] empty to use the packaged one.",
             )
         return (str(path),) if named else ("bash", str(path))
 
-    async def _ended(self, role: Role | None) -> Sighting:
-        """Why the role's unit does not run any more."""
-        if role is None:
-            return Sighting(None)
-        if (await self._show(role)).get("ActiveState") != "failed":
-            return Sighting(None)
-        told = await self._ask(*self._script, f"--{self._settings.swap.systemd.scope}", "why", role.value)
-        word, words = failure_class(safe_line(told.partition("\n")[0]))
-        failure = cast(Failure, word) if word in get_args(Failure) and word != "unit_failed" else "crashed"
-        return Sighting(None, dead=True, failure=failure, detail=words or self._units[role])
 
-    async def _show(self, role: Role) -> dict[str, str]:
-        """A few of the unit's properties; {} where systemd does not answer."""
-        scope = f"--{self._settings.swap.systemd.scope}"
-        said = await self._ask("systemctl", scope, "show", self._units[role], "-p", "ActiveState")
-        return {key: value for key, _, value in (line.partition("=") for line in said.splitlines())}
-
-    async def _ask(self, *words: str) -> str:
-        """What a command that changes nothing prints; "" where it does not answer in time."""
-        process = await asyncio.create_subprocess_exec(
-            *words,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env=self._environment | self._told(),
-            start_new_session=True,
-        )
-        try:
-            async with asyncio.timeout(_ASK_SECONDS):
-                said, _ = await process.communicate()
-        except TimeoutError:
-            return ""
-        finally:
-            if process.returncode is None:
-                await asyncio.shield(_end_group(process))
-        return said.decode("utf-8", "replace")
-
-    def _client(self, role: Role) -> ModelClient:
-        return ModelClient(self._settings.server(role), timeouts=Timeouts(health=25.0))
-
-
-class _Heard:
-    """What the script has said so far."""
-
-    def __init__(self, report: Report) -> None:
-        self.phases: list[SwapPhase] = []
-        self.last_words = ""
-        self._report = report
-        self._failed = ""
-        self._outcome: OutcomeLine | None = None
-
-    def take(self, said: list[PhaseEvent | OutcomeLine]) -> None:
-        """Pass phases on, and keep those that ended."""
-        for event in said:
-            if isinstance(event, OutcomeLine):
-                self._outcome = event
-                continue
-            self._report(event)
-            if event.state == "begin":
-                continue
-            self.phases.append(SwapPhase(name=event.phase, seconds=event.seconds))
-            if event.state == "fail":
-                self._failed = self._failed or event.detail
-
-    def failure(self, code: int) -> tuple[Failure, str]:
-        """The class and the words, from its last line, else from the first phase that failed, else from its exit."""
-        said = self._outcome.detail if self._outcome is not None else self._failed
-        word, words = failure_class(said)
-        if word in get_args(Failure):
-            return cast(Failure, word), f"{words}."
-        ended = f"the swap script ended with code {code}" if code >= 0 else "the swap script was killed"
-        return "", " ".join(part for part in (said, ended + ".", self.last_words) if part)
-
-
-async def _last_line(stream: asyncio.StreamReader) -> str:
-    """Reads what is meant for people, so that the pipe never fills, and keeps the last line of it."""
-    kept = b""
-    while chunk := await stream.read(4096):
-        kept = (kept + chunk)[-4096:]
-    return safe_line(kept.decode("utf-8", "replace").strip().rpartition("\n")[2][:300])
-
-
-async def _end_group(process: asyncio.subprocess.Process) -> None:
-    """SIGTERM, a bounded wait, SIGKILL, for the script and everything it started."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_ENDING_SECONDS):
-                await process.wait()
-                return
+STRATEGY = SystemdStrategy

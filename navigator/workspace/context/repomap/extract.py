@@ -11,9 +11,9 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from navigator.domain.secrets import secret_in
 from navigator.workspace.context.repomap.languages import LANGUAGES
 from navigator.workspace.context.repomap.words import SYNTAX, WORD, count_parts
-from navigator.workspace.context.secrets import secret_in
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query

@@ -1,0 +1,36 @@
+"""The values of the files that no model is shown, so that they can be redacted where tests or models repeat them."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from navigator.domain.models import Project
+from navigator.domain.secrets import Redactor, values_in
+from navigator.workspace.context.scope import is_secret
+from navigator.workspace.git.private import PrivateRepo
+
+log = logging.getLogger(__name__)
+
+_LARGEST = 256 * 1024
+"""Bytes of a file whose values are learnt; keys and settings are far smaller."""
+
+
+def learn_withheld(redact: Redactor, project: Project, private: PrivateRepo, tree: str) -> None:
+    """Have `redact` know the values of the withheld files of a tree, and of those at the top of the checkout.
+
+    The latter need not be tracked: tests reach them through mounts, or without a sandbox. Blocks: call it in a thread.
+    """
+    for path, entry in private.tree_entries(tree).items():
+        if is_secret(path) and entry.size <= _LARGEST and entry.mode.startswith("100"):
+            redact.learn(values_in(private.read_blob(entry.sha)))
+    try:
+        beside = [Path(item.path) for item in os.scandir(project.path) if is_secret(item.name)]
+        for file in beside:
+            if file.is_file() and not file.is_symlink() and file.stat().st_size <= _LARGEST:
+                redact.learn(values_in(file.read_bytes()))
+    except OSError as error:
+        log.warning(
+            "%s: files with secrets cannot be read, so their values are not redacted: %s", project.name, error
+        )
