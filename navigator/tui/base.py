@@ -132,20 +132,6 @@ class BaseApp(App[None], inherit_bindings=False):
             text = f"Navigator: {waiting} waiting for you"
             self._driver.write(output.notification_sequence(text, tmux=output.inside_tmux()))
 
-    async def ask(
-        self, op: str, args: dict[str, Any] | None = None, *, done: str = ""
-    ) -> dict[str, Any] | None:
-        """Send one request to the conductor; an error becomes a toast and None, success the toast `done`."""
-        try:
-            result = await self.link.request(op, args)
-        except NavigatorError as error:
-            self.toast(str(error), "error")
-            return None
-        self.feed.poke()
-        if done:
-            self.toast(done)
-        return result
-
     # Starting the conductor. Opening the screens alone loads no model.
 
     def want_work(self) -> None:

@@ -122,7 +122,7 @@ async def test_a_draft_that_cannot_be_written_is_tried_again(monkeypatch: pytest
     while not kept:
         await asyncio.sleep(0.005)
     assert kept == ["words"]
-    assert "not kept yet" in told[0]
+    assert "not saved yet" in told[0]
     await keeper.close()
 
 

@@ -334,13 +334,13 @@ class DeckScreen(NavScreen):
             begin(self, self._review_now, group="verb")
 
     async def _review_now(self) -> None:
-        from navigator.cascade.verbs.review_now import ReviewNow, ReviewNowArgs
+        from navigator.cascade.verbs.conducting import Nothing, ReviewNow
         from navigator.tui.verbs import perform
 
         can_start = not self.app.link.here and self.app.settings.swap.strategy is not None
         if can_start and not await self.app.start_conductor():
             return
-        await perform(self.app, ReviewNow(), ReviewNowArgs())
+        await perform(self.app, ReviewNow(), Nothing())
 
     def action_mark_seen(self) -> None:
         """Mark as seen, or not seen."""

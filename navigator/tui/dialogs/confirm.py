@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from navigator.domain.errors import NavigatorError
 from navigator.domain.text import safe_text
 from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.keys.registry import in_group
@@ -113,7 +114,10 @@ class QuitDialog(Dialog, inherit_bindings=False):
         if not self.ready:
             return
         self.query_one(".lines", Static).update(Content("Stopping the conductor …"))
-        if await self.app.ask("stop") is None:
+        try:
+            await self.app.link.request("stop")
+        except NavigatorError as error:
+            self.app.toast(str(error), "error")
             return
         deadline = asyncio.get_running_loop().time() + _STOP_WAIT
         while self.app.link.here and asyncio.get_running_loop().time() < deadline:

@@ -65,7 +65,7 @@ class Journal:
     def _ask(self) -> list[str]:
         program = shutil.which("journalctl")
         if program is None:
-            return ["There is no journalctl here; the unit's output goes where its file says."]
+            return ["journalctl is not installed; the unit file says where its output goes."]
         words = [
             program,
             *self._words,
@@ -81,7 +81,7 @@ class Journal:
                 words, capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL
             )
         except (OSError, subprocess.TimeoutExpired):
-            return ["journalctl does not answer."]
+            return ["journalctl did not answer."]
         said = done.stdout or done.stderr
         return said.decode("utf-8", "replace").splitlines()[-_LINES:]
 

@@ -15,6 +15,7 @@ from textual.containers import Vertical
 from navigator.cascade.verbs.approve import Approve, ApproveArgs, destination
 from navigator.cascade.verbs.base import Subject, Told
 from navigator.cascade.verbs.deciding import DecideArgs, Pinned, require_tree
+from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
 from navigator.cascade.verbs.reject import Reject
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project, Proposal
@@ -23,7 +24,7 @@ from navigator.domain.text import safe_line
 from navigator.store.reads.reader import Reader
 from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.messages import DecideAll
-from navigator.tui.verbs import send
+from navigator.tui.verbs import perform, send
 from navigator.tui.widgets.cells import Piece, clip, fit, justified, length
 from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.rows import RowList
@@ -293,7 +294,7 @@ class BatchDialog(Dialog):
 
     @work
     async def _note_seen(self, proposal: str) -> None:
-        await self.app.ask("seen", {"ids": [proposal], "seen": True})
+        await perform(self.app, MarkSeen(), SeenArgs(ids=(proposal,)), quiet=True)
 
     def action_include(self) -> None:
         """Include the one under the cursor though it was not seen, or leave it out again."""

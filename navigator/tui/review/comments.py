@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from navigator.cascade.verbs.comment import AddComment, CommentArgs, RemoveComment, RemoveCommentArgs
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.states import ProposalState
 from navigator.tui.base import BaseApp
@@ -11,6 +12,7 @@ from navigator.tui.data.drafts import DraftKeeper
 from navigator.tui.diff.model import find_line
 from navigator.tui.diff.view import DiffView
 from navigator.tui.review.context import ReviewContext, SavedComment, comment_key
+from navigator.tui.verbs import send
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +82,13 @@ async def save(app: BaseApp, place: CommentPlace, text: str, drafts: DraftKeeper
     changing, kept = place.changing, text.strip()
     try:
         if kept and (changing is None or kept != changing.text):
-            await app.link.request(
-                "comment.add",
-                {
-                    "proposal": changing.proposal if changing is not None else place.proposal,
-                    "path": place.path,
-                    "side": place.side,
-                    "line": place.line,
-                    "quote": place.quote,
-                    "text": kept,
-                },
+            on = changing.proposal if changing is not None else place.proposal
+            args = CommentArgs(
+                proposal=on, path=place.path, side=place.side, line=place.line, quote=place.quote, text=kept
             )
+            await send(app, AddComment(), args)
         if changing is not None and kept != changing.text:
-            await app.link.request("comment.remove", {"number": changing.number})
+            await send(app, RemoveComment(), RemoveCommentArgs(number=changing.number))
     except NavigatorError as error:
         drafts.keep(place.key, text)
         app.toast(f"{error} Your text is kept as a draft.", "error")

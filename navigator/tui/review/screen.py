@@ -15,6 +15,7 @@ from textual.widgets import Static
 from navigator.cascade.verbs.approve import Approve, ApproveArgs
 from navigator.cascade.verbs.base import Subject
 from navigator.cascade.verbs.deciding import Decide, DecideArgs, Pinned
+from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.split import Split, SplitArgs
@@ -296,7 +297,8 @@ class ReviewScreen(NavScreen):
         begin(self, partial(self._mark, [proposal], True), group="seen")
 
     async def _mark(self, ids: list[str], seen: bool) -> None:
-        if await self.app.ask("seen", {"ids": ids, "seen": seen}) is not None:
+        args = SeenArgs(ids=tuple(ids), seen=seen)
+        if await perform(self.app, MarkSeen(), args, quiet=True) is not None:
             await self.reload()
 
     # Going about

@@ -1,4 +1,4 @@
-"""The first run: what Navigator is, what is on this machine, and where to begin."""
+"""The first run: what Navigator is, what is on this machine, and where to start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _WHAT = """\
 A fast model writes, a strong one reviews, you decide.
 Only one fits on the GPU: write everything, swap once, review everything.
-Queue tasks across repositories; nothing reaches a branch without your word."""
+Queue tasks across repositories; nothing reaches a branch without your approval."""
 
 
 PORTS: tuple[tuple[int, str], ...] = (
@@ -87,7 +87,7 @@ def _client(url: str) -> ModelClient:
 
 
 class FirstRunScreen(NavScreen):
-    """Stands over the deck while there is neither a settings file nor a project."""
+    """Shown over the deck while there is neither a settings file nor a project."""
 
     SCOPE = "first_run"
     TITLE = "welcome"
@@ -100,21 +100,21 @@ class FirstRunScreen(NavScreen):
     """
 
     def compose_body(self) -> ComposeResult:
-        """Three lines, the servers, the ways to go on."""
+        """What Navigator is, the servers, what to do next."""
         with Vertical():
             yield Static(Content(_WHAT), id="what")
             yield Static(id="servers")
             yield Static(self._ways(), id="ways")
             yield Static(
                 Content(
-                    f"Settings would stand in {safe_line(str(config_path()))}; without them, defaults hold.\n"
-                    "Real models need a swap strategy there: `navigator doctor` names what lacks."
+                    f"Settings file: {safe_line(str(config_path()))} (not there; using defaults)\n"
+                    "Real models need a swap strategy in it. `navigator doctor` lists what is missing."
                 ),
                 id="settings",
             )
 
     def on_mount(self) -> None:
-        """Look round without holding anything up."""
+        """Look for servers in the background."""
         self.action_look_again()
 
     def _ways(self) -> Content:
@@ -155,9 +155,9 @@ def _servers(found: tuple[FoundServer, ...]) -> Content:
         usual = ", ".join(f"{name} {port}" for port, name in PORTS)
         return Content.assemble(
             ("○ ", "$muted"),
-            "No model server answers on this machine ",
+            "No model server is running on this machine ",
             (f"({usual}).", "$muted"),
-            "\n  The rehearsal needs none.",
+            "\n  The demo needs none.",
         )
     lines = [Content.assemble(("● ", "$success"), (f"{len(found)} found on this machine", "bold"))]
     for server in found:
