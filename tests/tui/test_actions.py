@@ -11,7 +11,7 @@ from navigator.tui.answers.task import TaskScreen
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck.screen import DeckScreen
 from navigator.tui.dialogs.confirm import QuitDialog
-from navigator.tui.dialogs.help import HelpScreen
+from navigator.tui.dialogs.help import TERMS, HelpScreen, glossary, term_lines
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys.names import key_name, shown_key
 from navigator.tui.keys.page import keys_page
@@ -87,3 +87,11 @@ def test_the_footer_has_help_and_the_palette_everywhere() -> None:
 def test_the_page_of_keys_is_current() -> None:
     page = Path(__file__).parents[2] / "docs" / "keys.md"
     assert page.read_text(encoding="utf-8") == keys_page(), "python -m navigator.tui.keys.page > docs/keys.md"
+
+
+@pytest.mark.parametrize("scope", TERMS)
+def test_the_help_explains_the_terms_of_a_screen_from_the_glossary(scope: str) -> None:
+    assert scope in SCOPES
+    assert [term for term in TERMS[scope] if not glossary().get(term)] == []
+    shown = {line.term for line in term_lines(TERMS[scope], 60) if line.term}
+    assert shown == set(TERMS[scope])

@@ -148,7 +148,7 @@ async def test_one_task_for_several_projects_with_the_files_each_has(paths: Stat
 async def test_all_projects_and_no_project(paths: StatePaths) -> None:
     async with composing(paths) as at:
         await at.press("ctrl+s")
-        assert at.told("Say what is to be done first")
+        assert at.told("Write what needs to be done first")
         await at.type("x")
         await at.press("ctrl+s")
         dialog = await at.picking()

@@ -479,11 +479,11 @@ async def test_what_another_navigator_decided_is_shown(reviewing: Reviewing) -> 
     from navigator.cascade.socket.alone import act_alone
 
     async with opened(reviewing, "P5") as at:
-        args = {"kind": "reject", "proposals": [{"id": "P5"}], "note": "by the other one"}
-        await asyncio.to_thread(act_alone, reviewing.paths, "decide", args)
+        args = {"proposals": [{"id": "P5"}], "note": "by the other one"}
+        await asyncio.to_thread(act_alone, reviewing.paths, "reject", args)
         await at.until(lambda: "rejected: by the other one" in plain(at), "the other's decision")
         await at.press("a")
-        assert at.told("P5 is decided already")
+        assert at.told("P5 is already rejected")
 
 
 # Beyond the screen

@@ -189,7 +189,7 @@ def _state(one: Suggestion) -> list[Piece]:
         return [(f"  ✓ {one.made_task}", "good")]
     if one.state != SuggestionState.OPEN:
         return [("  – dismissed", "muted")]
-    return [] if one.grounded else [("  ? not verified", "warn")]
+    return [] if one.grounded else [("  ? unproved", "warn")]
 
 
 def _evidence(one: Suggestion, width: int) -> list[Line]:

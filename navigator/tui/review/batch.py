@@ -408,12 +408,13 @@ def _reason(reader: Reader, kind: DecisionKind, proposal: Proposal, tree: str) -
     verb = Approve() if kind is DecisionKind.APPROVE else Reject()
     on = Subject.of(reader, proposal)
     refusal = verb.refuse_one(on)
+    if refusal is None:
+        try:
+            require_tree(proposal, tree)
+        except NavigatorError as error:
+            refusal = error
     if refusal is not None:
-        return refusal.message
-    try:
-        require_tree(proposal, tree)
-    except NavigatorError as error:
-        return error.message
+        return refusal.message.removeprefix(f"{proposal.id} ").rstrip(".")
     # One that is approved already was looked at: only its landing is tried again.
     return why_left_out(proposal) if kind is DecisionKind.APPROVE and on.waiting else ""
 

@@ -239,10 +239,10 @@ def _review_lines(review: Review | None) -> list[list[Piece]]:
 
 
 def _own_words(review: Review) -> str:
-    """`writer's self-check: REVISE, 2 findings`: what the writer says of its own change; it does not count."""
+    """`writer's own review: REVISE, 2 findings`: what the writer says of its own change; it does not count."""
     count = len(review.findings)
     findings = f", {count} finding{'s' if count > 1 else ''}" if count else ""
-    return f"writer's self-check: {review.verdict.value}{findings}"
+    return f"writer's own review: {review.verdict.value}{findings}"
 
 
 def _disagrees(review: Review) -> bool:
