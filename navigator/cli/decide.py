@@ -13,7 +13,7 @@ from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs
 from navigator.cli import output
-from navigator.cli.session import act, ask, complete_proposals, reading, report
+from navigator.cli.session import act, ask, carry_out, complete_proposals, reading, report
 from navigator.domain.errors import UsageError
 
 
@@ -40,7 +40,7 @@ TREE = click.option(
     callback=whole_pin,
     help=f"Refuse unless the proposal is this tree (at least {TREE_DIGITS} digits).",
 )
-NOTE = click.option("--note", default="", metavar="TEXT", help="Note to record with the decision.")
+NOTE = click.option("--note", default="", metavar="TEXT", help="A note to record with the decision.")
 YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -104,7 +104,7 @@ def approve(
         taken = {why: [one for one in named if one in approved] for why, named in untold.items()}
         document |= {"left_out": left_out} | taken
         if any(taken.values()) and not as_json:
-            output.note(f"Of {len(approved)} approved: {_untold_words(taken)}")
+            output.say(f"Of {len(approved)} approved: {_untold_words(taken)}")
     if not result.decisions and not as_json:
         more = " Approve what is left out by its id: `navigator approve P…`." if left_out else ""
         output.say(f"Nothing to approve.{more}")
@@ -137,12 +137,12 @@ def _chosen(
     return [Pinned(id=one.id, tree=one.tree) for one in choice.taken], left_out, untold
 
 
-_UNTOLD = {"untested": "untested", "failed_before": "with tests that failed before"}
+_UNTOLD = {"untested": "untested", "failed_before": "whose tests also fail on the base"}
 """Outcomes of tests that a batch approval names, and in which words."""
 
 
 def _untold_words(untold: dict[str, list[str]]) -> str:
-    """`1 untested: P3; 2 with tests that failed before: P4, P5`."""
+    """`1 untested: P3; 2 whose tests also fail on the base: P4, P5`."""
     return "; ".join(f"{len(ids)} {_UNTOLD[why]}: {', '.join(ids)}" for why, ids in untold.items() if ids)
 
 
@@ -153,9 +153,7 @@ def _untold_words(untold: dict[str, list[str]]) -> str:
 @JSON
 def reject(ids: tuple[str, ...], note: str, yes: bool, as_json: bool) -> None:
     """Reject proposals; their tasks end."""
-    verb, args = Reject(), DecideArgs(proposals=tuple(Pinned(id=one) for one in ids), note=note)
-    result = act(verb, ask(verb, args, yes=yes))
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    carry_out(Reject(), DecideArgs(proposals=_pinned(ids), note=note), as_json=as_json, yes=yes)
 
 
 @click.command("send-back")
@@ -164,9 +162,11 @@ def reject(ids: tuple[str, ...], note: str, yes: bool, as_json: bool) -> None:
 @JSON
 def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
     """Send proposals back: a new attempt starts with your note."""
-    verb = SendBack()
-    result = act(verb, SendBackArgs(proposals=tuple(Pinned(id=one) for one in ids), note=note))
-    report(verb.tell(result), {"decisions": result.model_dump(mode="json")["decisions"]} if as_json else None)
+    carry_out(SendBack(), SendBackArgs(proposals=_pinned(ids), note=note), as_json=as_json)
+
+
+def _pinned(ids: tuple[str, ...]) -> tuple[Pinned, ...]:
+    return tuple(Pinned(id=one) for one in ids)
 
 
 @click.command()
@@ -178,6 +178,4 @@ def undo(ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
 
     The branch returns to where it was; if it has moved on, a revert commit is made on a new branch.
     """
-    verb, args = Undo(), UndoArgs(ids=ids)
-    result = act(verb, ask(verb, args, yes=yes))
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    carry_out(Undo(), UndoArgs(ids=ids), as_json=as_json, yes=yes)

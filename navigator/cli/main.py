@@ -27,7 +27,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "proposals": ("proposals", "List the proposals that wait for your decision"),
     "diff": ("proposals", "Show a proposal's change, with the findings"),
     "approve": ("decide", "Approve proposals and land them"),
-    "split": ("split", "Make a proposal of some hunks of another one"),
+    "split": ("split", "Make a separate proposal from some hunks"),
     "reject": ("decide", "Reject proposals"),
     "send-back": ("decide", "Send proposals back with a note"),
     "undo": ("decide", "Undo landings, or withdraw approvals"),

@@ -21,7 +21,7 @@ from navigator.cascade.verbs.projects import (
 )
 from navigator.cli import output
 from navigator.cli.project_check import check
-from navigator.cli.session import act, ask, complete_projects, reading, report, take_config_projects
+from navigator.cli.session import act, carry_out, complete_projects, reading, take_config_projects
 from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.text import safe_line
 
@@ -49,13 +49,9 @@ def project() -> None:
 @click.option("--json", "as_json", is_flag=True)
 def add(path: Path, name: str, check: str, landing: str, base: str, as_json: bool) -> None:
     """Add the git repository at PATH. Nothing in it is changed."""
-    verb = AddProject()
     place = str(path.expanduser().absolute())
-    args = AddProjectArgs.model_validate(
-        {"path": place, "name": name, "check": check, "landing": landing, "base": base}
-    )
-    result = act(verb, args)
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    document = {"path": place, "name": name, "check": check, "landing": landing, "base": base}
+    carry_out(AddProject(), AddProjectArgs.model_validate(document), as_json=as_json)
 
 
 @project.command("set")
@@ -66,11 +62,8 @@ def add(path: Path, name: str, check: str, landing: str, base: str, as_json: boo
 @click.option("--json", "as_json", is_flag=True)
 def set_project(name: str, check: str | None, landing: str | None, base: str | None, as_json: bool) -> None:
     """Change the settings of project NAME."""
-    verb = SetProject()
-    result = act(
-        verb, SetProjectArgs.model_validate({"name": name, "check": check, "landing": landing, "base": base})
-    )
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    document = {"name": name, "check": check, "landing": landing, "base": base}
+    carry_out(SetProject(), SetProjectArgs.model_validate(document), as_json=as_json)
 
 
 @project.command("scan")
@@ -221,9 +214,9 @@ project.add_command(check)
 @click.option("--json", "as_json", is_flag=True)
 def move(name: str, path: Path, as_json: bool) -> None:
     """Tell Navigator that the repository of NAME is now at PATH. Its first commit must be the same."""
-    verb = MoveProject()
-    result = act(verb, MoveProjectArgs(name=name, path=str(path.expanduser().absolute())))
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    carry_out(
+        MoveProject(), MoveProjectArgs(name=name, path=str(path.expanduser().absolute())), as_json=as_json
+    )
 
 
 @project.command("remove")
@@ -234,6 +227,4 @@ def remove(names: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Remove projects. Their repositories are not changed; history and figures stay in the database."""
     if not yes and not sys.stdin.isatty():
         raise UsageError("There is no terminal to ask at.", hint="Add --yes.")
-    verb = RemoveProjects()
-    result = act(verb, ask(verb, RemoveProjectsArgs(names=names), yes=yes))
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    carry_out(RemoveProjects(), RemoveProjectsArgs(names=names), as_json=as_json, yes=yes)

@@ -110,6 +110,12 @@ def ask(verb: Verb[A, R], args: A, *, yes: bool = False) -> A:
     return verb.answered(args, confirm=[item.key for item in question.items])
 
 
+def carry_out(verb: Verb[A, R], args: A, *, as_json: bool, yes: bool | None = None) -> None:
+    """Ask where `yes` is False, perform, and show the outcome. Exits with 1 on an error."""
+    result = act(verb, args if yes is None else ask(verb, args, yes=yes))
+    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+
+
 def report(told: Sequence[Told], document: dict[str, Any] | None = None) -> None:
     """Show an outcome: the JSON document where there is one, else a line per thing and the hints. Exits with 1 on an error."""
     if document is not None:

@@ -24,16 +24,16 @@ _SPARE = 60.0
 @click.command()
 @click.argument("proposal", metavar="P…", shell_complete=complete_proposals)
 @click.argument("hunks", nargs=-1, required=True, metavar="H…")
-@click.option("--note", default="", metavar="TEXT", help="Note for the attempt that writes the rest.")
-@click.option("--drop-rest", is_flag=True, help="Drop the rest instead of having it written again.")
+@click.option("--note", default="", metavar="TEXT", help="A note for the attempt that rewrites the rest.")
+@click.option("--drop-rest", is_flag=True, help="Drop the other hunks instead of rewriting them.")
 @TREE
 @JSON
 def split(
     proposal: str, hunks: tuple[str, ...], note: str, drop_rest: bool, tree: str, as_json: bool
 ) -> None:
-    """Make a proposal of some hunks of another one (H1 H3, or H1,H3).
+    """Make a separate proposal from some hunks (H1 H3, or H1,H3).
 
-    The new proposal goes through every check again and is approved by its own id; the rest is written again on top of it.
+    All checks run on it; approve it by its own id. The remaining hunks are rewritten on top of it.
     """
     labels = tuple(label for word in hunks for label in word.split(",") if label)
     verb = Split()
@@ -64,9 +64,7 @@ def _looked_at(verb: Split, args: SplitArgs) -> tuple[SplitArgs, str]:
 
     paths = state_paths()
     with reading(paths) as store:
-        refusal = verb.refuse(store, args)
-        if refusal is not None:
-            raise refusal
+        verb.require(store, args)
         whole = store.proposal(args.proposal)
         project = store.project(whole.project_id)
         private = PrivateRepo.open(paths.private, project)

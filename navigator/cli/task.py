@@ -13,16 +13,15 @@ from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.retry import Retry
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.task_add import AddTasks
-from navigator.cascade.verbs.task_verbs import TasksArgs, TaskVerb
+from navigator.cascade.verbs.task_verbs import TasksArgs
 from navigator.cli import output
 from navigator.cli.context import cache_document, say_cache
 from navigator.cli.session import (
-    act,
+    carry_out,
     complete_projects,
     complete_tasks,
     known_project,
     reading,
-    report,
     take_config_projects,
 )
 from navigator.cli.task_suggestions import COMMANDS
@@ -76,8 +75,7 @@ def add(
         shared = {"kind": kind, "complexity": complexity, "priority": priority, "files": list(files)}
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, everywhere)]
     verb = AddTasks()
-    result = act(verb, verb.read_args({"tasks": tasks}))
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    carry_out(verb, verb.read_args({"tasks": tasks}), as_json=as_json)
     if not as_json:
         output.note("`navigator run` writes and reviews what is queued.")
 
@@ -198,11 +196,6 @@ def _say_task(held: Task) -> None:
         output.say(held.report)
 
 
-def _many(verb: TaskVerb, ids: tuple[str, ...], as_json: bool) -> None:
-    result = act(verb, TasksArgs(ids=ids))
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
-
-
 _IDS = click.argument("ids", nargs=-1, required=True, metavar="T…", shell_complete=complete_tasks)
 
 
@@ -211,7 +204,7 @@ _IDS = click.argument("ids", nargs=-1, required=True, metavar="T…", shell_comp
 @click.option("--json", "as_json", is_flag=True)
 def cancel(ids: tuple[str, ...], as_json: bool) -> None:
     """Cancel tasks that have not ended."""
-    _many(Cancel(), ids, as_json)
+    carry_out(Cancel(), TasksArgs(ids=ids), as_json=as_json)
 
 
 @task.command("retry")
@@ -219,7 +212,7 @@ def cancel(ids: tuple[str, ...], as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def retry(ids: tuple[str, ...], as_json: bool) -> None:
     """Retry tasks that failed, became stale, or were rejected, cancelled or undone."""
-    _many(Retry(), ids, as_json)
+    carry_out(Retry(), TasksArgs(ids=ids), as_json=as_json)
 
 
 @task.command("done")
@@ -227,7 +220,7 @@ def retry(ids: tuple[str, ...], as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def done(ids: tuple[str, ...], as_json: bool) -> None:
     """Put away reports, scans, and answers that no change is needed."""
-    _many(PutAway(), ids, as_json)
+    carry_out(PutAway(), TasksArgs(ids=ids), as_json=as_json)
 
 
 @task.command("send-back")
@@ -238,6 +231,4 @@ def done(ids: tuple[str, ...], as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
     """Send back reports, scans and answers without a change: a new attempt starts with your note."""
-    verb = SendBack()
-    result = act(verb, SendBackArgs(tasks=ids, note=note))
-    report(verb.tell(result), {"tasks": result.model_dump(mode="json")["tasks"]} if as_json else None)
+    carry_out(SendBack(), SendBackArgs(tasks=ids, note=note), as_json=as_json)

@@ -6,7 +6,7 @@ import click
 
 from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs, scan_of
 from navigator.cli import output
-from navigator.cli.session import act, complete_tasks, reading, report
+from navigator.cli.session import carry_out, complete_tasks, reading
 from navigator.domain.models import Suggestion
 
 _JSON = click.option("--json", "as_json", is_flag=True)
@@ -74,8 +74,7 @@ def dismiss(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: 
 def _settle(
     verb: Accept | Dismiss, identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool
 ) -> None:
-    result = act(verb, SuggestionArgs(task=identifier, ranks=ranks, everything=everything))
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    carry_out(verb, SuggestionArgs(task=identifier, ranks=ranks, everything=everything), as_json=as_json)
 
 
 COMMANDS = (suggestions, accept, dismiss)

@@ -133,14 +133,14 @@ def test_a_reviewer_that_always_approves_gets_no_removed_test_past(room: Room) -
     assert proposal.review is not None and proposal.review.verdict.value == "APPROVE"
     assert [(item.rule, item.path) for item in proposal.policy] == [("removed_tests", "test_app.py")]
     assert proposal.policy[0].detail == "removes 1 test: Numbers.test_half"
-    assert why_left_out(proposal) == "to be confirmed by itself: removed_tests test_app.py"
+    assert why_left_out(proposal) == "needs confirmation: removed_tests test_app.py"
     refused = room.approve(proposal)
     assert not refused["recorded"] and "confirmed individually" in refused["reason"]
     assert "test_half" in git(path, "show", "HEAD:test_app.py")
     assert room.approve(proposal, "removed_tests:test_app.py")["landing"] == LandingState.LANDED.value
 
 
-def test_a_secret_that_is_written_into_the_text_is_confirmed_by_itself(room: Room) -> None:
+def test_a_secret_that_is_written_into_the_text_is_confirmed_separately(room: Room) -> None:
     key = "".join(chr(65 + (7 * n) % 26) + str((3 * n) % 10) for n in range(16))
     room.models.write = saying(
         block("app.py", "    return x + x\n", f'    api_key = "{key}"\n    return x + x\n')
@@ -321,7 +321,7 @@ class TestSandboxed:
         assert (path / "app.py").read_text() == CODE
 
 
-def test_without_a_sandbox_it_is_untested_and_goes_on(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_sandbox_it_is_untested_and_continues(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "navigator.cascade.stages.checking.probe", lambda: Sandbox(reason="none", hint="Get it.")
     )

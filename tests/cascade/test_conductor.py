@@ -552,7 +552,7 @@ def test_the_private_repository_keeps_what_was_proposed(room: Room) -> None:
     assert git(room.repository, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
 
 
-def test_requests_in_hand_when_a_server_dies_are_one_failure() -> None:
+def test_requests_running_when_a_server_dies_are_one_failure() -> None:
     memory = live.Live()
     began = time.monotonic()
     in_hand = [memory.failed(Role.GENERATOR, began=began, give_up_after=3) for _ in range(8)]

@@ -101,7 +101,7 @@ def test_what_a_model_is_never_shown_does_not_leave_the_machine(
     assert all(KEY not in text_of(messages) for messages in local.written + local.read_by)
 
 
-def test_a_final_model_that_nobody_reaches_keeps_the_task_until_it_is_there(
+def test_an_unreachable_final_model_keeps_the_task_until_it_answers(
     room: Room, served: tuple[Models, Models]
 ) -> None:
     text = room.config.read_text(encoding="utf-8")

@@ -70,7 +70,7 @@ def found(room: Room, identifier: str) -> list[Suggestion]:
 # Scans
 
 
-def test_a_scan_ends_before_the_developer_with_what_stands_up(room: Room) -> None:
+def test_a_scan_ends_with_the_suggestions_that_hold_up(room: Room) -> None:
     identifier = scan(room, listing(suggestion("Write the guide", kind="docs", evidence={}), suggestion()))
     task = room.task(identifier)
     assert (task.state, task.reason) == (TaskState.AWAITING_APPROVAL, "2 suggestions")
@@ -169,7 +169,7 @@ def test_a_stored_answer_is_read_and_not_asked_for_again(room: Room) -> None:
     assert not room.models.written
 
 
-def test_a_scan_sent_back_is_read_anew_with_the_note(room: Room) -> None:
+def test_a_scan_sent_back_runs_again_with_the_note(room: Room) -> None:
     identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
     room.act("suggestions.accept", task=identifier, ranks=[1])
     room.act("task.cancel", ids=["T2"])
@@ -302,7 +302,7 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
     assert room.task(identifier).round == 1
 
 
-def test_an_attempt_goes_on_with_the_model_that_began_it(room: Room) -> None:
+def test_an_attempt_continues_with_the_model_that_began_it(room: Room) -> None:
     """Settings that change between two sessions are followed where a task begins anew."""
     room.models.read = lambda messages: approval(findings=[objection("    return x * 3")], verdict="REVISE")
     room.models.write = lambda messages: edit("return x * 3")
@@ -426,7 +426,7 @@ def test_own_readings_are_short_and_without_thinking(room: Room, monkeypatch: py
 
 
 @pytest.mark.parametrize("answer", ["no JSON at all", Refusal(400), Refusal(500)])
-def test_an_own_reading_that_fails_holds_nobody_up(room: Room, answer: str | Refusal) -> None:
+def test_a_failed_self_review_delays_nothing(room: Room, answer: str | Refusal) -> None:
     own(room, *[answer] * 9)
     identifier = room.queue()
     room.work()
@@ -450,7 +450,7 @@ def test_what_the_reviewer_wrote_is_not_read_by_the_generator(room: Room) -> Non
     assert proposal.state is ProposalState.OPEN
 
 
-def test_nobody_reads_his_own_change_unasked(room: Room) -> None:
+def test_no_self_review_unless_the_settings_ask_for_it(room: Room) -> None:
     room.queue()
     room.work()
     assert room.proposals()[0].own_review is None

@@ -67,7 +67,7 @@ ANY_TEXT = st.text(max_size=400) | st.text(alphabet='{}[]":,\\ \n`findgsverctAPR
 
 
 @given(ANY_TEXT, ANY_TEXT)
-def test_any_text_comes_to_something_and_never_to_an_approval_by_itself(content: str, reasoning: str) -> None:
+def test_any_text_has_a_result_and_never_an_approval_by_default(content: str, reasoning: str) -> None:
     verdict, _ = judged(content, reasoning)
     assert verdict is UNREVIEWED or "APPROVE" in content.upper() or '"verdict"' in content + reasoning
 
@@ -162,3 +162,48 @@ def test_a_quote_deep_in_a_long_file_is_found() -> None:
     (found,) = ground(read_review(answer(made)), shown)
     assert (found.path, found.line, found.side) == ("big.py", 20_000, "context")
     assert not ground(read_review(answer(finding(kind="missing", quote=f"{QUANTIZE} x"))), shown)[0].anchored
+
+
+WRAPPED = {
+    "fence": "```python\n{0}\n```",
+    "fence without language": "```\n{0}\n```",
+    "fence on one line": "```{0}```",
+    "fence on one line, language": "```python {0}```",
+    "tilde fence": "~~~diff\n+{0}\n~~~",
+    "fence, number and sign": "```\n    12|+{0}\n```",
+    "hunk header": "@@ -1,3 +1,4 @@ def a():\n+{0}",
+    "backticks": "`{0}`",
+    "double backticks": "`` {0} ``",
+    "backticks and sign": "`+{0}`",
+    "sign and backticks": "+ `{0}`",
+    "line": "line 12: {0}",
+    "brackets": "(line 12) {0}",
+    "L": "L12: {0}",
+    "number": "12 {0}",
+    "number and dot": "12. {0}",
+    "sign, number, bar": "+ 12 | {0}",
+    "number, sign": "12 + {0}",
+    "cited": "> {0}",
+    "cited fence": "> ```python\n> {0}\n> ```",
+    "quotation marks": "“{0}”",
+    "fence in quotation marks": '"```\n{0}\n```"',
+    "escaped twice": "```python\\n{0}\\n```",
+}
+
+
+@pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED.keys())
+def test_a_quote_is_found_through_what_models_put_around_it(wrap: str) -> None:
+    """A blocker whose quote is right blocks, whatever it is wrapped in; one whose quote is wrong does not."""
+    for text, verdict in ((QUANTIZE, Verdict.REVISE), ("return total.rounded(EURO)", Verdict.APPROVE)):
+        quoted = finding(quote=wrap.format(text.strip()), severity="blocker")
+        said, (found,) = judged(answer(quoted, verdict="REVISE"))
+        assert (said, found.anchored) == (verdict, verdict is Verdict.REVISE), found
+
+
+def test_a_second_review_is_seen_behind_any_number_of_braces() -> None:
+    approve, revise = answer(verdict="APPROVE"), answer(finding(severity="blocker"), verdict="REVISE")
+    for between in ("{ " * 500, '{"a": 1} ' * 500, '{"' * 500):
+        with pytest.raises(UnreadableReview):
+            read_review(approve + between + revise)
+    with pytest.raises(UnreadableReview):
+        read_review(approve + "{ " * 5_000 + revise)

@@ -253,9 +253,7 @@ def test_model_servers_that_die_are_started_again(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_told_to_stop_a_session_ends_by_itself_and_the_next_goes_on(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_a_session_told_to_stop_ends_and_the_next_continues(tmp_path: Path, number: signal.Signals) -> None:
     scene = Scene(tmp_path, projects=3, tasks=12, seed=21)
     child = scene.desk.start(*RUN)
     with scene.desk.reading() as store:

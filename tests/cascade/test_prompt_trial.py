@@ -188,7 +188,7 @@ def test_a_role_whose_model_is_not_there_is_not_asked(room: Room, models: Models
     assert models.written == []
 
 
-def test_checking_names_what_is_broken_and_fails(room: Room) -> None:
+def test_checking_lists_what_is_broken_and_fails(room: Room) -> None:
     assert run("check") == {"prompts": [], "ok": True}
     own_prompt(room, "revise")
     broken = own_prompt(room, "review", ("{{ diff }}", ""))

@@ -135,7 +135,7 @@ def test_every_packaged_template_could_be_a_users_own(tmp_path: Path) -> None:
         library.check_one(own(tmp_path, prompt.name).get(prompt.name))
 
 
-def test_the_same_text_has_the_same_version_wherever_it_stands(tmp_path: Path) -> None:
+def test_the_same_text_has_the_same_version_wherever_it_is(tmp_path: Path) -> None:
     packaged = PromptLibrary([PACKAGED]).get("review")
     copied = own(tmp_path, "review")
     assert copied.get("review").path != packaged.path
@@ -187,7 +187,7 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
         PromptLibrary([folder])
 
 
-def test_a_template_of_a_new_name_stands_in_by_its_role_when_it_is_tried(tmp_path: Path) -> None:
+def test_a_template_of_a_new_name_is_tried_by_its_role(tmp_path: Path) -> None:
     library = own(tmp_path, "review", ("name: review", "name: strict"))
     strict = library.get("strict")
     assert library.get("review").path.parent == PACKAGED

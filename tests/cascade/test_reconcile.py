@@ -246,7 +246,7 @@ def test_another_s_swap_in_the_way_is_waited_out(room: Room, models: Models, tmp
     assert [swap.failure for swap in room.read().swaps()].count("lock_held") == 6
 
 
-def test_a_swap_by_hand_waits_for_what_is_in_hand(room: Room, models: Models, tmp_path: Path) -> None:
+def test_a_manual_swap_waits_for_what_is_running(room: Room, models: Models, tmp_path: Path) -> None:
     writing, written = threading.Event(), threading.Event()
 
     def write(messages: Messages) -> str:

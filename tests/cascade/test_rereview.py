@@ -98,16 +98,16 @@ def test_the_same_words_about_another_line_are_the_same_finding() -> None:
     assert verdict is Verdict.REVISE
 
 
-def test_what_is_not_met_and_not_repeated_is_carried_over_where_its_quote_still_stands() -> None:
+def test_what_is_not_met_and_not_repeated_is_carried_over_while_its_quote_is_there() -> None:
     verdict, (made,) = read(met={1: False}, now=FIRST)
     assert (verdict, made.anchored, made.line, made.message) == (Verdict.REVISE, True, 4, ASKED.message)
 
 
-def test_what_is_not_met_and_stands_nowhere_any_more_causes_nothing() -> None:
+def test_what_is_not_met_and_no_longer_there_causes_nothing() -> None:
     assert read(met={1: False}) == (Verdict.APPROVE, ())
 
 
-def test_a_repeat_that_misquotes_is_put_where_the_old_quote_stands() -> None:
+def test_a_repeat_that_misquotes_is_put_at_the_old_quote() -> None:
     verdict, (made,) = read(about("    except Exeption:", earlier=1), met={1: False}, now=FIRST)
     assert (verdict, made.line) == (Verdict.REVISE, 4)
 
@@ -124,7 +124,7 @@ def test_a_small_finding_does_not_grow_into_a_revision() -> None:
     assert (verdict, made.remark) == (Verdict.APPROVE, True)
 
 
-def test_numbers_that_were_never_given_are_nobodys() -> None:
+def test_numbers_that_were_never_given_are_ignored() -> None:
     verdict, (made,) = read(about("        return None", earlier=7), met={9: False, -1: False, 0: False})
     assert (verdict, made.remark) == (Verdict.APPROVE, True)
 

@@ -207,7 +207,7 @@ def test_a_part_quoting_what_only_another_part_shows_is_not_anchored() -> None:
     assert [found.anchored for found in joined.findings] == [False]
 
 
-def test_the_same_quote_of_the_same_hunk_stands_once_at_its_gravest() -> None:
+def test_the_same_quote_of_the_same_hunk_is_kept_once_at_its_gravest() -> None:
     first, _ = two_parts()
     missing = about(1, kind="missing", quote="Do it everywhere.")
     answers = [

@@ -73,7 +73,7 @@ async def test_a_defect_in_one_request_is_said_and_the_next_is_answered(
     assert (await ask(tmp_path / "s.sock", "hello"))["op"] == "hello"
 
 
-async def test_nobody_listening_is_no_conductor(tmp_path: Path) -> None:
+async def test_a_socket_without_a_listener_is_no_conductor(tmp_path: Path) -> None:
     with pytest.raises(NoConductor):
         await ask(tmp_path / "nothing.sock", "hello")
 
@@ -97,7 +97,7 @@ async def test_a_socket_left_behind_by_a_kill_is_replaced(tmp_path: Path) -> Non
     "line",
     [b"not json\n", b"[1]\n", b'{"id": 1}\n', b'{"id": 1, "op": 3}\n', b'{"id":1,"op":"x","args":[]}\n'],
 )
-async def test_a_broken_line_is_answered_and_harms_nobody(
+async def test_a_broken_line_is_answered_and_harms_nothing(
     server: SocketServer, tmp_path: Path, line: bytes
 ) -> None:
     reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s.sock"))

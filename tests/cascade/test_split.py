@@ -8,7 +8,7 @@ import pytest
 
 from navigator.cascade.views.figures import decided_rows, edit_rounds, first_verdicts
 from navigator.cascade.views.inbox import batch_choice, waiting_proposals
-from navigator.cascade.views.parts import ground_of
+from navigator.cascade.views.parts import part_at_base
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.states import CheckOutcome, LandingState, ProposalState, TaskState, Verdict
 from navigator.workspace.git.hunks import ChoiceRefused
@@ -68,7 +68,7 @@ def test_the_rest_is_a_new_attempt_on_top_of_the_part(bench: SplitBench) -> None
     assert task.base_commit not in ("", parent.base_commit)
     assert bench.content(task.base_commit, "n.txt") == THIRTY
     with bench.desk.reading() as store:
-        ground = ground_of(store, task.base_commit)
+        ground = part_at_base(store, task.base_commit)
         assert ground is not None and ground.id == part["id"]
         unsent = store.comments(task_id=task.id, sent=False)
     taken, left = task.note.split("These were not taken:")
@@ -118,7 +118,7 @@ def test_the_projects_tests_run_on_a_part(tmp_path: Path, monkeypatch: pytest.Mo
     assert outcomes(bench, with_both["id"])["tests"] is CheckOutcome.PASSED
 
 
-def test_what_the_policy_asks_of_a_part_is_asked_anew(bench: SplitBench) -> None:
+def test_what_the_policy_asks_of_a_part_is_asked_again(bench: SplitBench) -> None:
     parent = bench.waiting({"Makefile": b"all:\n", "n.txt": THIRTY})
     assert bench.proposal(bench.split(parent, "H2", drop_rest=True)["part"]["id"]).policy == ()
     again = bench.waiting({"Makefile": b"all:\n", "n.txt": THIRTY})
@@ -182,7 +182,7 @@ def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> N
         decided, rounds = decided_rows(store), edit_rounds(store)
     assert choice.taken == ()
     assert [(held.id, reason) for held, reason in choice.left_out] == [
-        (part, f"part of {parent}: approved by itself")
+        (part, f"part of {parent}: approve it separately")
     ]
     assert len(verdicts) == 1, "the whole was reviewed once"
     assert decided == [], "taken in part is neither approved nor rejected"
@@ -242,7 +242,7 @@ def test_the_rest_lands_where_the_developer_merged_the_part(bench: SplitBench) -
     assert "FIVE" in bench.on_branch("n.txt")
 
 
-def test_a_rest_whose_part_was_rejected_starts_anew(bench: SplitBench) -> None:
+def test_a_rest_whose_part_was_rejected_starts_again(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
     part = bench.split(parent.id, "H4", note="Digits.")["part"]["id"]
     rest = bench.answer(parent.task_id, {"other.txt": b"elsewhere\n"})
@@ -255,13 +255,13 @@ def test_a_rest_whose_part_was_rejected_starts_anew(bench: SplitBench) -> None:
     assert not git(bench.repository, "branch", "--list", "navigator/*")
 
 
-def test_a_rest_whose_part_was_undone_starts_anew(bench: SplitBench) -> None:
+def test_a_rest_whose_part_was_undone_starts_again(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
     part = bench.split(parent.id, "H4")["part"]["id"]
     rest = bench.answer(parent.task_id, {"n.txt": THIRTY.replace(b"\n5\n", b"\nFIVE\n")})
     bench.approve(part)
     said = bench.undo(part)
-    assert said["undone"] and f"{parent.task_id} builds on it" in said["reason"]
+    assert said["undone"] and f"{parent.task_id} was based on it" in said["reason"]
     assert bench.approve(rest)["landing"] == "refused"
     assert bench.task(parent.task_id).state is TaskState.STALE
     assert "do the whole task" in bench.task(parent.task_id).note
@@ -278,7 +278,7 @@ def test_undoing_a_part_under_a_rest_that_landed_is_refused_or_a_revert(bench: S
     assert bench.on_branch("n.txt", f"navigator/undo-{part}").encode() == NUMBERS.strip()
 
 
-def test_a_part_whose_files_changed_is_written_anew_as_that_part(bench: SplitBench) -> None:
+def test_a_part_whose_files_changed_is_rewritten_as_that_part(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
     part = bench.proposal(bench.split(parent.id, "H4")["part"]["id"])
     (bench.repository / "n.txt").write_bytes(FIVE)
@@ -291,7 +291,7 @@ def test_a_part_whose_files_changed_is_written_anew_as_that_part(bench: SplitBen
     bench.approve(rest)
     note = bench.task(parent.task_id).note
     assert bench.task(parent.task_id).state is TaskState.STALE
-    assert f"written by itself as {part.task_id}" in note and "+thirty" in note
+    assert f"written separately, as {part.task_id}" in note and "+thirty" in note
 
 
 def test_a_part_sent_back_stays_a_part(bench: SplitBench) -> None:

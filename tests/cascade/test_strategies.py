@@ -174,7 +174,7 @@ def test_a_stream_in_flight_when_a_swap_is_asked_for_comes_to_its_end(room: Room
 
 
 @pytest.mark.parametrize("name", ["sglang-0.5.23", "sglang-0.5.9", "vllm"])
-def test_a_sleeping_server_that_was_restarted_by_hand_in_mid_session(room: Room, name: str) -> None:
+def test_a_sleeping_server_that_was_restarted_manually_in_mid_session(room: Room, name: str) -> None:
     """It comes back awake, beside the other one. Nothing is resumed that was not released, and the work is done."""
     scene = SCENES[name]()
     for machine in scene.machines:

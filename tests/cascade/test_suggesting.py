@@ -44,7 +44,7 @@ def raw(title: str = "Close the file in load", **fields: Any) -> RawSuggestion:
     return RawSuggestion.model_validate(given_ | fields)
 
 
-def test_a_suggestion_stands_on_the_line_it_quotes() -> None:
+def test_a_suggestion_is_placed_at_the_line_it_quotes() -> None:
     (one,) = sift([raw()], known()).suggestions
     assert (one.quote_path, one.quote_line, one.grounded) == ("a.py", 5, True)
     assert one.text == "Close the file in load\n\nIt is left open."
@@ -165,7 +165,7 @@ def test_one_that_cannot_be_read_does_not_take_the_others_along() -> None:
         '<think>{"a": 1}</think>{"suggestions": []} ok?',
     ],
 )
-def test_what_stands_around_the_answer_does_not_matter(text: str) -> None:
+def test_what_surrounds_the_answer_does_not_matter(text: str) -> None:
     assert read_scan(text) == []
     assert report_text(sift([], known()), []).startswith("# No suggestions")
 

@@ -51,7 +51,7 @@ CONFIRM = PolicyItem(rule="lockfile", path="uv.lock", action=PolicyAction.CONFIR
         ({"review": Review(verdict=Verdict.UNREVIEWED)}, "UNREVIEWED"),
         ({"checks": (CheckResult(name="tests", outcome=CheckOutcome.FAILED),)}, "failed check: tests"),
         ({"checks": (CheckResult(name="tests", outcome=CheckOutcome.SKIPPED),)}, ""),
-        ({"policy": (CONFIRM,)}, "to be confirmed by itself: lockfile uv.lock"),
+        ({"policy": (CONFIRM,)}, "needs confirmation: lockfile uv.lock"),
     ],
 )
 def test_what_a_batch_leaves_out(changes: dict[str, Any], reason: str) -> None:

@@ -130,7 +130,7 @@ def test_a_second_conductor_is_refused_and_commands_reach_the_first(
         assert status["conductor"]["strategy"] == "rehearsal"
         for words in (("--detach",), ("--until", "idle")):
             refused = command.run("run", *words, code=1).stderr
-            assert "already running" in refused or "works on" in refused
+            assert "already running" in refused or "is using" in refused
             assert "navigator stop" in refused
         command.run("project", "add", str(repository), "--name", "thing")
         command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
@@ -204,7 +204,7 @@ def test_a_broken_settings_file_is_named_with_its_key(command: Command) -> None:
     assert str(command.config) in done.stderr
 
 
-def test_doctor_names_what_is_missing(command: Command) -> None:
+def test_doctor_lists_what_is_missing(command: Command) -> None:
     command.config.write_text("")
     document = command.json("doctor", code=3)
     missing = [item["name"] for item in document["items"] if item["state"] == "missing"]
@@ -279,7 +279,7 @@ def test_a_run_that_allows_it_lands_what_was_refused_before(command: Command, re
 def test_a_file_that_is_not_there_is_said(command: Command, repository: Path) -> None:
     command.run("project", "add", str(repository), "--name", "thing")
     done = command.run("task", "add", "thing", "Fix it", "--file", "thign.py", "--file", "thing.py")
-    assert "holds no thign.py" in done.stderr
+    assert "has no file thign.py" in done.stderr
     assert "thing.py:" not in done.stderr
 
 

@@ -35,7 +35,7 @@ def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) 
     (whole,) = (row for row in rows if row["id"] == part["parent"])
     assert (part["review"], part["state"], whole["state"]) == (None, "open", "superseded")
     left_out = there.json("approve", "--all-reviewed", "--yes")["left_out"]
-    assert {"id": part["id"], "reason": f"part of {whole['id']}: approved by itself"} in left_out
+    assert {"id": part["id"], "reason": f"part of {whole['id']}: approve it separately"} in left_out
     decided = there.json("approve", part["id"], "--yes")["decisions"]
     assert [row["landing"] for row in decided] == ["landed"]
 

@@ -66,7 +66,7 @@ def test_a_command_that_finds_no_test_has_passed_nothing(command: Command, repos
 
 @pytest.mark.sandbox
 @needs_sandbox
-def test_what_is_known_of_the_tests_stands_with_the_project(command: Command, repository: Path) -> None:
+def test_what_is_known_of_the_tests_is_shown_with_the_project(command: Command, repository: Path) -> None:
     done = command.run("project", "add", str(repository), "--name", "thing", "--check", "exit 3")
     assert "`navigator project check thing` tries them" in done.stdout
     assert "tests on the base: not tried yet" in command.run("project", "show", "thing").stdout

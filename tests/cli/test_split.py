@@ -62,7 +62,7 @@ def test_a_choice_that_is_none_is_refused(bench: SplitBench, words: list[str], c
     assert len(bench.desk.json("proposals")["proposals"]) == 1
 
 
-def test_gc_keeps_what_the_rest_stands_on(bench: SplitBench) -> None:
+def test_gc_keeps_what_the_rest_is_based_on(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
     part = bench.desk.json("split", parent.id, "H4")["proposals"][0]["id"]
     bench.approve(part)
@@ -79,5 +79,7 @@ def test_it_says_that_tests_run_before_they_do(tmp_path: Path, monkeypatch: pyte
     bench = SplitBench(tmp_path, monkeypatch, check="true")
     parent = bench.waiting()
     done = bench.desk.run("split", parent, "H4", "--json")
-    assert done.stderr.decode().startswith("Running the tests on the part") and b"`true`" in done.stderr
+    assert (
+        done.stderr.decode().startswith("Running the tests on the new proposal") and b"`true`" in done.stderr
+    )
     assert len(json.loads(done.stdout)["proposals"]) == 1

@@ -39,7 +39,7 @@ def test_tests_that_fail_before_are_said_and_counted(room: Room) -> None:
     shown = command.run("diff", proposal.id).stdout
     assert words in shown and "failed_before" not in shown
     done = command.run("approve", "--all-reviewed", "--yes").stdout
-    assert f"Of 1 approved: 1 with tests that failed before: {proposal.id}" in done
+    assert f"Of 1 approved: 1 whose tests also fail on the base: {proposal.id}" in done
 
 
 def test_untested_ones_are_counted_in_the_document(room: Room) -> None:

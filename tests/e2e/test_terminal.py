@@ -260,7 +260,7 @@ def test_ctrl_z_gives_the_shell_back_and_fg_the_screens(terminal: Terminal) -> N
     terminal.press_until("q", "ended with")
 
 
-def test_the_terminal_closed_in_mid_work_and_the_work_goes_on(
+def test_the_terminal_closed_in_mid_work_and_the_work_continues(
     ours: Callable[..., Pty], place: dict[str, str]
 ) -> None:
     place["NAVIGATOR_TIME_SCALE"] = "0.15"

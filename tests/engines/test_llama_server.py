@@ -125,7 +125,7 @@ async def test_the_schema_of_a_review_is_understood(client: ModelClient, again: 
     assert all(1 <= entry.finding <= again for entry in review.addressed)
 
 
-async def test_a_call_cancelled_midway_frees_its_place_and_the_server_goes_on(client: ModelClient) -> None:
+async def test_a_call_cancelled_midway_frees_its_place_and_the_server_continues(client: ModelClient) -> None:
     begun = asyncio.Event()
     endless = question(max_tokens=CONTEXT - 1000, extra=NEVER_ENDS)
     call = asyncio.create_task(client.chat(endless, lambda *_: begun.set()))

@@ -40,7 +40,7 @@ def sleeper_at(server: sglang.SglangServer, folder: Path) -> tuple[SglangSleeper
     return SglangSleeper(Role.GENERATOR, settings, SleepSettings(), ledger), ledger, settings
 
 
-async def test_a_stream_that_runs_when_it_is_put_to_sleep_goes_on_after_it_wakes(
+async def test_a_stream_that_runs_when_it_is_put_to_sleep_continues_after_it_wakes(
     server: sglang.SglangServer, tmp_path: Path
 ) -> None:
     sleeper, ledger, settings = sleeper_at(server, tmp_path)

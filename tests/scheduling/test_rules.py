@@ -245,7 +245,7 @@ def test_a_check_holds_a_swap_for_a_stated_time_and_no_longer(hurry: bool) -> No
             assert held == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
 
 
-def test_a_role_that_was_asked_for_by_hand_comes_when_nothing_is_in_hand() -> None:
+def test_a_requested_role_is_loaded_when_nothing_is_running() -> None:
     writing = task(7, S.GENERATING)
     busy = snap(writing, task(1), busy=frozenset({"T7"}), in_flight={G: 1}, wanted=R, **STAYS)
     assert next_actions(busy, NOW) == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)  # and nothing new is begun
@@ -346,7 +346,7 @@ def test_until_reviewed_does_not_swap_back_for_a_revision_alone() -> None:
     assert next_actions(loaded, NOW) == (Generate("T1"),)
 
 
-def test_nothing_stops_while_anything_is_in_hand() -> None:
+def test_nothing_stops_while_anything_is_running() -> None:
     for more in ({"busy": frozenset({"T9"})}, {"in_flight": {F: 1}}, {"swapping_to": R, "resident": None}):
         assert next_actions(snap(**more), NOW) == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
 

@@ -533,7 +533,7 @@ async def test_a_key_that_is_not_set_or_not_fit(connect, monkeypatch) -> None:
     assert server.requests == []
 
 
-async def test_nobody_listens(connect) -> None:
+async def test_no_connection(connect) -> None:
     async with serving(routes(answer("x"))) as server:
         url = server.url
     async with connect(url) as client:

@@ -74,7 +74,7 @@ def quiet(event: PhaseEvent) -> None:
     """A report nobody reads."""
 
 
-async def test_the_role_stands_where_it_was_asked_for(folder: Path) -> None:
+async def test_the_role_is_put_where_it_was_asked_for(folder: Path) -> None:
     program(folder, 'echo "$1 $2" > words; echo "$2" > loaded')
     async with gpu(folder) as server:
         swaps = CommandStrategy(settings(server.url, [str(folder / "swap"), "--model", "{role}"]))

@@ -139,7 +139,7 @@ async def test_a_server_that_loads_too_long_is_not_waited_for(manager: Manager) 
         manager.hold.set()
 
 
-async def test_nobody_there(manager: Manager) -> None:
+async def test_no_server(manager: Manager) -> None:
     result = await ManagedStrategy(settings("http://127.0.0.1:9")).swap(Role.REVIEWER, quiet)
     assert (result.outcome, result.failure) == ("failed", "unreachable")
 

@@ -150,7 +150,7 @@ async def test_stop_kills_the_reader_at_once(weights: list[Path]) -> None:
     assert page_cache.residency(weights).resident < 2 * SIZE
 
 
-async def test_the_same_role_again_goes_on_and_another_one_takes_over(weights: list[Path]) -> None:
+async def test_the_same_role_again_continues_and_another_one_takes_over(weights: list[Path]) -> None:
     ahead = ReadAhead(
         {Role.REVIEWER: weights[:1], Role.GENERATOR: weights[1:]},
         Limits(0, bytes_per_second=MIB, floor_bytes=0),

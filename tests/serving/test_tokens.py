@@ -106,7 +106,7 @@ def test_a_folder_without_the_file(tmp_path: Path) -> None:
         load_counter(str(tmp_path))
 
 
-def test_counting_asks_nobody() -> None:
+def test_counting_sends_no_request() -> None:
     """In a process in which no socket can be made."""
     code = f"""
 import socket

@@ -137,7 +137,7 @@ def test_threads_take_turns(store: Store, task: Task) -> None:
     assert store.read.meta("n") == 80
 
 
-def test_a_full_disk_is_said_and_what_was_committed_stands(store: Store, task: Task) -> None:
+def test_a_full_disk_is_reported_and_what_was_committed_is_kept(store: Store, task: Task) -> None:
     connection = store._connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + 2}")

@@ -40,7 +40,7 @@ def test_a_call_is_announced_then_ended(store: Store, task: Task) -> None:
         tx.end_call(number)
 
 
-def test_a_call_that_nobody_ended_is_lost_and_the_next_one_a_repeat(
+def test_a_call_that_never_ended_is_lost_and_the_next_one_a_repeat(
     store: Store, task: Task, paths: StatePaths
 ) -> None:
     with store.transaction() as tx:

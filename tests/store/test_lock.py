@@ -63,7 +63,7 @@ def test_a_second_process_is_refused_and_told_by_whom(paths: StatePaths) -> None
     lock.release()
 
 
-def test_the_kernel_lets_go_for_a_killed_holder(paths: StatePaths) -> None:
+def test_the_kernel_releases_the_lock_of_a_killed_process(paths: StatePaths) -> None:
     process = holder_process(paths)
     process.kill()
     process.wait()

@@ -144,7 +144,7 @@ def test_nothing_there_yet(paths: StatePaths) -> None:
 
 
 @pytest.mark.parametrize("damage", ["garbage", "page", "empty", "gone", "foreign"])
-def test_a_damaged_database_is_never_made_anew(paths: StatePaths, damage: str) -> None:
+def test_a_damaged_database_is_never_recreated(paths: StatePaths, damage: str) -> None:
     fill(paths)
     with closing(open_writer(paths.database)) as connection:
         copy = back_up(connection, paths.backups, label="v1")

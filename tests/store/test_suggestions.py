@@ -102,7 +102,7 @@ def test_a_reading_is_not_what_was_written(store: Store, purpose: str) -> None:
     assert held.wrote is Role.REVIEWER
 
 
-def test_a_task_that_begins_anew_was_written_by_nobody(store: Store) -> None:
+def test_a_new_attempt_has_no_writer_yet(store: Store) -> None:
     with store.transaction() as tx:
         task = tx.add_task(tx.add_project(name="p", path="/p").id, "do it")
         tx.end_call(tx.begin_call(Role.REVIEWER, task.id, purpose="generate"), answer="text")

@@ -470,7 +470,7 @@ def test_many_proposals_are_read_in_a_few_queries(store: Store, task: Task, answ
     assert len(statements) < 12
 
 
-def test_finished_proposals_are_those_nobody_touches_again(
+def test_finished_proposals_are_those_that_no_longer_change(
     store: Store, task: Task, answer: AnswerMaker
 ) -> None:
     with store.transaction() as tx:

@@ -402,7 +402,7 @@ def test_told_to_end_it_ends_and_says_so(generating: Desk) -> None:
     assert generating.swap("generator").code == 0
 
 
-def test_its_reader_dies_and_the_swap_goes_on(generating: Desk) -> None:
+def test_its_reader_dies_and_the_swap_continues(generating: Desk) -> None:
     running = generating.begin("reviewer")
     assert running.stdout is not None
     running.stdout.close()

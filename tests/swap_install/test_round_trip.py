@@ -32,7 +32,7 @@ def test_a_dry_run_shows_everything_but_the_keys_and_writes_nothing(home: Home, 
     assert files_below(home.config) == {}
 
 
-def test_nobody_to_ask_is_no_yes(home: Home, sglang: Path) -> None:
+def test_no_terminal_to_ask_at_is_no_yes(home: Home, sglang: Path) -> None:
     refused = home.run(*PROFILE, "--sglang", str(sglang), code=2)
     assert "nobody to ask" in refused.stderr
     assert files_below(home.config) == {}
@@ -80,7 +80,7 @@ def test_another_profile_is_shown_as_a_diff(home: Home, sglang: Path) -> None:
     assert "keys, not shown" not in said
 
 
-def test_one_lost_key_is_made_anew_and_the_other_kept(home: Home, sglang: Path) -> None:
+def test_one_lost_key_is_recreated_and_the_other_kept(home: Home, sglang: Path) -> None:
     installed(home, sglang)
     kept = (home.keys / "api.key").read_text()
     lost = (home.keys / "admin.key").read_text()

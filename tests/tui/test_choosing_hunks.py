@@ -68,7 +68,7 @@ async def test_space_marks_the_hunk_under_the_cursor(
         assert at.screen.diff.mode == mode
 
 
-async def test_the_header_of_a_file_stands_for_all_its_hunks(reviewing: Reviewing) -> None:
+async def test_the_header_of_a_file_selects_all_its_hunks(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         assert at.screen.diff.move_to("billing/totals.py")
         await at.press("space")

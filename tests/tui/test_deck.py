@@ -307,7 +307,7 @@ async def test_what_another_hand_does_appears(deck: Any, state: Any) -> None:
         )
 
 
-async def test_something_new_rings_when_nobody_looks(deck: Any) -> None:
+async def test_something_new_rings_when_the_terminal_is_not_focused(deck: Any) -> None:
     async with deck() as (_pilot, app, _, _):
         written: list[str] = []
         app._driver.write = written.append

@@ -117,7 +117,7 @@ def test_a_swap_is_shown_phase_by_phase() -> None:
     assert "published" in said
 
 
-def test_beside_each_phase_stands_what_it_usually_takes() -> None:
+def test_beside_each_phase_is_what_it_usually_takes() -> None:
     known = Swap(
         from_role=Role.GENERATOR,
         to_role=Role.REVIEWER,
@@ -263,7 +263,7 @@ async def test_the_servers_own_logs_follow_the_conductor_s(make_app: AppMaker, s
         assert screen.query_one("#overview").display and "the conductor's" in shown(screen, "log")
 
 
-async def test_a_swap_by_hand_is_asked_about_and_needs_a_conductor(make_app: AppMaker) -> None:
+async def test_a_manual_swap_is_asked_about_and_needs_a_conductor(make_app: AppMaker) -> None:
     async with make_app(settings=settings(CLOSED, CLOSED)).run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         await pilot.press("s")

@@ -157,7 +157,7 @@ async def test_enter_is_a_new_line_of_a_note_and_the_dialog_says_so(
         await at.until(lambda: at.proposal("P2").decision is not None, "the decision")
 
 
-async def test_a_toast_that_stands_is_not_repeated(reviewing: Reviewing) -> None:
+async def test_a_toast_that_is_shown_is_not_repeated(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await at.press(*"nnnnnnnnnn")
         await at.until(lambda: at.told("No other proposal in that direction"), "the toast")

@@ -47,7 +47,7 @@ def test_the_parts_and_the_models_own_word_stand_together() -> None:
     assert "the reviewer itself said REVISE   read in 4 parts" in lines(review)
 
 
-def test_why_nobody_reviewed_it_is_said() -> None:
+def test_why_it_was_not_reviewed_is_said() -> None:
     review = Review(
         verdict=Verdict.UNREVIEWED, summary="Too large to be reviewed whole: hunk H1\x1b[2J of a.py."
     )

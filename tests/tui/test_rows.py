@@ -115,7 +115,7 @@ async def test_the_cursor_follows_its_row() -> None:
         assert not app.list.selection
 
 
-async def test_selecting_goes_on_and_survives_other_rows() -> None:
+async def test_selecting_continues_and_survives_other_rows() -> None:
     app = Lists(5)
     async with app.run_test(size=(40, 11)) as pilot:
         await pressed(pilot, "space", "space")

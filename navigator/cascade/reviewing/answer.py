@@ -19,8 +19,14 @@ from navigator.domain.states import Criterion, FindingKind, Severity, Verdict
 LONGEST = {"quote": 400, "trigger": 300, "message": 500, "summary": 600, "why": 300}
 """Characters of each text that are kept; the schema asks for no more."""
 
-_MOST_OBJECTS = 200
-"""Opening braces that are tried as the beginning of the answer."""
+_LONGEST_ANSWER = 2_000_000
+"""Characters of an answer; a longer one is no review."""
+
+_MOST_BROKEN = 2_000
+"""Opening braces at which no object can be read; an answer with more of them is no review, whatever follows."""
+
+_MOST_FINDINGS = 100
+"""Findings of one answer; the schema asks for far fewer, and leaving some out could hide a blocker."""
 
 
 class UnreadableReview(Exception):
@@ -137,7 +143,7 @@ def clipped(name: str, text: str) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def read_review(content: str, reasoning: str = "", *, again: bool = False) -> RawReview:
+def read_review(content: str, reasoning: str = "", again: bool = False) -> RawReview:
     """Parse an answer.
 
     With thinking off, some servers put constrained JSON into `reasoning_content` and leave `content` empty. The reasoning
@@ -151,6 +157,8 @@ def read_review(content: str, reasoning: str = "", *, again: bool = False) -> Ra
     Raises:
         UnreadableReview: no JSON object, several that differ, or a field missing or of the wrong sort.
     """
+    if len(content) + len(reasoning) > _LONGEST_ANSWER:
+        raise UnreadableReview(f"the answer has more than {_LONGEST_ANSWER} characters")
     content = _after_thoughts(content)
     if "{" not in content and _is_bare(reasoning):
         content = reasoning
@@ -168,6 +176,8 @@ def _review(value: dict[str, Any], *, again: bool) -> RawReview:
         raise UnreadableReview(f"the answer's field {where or '(root)'}: {first['msg']}") from error
     if review.verdict is Verdict.UNREVIEWED:
         raise UnreadableReview("UNREVIEWED is not a verdict that a reviewer gives")
+    if len(review.findings) > _MOST_FINDINGS:
+        raise UnreadableReview(f"the answer has {len(review.findings)} findings")
     if again and "addressed" not in value:
         raise UnreadableReview("the answer's field addressed: it does not say which findings are met")
     return review
@@ -223,20 +233,28 @@ def _one_object(text: str) -> dict[str, Any]:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any] | str]:
-    """Every object of a text that stands in no other one, or in words why what begins at a brace is none."""
+    """Every object of a text that is not inside another one, or in words why what begins at a brace is none.
+
+    A text is read once: where an object breaks off, the search continues behind what was read of it.
+
+    Raises:
+        UnreadableReview: the text has more broken objects than are tried.
+    """
     # strict=False: constrained decoders let raw control characters through inside strings.
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once)
-    at = text.find("{")
-    for _ in range(_MOST_OBJECTS):
-        if at < 0:
-            return
+    at, broken = text.find("{"), 0
+    while at >= 0:
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
             yield f"the answer is not valid JSON: {error.msg} at character {error.pos}"
             if '"verdict"' in text[at : error.pos] or '"findings"' in text[at : error.pos]:
-                return  # the review itself is broken: what stands inside it is no review of its own
-            end = at + 1
+                return  # the review itself is broken: what is inside it is no review of its own
+            end, broken = max(at + 1, error.pos), broken + 1
+            if broken > _MOST_BROKEN:
+                raise UnreadableReview(
+                    f"the answer has more than {_MOST_BROKEN} braces that open no object"
+                ) from error
         except _Twice:
             raise
         except ValueError as error:  # a number of more digits than Python reads
@@ -249,9 +267,9 @@ def _objects(text: str) -> Iterator[dict[str, Any] | str]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _Twice(f"the answer names {twice[:40]!r} twice in one object")
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise _Twice(f"the answer names {name[:40]!r} twice in one object")
+        made[name] = value
     return made

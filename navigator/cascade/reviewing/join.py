@@ -40,7 +40,7 @@ class Joined:
     addressed: tuple[dict[str, object], ...]
 
 
-def join(answers: Sequence[Answered], earlier: Sequence[Finding], *, second: bool) -> Joined:
+def join(answers: Sequence[Answered], earlier: Sequence[Finding], second: bool) -> Joined:
     """Unite the parts of one review. One part alone is the plain case.
 
     Args:

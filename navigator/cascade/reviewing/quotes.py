@@ -9,8 +9,8 @@ reading never outranks a stricter one. No rung compares by similarity: a quote t
 4. a part of the text of at least `SHORTEST_PART` characters, then the same with Unicode folded
 5. pieces round an elision (`...`), in order, within `ELIDED_LINES` lines, the longest long enough to mean a line
 
-Each rung is tried with the quote as it is, then without what the prompt put in front (`    42|+`), then without a sign, a
-pair of quotation marks or a second escaping.
+Each rung is tried with the quote as it is, then without what models put around one, in any combination: a code fence and
+hunk headers, backticks or quotation marks, the line numbers and signs of a diff, `>`, a second escaping.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 SHORTEST_PART = 8
 """Characters of a quote that is only a part of a line: `)` stands everywhere."""
@@ -31,11 +31,29 @@ SHORTEST_PIECE = 4
 ELIDED_LINES = 10
 """Lines that the pieces of an elided quote may lie apart at most, first to last."""
 
+LONGEST_QUOTE = 4_000
+"""Characters of a quote that are looked for; a longer one is looked for by its beginning."""
+
+_MOST_PLACES = 1_000
+"""Places of one quote in one text that are told."""
+
+_MOST_FORMS = 32
+"""Readings of one quote that are tried."""
+
+_MOST_PIECES = 40
+"""Pieces of an elided quote."""
+
 _SPACES = re.compile(r"\s+")
-_COLUMN = re.compile(r"^\s{0,8}(?:(?:line|l)\s*)?(?:\d+\s*[|:]|\|)(?P<sign>[ +-]?)", re.I)
-_SIGN = re.compile(r"^(?P<sign>[+-])")
+_COLUMN = re.compile(r"\s{0,8}(?:(?:line|l)\s?)?(?:\d{1,9}\s?[|:]|\|)(?P<sign>[ +-]?)", re.I)
+_NUMBER = re.compile(
+    r"\s{0,8}(?P<sign>[+-]?)\s?(?:[(\[]?(?:line|l)\s?)?\d{1,9}(?:[)\].|:]{1,2}\s?|\t|\s{1,6})(?P<after>[+-]?)",
+    re.I,
+)
+_SIGN = re.compile(r"(?P<sign>[+-])")
+_CITED = re.compile(r"\s{0,8}>(?P<sign>) ?")
+_FENCE = re.compile(r"\s{0,8}(?:`{3,}|~{3,})[\w+#.-]*\s*|@@ .{0,80} @@.*")
 _ELISION = re.compile(r"\.{3,}|…")
-_PAIRS = (("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"), ("«", "»"))
+_PAIRS = (("```", "```"), ("``", "``"), ("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"), ("«", "»"))
 _PUNCTUATION = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′ʼ", "'"),
@@ -86,7 +104,7 @@ def find_quote(quote: str, sequences: Sequence[Sequence[str]]) -> list[list[Foun
         quote: as the model wrote it.
         sequences: texts to look in, each line after line, e.g. the two sides of a hunk.
     """
-    forms = list(_forms(quote))
+    forms = _forms(quote)
     streams: dict[Fold, list[_Stream]] = {}
     for rung, (look, folding) in enumerate(_RUNGS):
         if folding not in streams:
@@ -106,33 +124,39 @@ class _Stream:
 
     def __init__(self, lines: Sequence[str], folding: Fold) -> None:
         self.starts: list[int] = []
-        self.ends: list[int] = []
         self.lines: list[int] = []
         parts: list[str] = []
+        ends: list[int] = []
         at = 0
         for index, line in enumerate(lines):
             text = folding(line)
             if not text:
                 continue
             self.starts.append(at)
-            self.ends.append(at + len(text))
+            ends.append(at + len(text))
             self.lines.append(index)
             parts.append(text)
             at += len(text) + 1
         self.text = " ".join(parts)
-        self._first = {start: place for place, start in enumerate(self.starts)}
-        self._last = {end: place for place, end in enumerate(self.ends)}
+        self._ends = set(ends)
 
-    def occurrences(self, wanted: str, start: int = 0) -> Iterator[int]:
-        """Where `wanted` begins, overlapping ones too."""
-        at = self.text.find(wanted, start)
-        while at >= 0:
+    def occurrences(self, wanted: str) -> Iterator[int]:
+        """Where `wanted` begins, overlapping ones too, as far as `_MOST_PLACES`."""
+        at = self.text.find(wanted)
+        for _ in range(_MOST_PLACES):
+            if at < 0:
+                return
             yield at
             at = self.text.find(wanted, at + 1)
 
-    def whole(self, start: int, end: int) -> bool:
-        """Whether characters start to end are whole lines."""
-        return start in self._first and end in self._last
+    def whole(self, wanted: str) -> Iterator[int]:
+        """Where `wanted` begins with a line and ends with one, as far as `_MOST_PLACES`."""
+        places = (
+            start
+            for start in self.starts
+            if start + len(wanted) in self._ends and self.text.startswith(wanted, start)
+        )
+        return islice(places, _MOST_PLACES)
 
     def line_at(self, character: int) -> int:
         """The index of the line that a character belongs to."""
@@ -142,11 +166,7 @@ class _Stream:
 def _whole_lines(stream: _Stream, wanted: str) -> list[tuple[int, int]]:
     if not wanted:
         return []
-    return [
-        (stream.line_at(at), stream.line_at(at + len(wanted) - 1))
-        for at in stream.occurrences(wanted)
-        if stream.whole(at, at + len(wanted))
-    ]
+    return [(stream.line_at(at), stream.line_at(at + len(wanted) - 1)) for at in stream.whole(wanted)]
 
 
 def _part(stream: _Stream, wanted: str) -> list[tuple[int, int]]:
@@ -161,18 +181,22 @@ def _elided(stream: _Stream, wanted: str) -> list[tuple[int, int]]:
         return []
     if len(pieces[0]) < SHORTEST_PIECE:
         return []
+    if len(pieces) > _MOST_PIECES:
+        return []
     found: list[tuple[int, int]] = []
+    # Starts only grow, so the first place of each later piece does too: the text is searched once for each.
+    places = [0] * len(pieces)
     for start in stream.occurrences(pieces[0]):
-        ends = [start, start + len(pieces[0])]
-        for piece in pieces[1:]:
-            at = stream.text.find(piece, ends[-1])
-            if at < 0:
-                break
-            ends.append(at + len(piece))
-        else:
-            first, last = stream.line_at(start), stream.line_at(ends[-1] - 1)
-            if last - first < ELIDED_LINES:
-                found.append((first, last))
+        end = start + len(pieces[0])
+        for number, piece in enumerate(pieces[1:], 1):
+            if places[number] < end:
+                places[number] = stream.text.find(piece, end)
+            if places[number] < 0:
+                return found
+            end = places[number] + len(piece)
+        first, last = stream.line_at(start), stream.line_at(end - 1)
+        if last - first < ELIDED_LINES:
+            found.append((first, last))
     return found
 
 
@@ -187,44 +211,48 @@ _RUNGS: tuple[tuple[Callable[[_Stream, str], list[tuple[int, int]]], Fold], ...]
 )
 
 
-def _forms(quote: str) -> Iterator[_Form]:
+def _forms(quote: str) -> list[_Form]:
     """The readings of a quote, the plainest first, each once."""
-    seen: set[str] = set()
-    for text in (quote, _unescaped(quote)):
-        for form in _forms_of(text):
-            if form[0].strip() and form[0] not in seen:
-                seen.add(form[0])
-                yield form
-                bare = _unwrapped(form[0])
-                if bare and bare not in seen:
-                    seen.add(bare)
-                    yield bare, form[1]
+    if len(quote) > LONGEST_QUOTE:
+        cut = quote[:LONGEST_QUOTE]
+        quote = cut.rpartition("\n")[0] or cut
+    forms = [(quote, "")]
+    seen = {quote}
+    for text, sign in forms:
+        for bare, said in _less(text):
+            if bare.strip() and bare not in seen and len(forms) < _MOST_FORMS:
+                seen.add(bare)
+                forms.append((bare, sign or said))
+    return [form for form in forms if form[0].strip()]
 
 
-def _forms_of(text: str) -> Iterator[_Form]:
-    yield text, ""
-    for pattern in (_COLUMN, _SIGN):
-        lines = text.splitlines()
+def _less(text: str) -> Iterator[_Form]:
+    """A quote without one of the things that are put around one."""
+    yield text.replace('\\"', '"').replace("\\n", "\n").replace("\\t", "\t"), ""
+    lines = text.splitlines()
+    for pattern in (_COLUMN, _SIGN, _NUMBER, _CITED):
         matches = [pattern.match(line) for line in lines]
-        if any(matches):
-            bare = [
-                line[match.end() :] if match else line for line, match in zip(lines, matches, strict=True)
-            ]
-            signs = {match["sign"].strip() for match in matches if match}
-            yield "\n".join(bare), signs.pop() if len(signs) == 1 else ""
-
-
-def _unescaped(quote: str) -> str:
-    """A quote whose JSON was escaped twice: `\\"` and `\\n` as two characters."""
-    return quote.replace('\\"', '"').replace("\\n", "\n").replace("\\t", "\t")
+        if not any(matches):
+            continue
+        bare = [line[match.end() :] if match else line for line, match in zip(lines, matches, strict=True)]
+        signs = {
+            (match["sign"] or match.groupdict().get("after") or "").strip() for match in matches if match
+        }
+        yield "\n".join(bare), signs.pop() if len(signs) == 1 else ""
+    yield "\n".join(line for line in lines if not _FENCE.fullmatch(line)), ""
+    yield _unwrapped(text), ""
+    yield "\n".join(_unwrapped(line) or line for line in lines), ""
+    language, blank, rest = text.strip().partition(" ")
+    if blank and language.startswith("```"):
+        yield rest.removesuffix("```"), ""
 
 
 def _unwrapped(text: str) -> str:
     """The inside of a pair of quotation marks or backticks; "" where there is none."""
     bare = text.strip()
     for opening, closing in _PAIRS:
-        if len(bare) > 2 and bare.startswith(opening) and bare.endswith(closing):
-            return bare[1:-1]
+        if len(bare) > 2 * len(opening) and bare.startswith(opening) and bare.endswith(closing):
+            return bare[len(opening) : -len(closing)]
     return ""
 
 

@@ -98,6 +98,8 @@ def _still_there(before: Finding, shown: Shown) -> Finding | None:
             )
             if found.anchored:
                 return found
+            if before.kind is FindingKind.MISSING:
+                return None  # whatever hunk it names, all of them were searched
     return None
 
 

@@ -1,4 +1,4 @@
-"""Working on the state without a conductor: under its lock, through the same functions."""
+"""Using the state without a conductor: under its lock, through the same verbs."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from navigator.config.paths import StatePaths
 from navigator.domain.errors import Conflict
 
 _ONE_AT_A_TIME = threading.Lock()
-"""Two requests of one process queue up here; only another process's hold on the state is a conflict."""
+"""Requests of one process wait for each other; only another process that holds the lock is a conflict."""
 
 
 def _log_only(problem: str) -> None:
-    """`sync_projects` has logged it already."""
+    """Nothing to do: `sync_projects` logs it."""
 
 
 @contextmanager
 def locked_dependencies(
     paths: StatePaths, *, on_problem: Callable[[str], None] = _log_only, **options: Any
 ) -> Iterator[Dependencies]:
-    """Hold the lock and the one writing connection; let go of both at the end.
+    """Hold the lock and the one writing connection; release both at the end.
 
     Args:
-        on_problem: told in words about each `[[project]]` entry of the settings that could not be taken.
+        on_problem: called with a message for each `[[project]]` entry of the settings that could not be added.
         options: further fields of `Dependencies`.
 
     Raises:
@@ -45,8 +45,8 @@ def locked_dependencies(
     if not lock.acquire(blocking=False):
         holder = lock.holder() or {}
         raise Conflict(
-            f"Another Navigator (process {holder.get('pid', 'unknown')}) works on {paths.root}.",
-            hint="Wait for it, ask it (`navigator status`), or end it if it is a conductor (`navigator stop`).",
+            f"Another Navigator (process {holder.get('pid', 'unknown')}) is using {paths.root}.",
+            hint="Wait until it has finished. If it is a conductor: `navigator status` shows it, `navigator stop` stops it.",
         )
     try:
         connection = open_writer(paths.database)
@@ -69,11 +69,11 @@ def locked_dependencies(
 def act_alone(
     paths: StatePaths, op: str, args: dict[str, Any], *, on_problem: Callable[[str], None] = _log_only
 ) -> Result:
-    """Take the lock, do one thing, let go. Blocks: call it in a thread where there is a loop.
+    """Take the lock, perform one verb, release the lock. Blocks: call it in a thread where there is an event loop.
 
     Raises:
         Conflict: another Navigator holds the lock.
-        NavigatorError: what the operation refuses.
+        NavigatorError: what the verb refuses.
     """
     from navigator.cascade.verbs.registry import perform
 

@@ -73,9 +73,7 @@ async def land(
             if refusal:
                 return _refuse(deps, proposal, refusal)
             sound = made.tree
-    return _refuse(
-        deps, proposal, "The branch moved each time the tests had passed on its tip. Approve again."
-    )
+    return _refuse(deps, proposal, "The branch kept moving while the tests ran. Approve again.")
 
 
 async def _land(
@@ -131,7 +129,7 @@ def _require_nothing_open(deps: Dependencies, proposal: Proposal) -> None:
         if entry.proposal_id == proposal.id:
             raise LandingRefused(
                 f"An earlier landing of {proposal.id} was cut off and cannot be looked at.",
-                hint="Is the repository where it was? Then approve again; the log says what stood in the way.",
+                hint="Check that the repository is still at its path, then approve again; the log has the reason.",
             )
 
 
@@ -287,8 +285,8 @@ def _undone(deps: Dependencies, proposal: Proposal, plan: LandingPlan, entry: in
 
 
 _HOW = {
-    "moved_back": "{branch} is back where it was",
-    "branch_deleted": "{branch}, which the landing had created, is deleted",
+    "moved_back": "{branch} is back at its previous commit",
+    "branch_deleted": "{branch}, created by the landing, was deleted",
     "revert_branch": "a revert commit is on {branch}",
 }
 

@@ -13,7 +13,7 @@ from navigator.cascade.prompts.blocks import with_labels
 from navigator.cascade.prompts.material import worth_sending
 from navigator.cascade.reviewing.answer_schema import review_schema
 from navigator.cascade.reviewing.callers import Pieces, callers
-from navigator.cascade.reviewing.grounding import UnreadableReview, read_review
+from navigator.cascade.reviewing.grounding import RawReview, UnreadableReview, read_review
 from navigator.cascade.reviewing.join import Answered, join
 from navigator.cascade.reviewing.prompt import Plan, Planner, Reading, ReviewPromptDependencies
 from navigator.cascade.reviewing.rereview import reversals
@@ -29,6 +29,7 @@ from navigator.domain.text import safe_line
 from navigator.serving.client.client import ChatAnswer
 from navigator.serving.client.errors import BadAnswer, CutByLength, Refused, ServingError
 from navigator.serving.client.names import same_base
+from navigator.workspace.bounded.run import WorkerLost, run_bounded
 from navigator.workspace.git.diffs import decode_lines
 from navigator.workspace.git.source import TreeSource
 
@@ -39,6 +40,9 @@ log = logging.getLogger(__name__)
 
 REVIEW_TOKENS = 2_000
 """max_tokens of a review: they are 500-1,000 long, and a schema bounds each string. A retry after a cut may take twice that."""
+
+GROUNDING = 30.0
+"""Seconds of processor time in which the quotes of one review are looked for."""
 
 OWN_TOKENS = 800
 """max_tokens of a generator's reading of its own change, which decides nothing: it is not to cost what a review does."""
@@ -108,7 +112,18 @@ async def read_proposal(deps: Dependencies, task: Task, proposal: Proposal, role
         answered.append(await _ask(deps, subject, reading, role, 2 * place, answers))
     answered += [Answered(None, None, why) for why in plan.too_large]
     model = answers[-1].model if answers else server.model
-    return conclude(subject, plan, answered, answers, model=model, role=role)
+    return await asyncio.to_thread(conclude, subject, plan, answered, answers, model=model, role=role)
+
+
+def read_answer(answer: ChatAnswer, reading: Reading) -> RawReview:
+    """What an answer says, read where it can be ended.
+
+    Raises:
+        UnreadableReview: it is no review. WorkerLost: reading it took too long.
+    """
+    again = bool(reading.asked)
+    size = len(answer.text) + len(answer.reasoning)
+    return run_bounded(read_review, answer.text, answer.reasoning, again, size=size)
 
 
 def prompt_dependencies(deps: Dependencies, role: Role) -> ReviewPromptDependencies:
@@ -252,9 +267,8 @@ async def _ask(
             break
         answers.append(answer)
         try:
-            read = read_review(answer.text, answer.reasoning, again=bool(reading.asked))
-            return Answered(reading, read)
-        except UnreadableReview as error:
+            return Answered(reading, await asyncio.to_thread(read_answer, answer, reading))
+        except (UnreadableReview, WorkerLost) as error:
             why = str(error)
             with deps.store.transaction() as tx:
                 tx.event(
@@ -279,9 +293,17 @@ def conclude(
     model: str,
     role: Role,
 ) -> Review:
-    """What the answers come to: one review with its derived verdict."""
+    """What the answers come to: one review with its derived verdict. CPU only: call it in a thread."""
     proposal = subject.proposal
-    joined = join(answered, subject.earlier, second=bool(subject.earlier))
+    size = sum(len(line.text) for file in subject.files for hunk in file.hunks for line in hunk.lines)
+    size += sum(len(finding.quote) for answer in answered if answer.raw for finding in answer.raw.findings)
+    try:
+        joined = run_bounded(
+            join, answered, subject.earlier, bool(subject.earlier), size=size, seconds=GROUNDING
+        )
+    except WorkerLost as error:
+        unread = [Answered(answer.reading, None, error.message) for answer in answered]
+        joined = join(unread, subject.earlier, bool(subject.earlier))
     return Review(
         role=role,
         verdict=joined.verdict,

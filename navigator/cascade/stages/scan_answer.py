@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -149,7 +150,7 @@ def _entries(text: str) -> list[Any]:
     """The list of the first object that has one: prose, fences and thoughts around it do not matter."""
     decoder = json.JSONDecoder(strict=False)
     why = "the answer holds no JSON object"
-    for match in list(re.finditer(r"\{", text))[:50]:
+    for match in islice(re.finditer(r"\{", text), 50):
         try:
             value, _ = decoder.raw_decode(text, match.start())
         except json.JSONDecodeError as error:

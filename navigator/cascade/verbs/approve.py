@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from navigator.cascade.verbs.base import ConfirmItem, Question, Subject, Told, plural
@@ -12,7 +13,14 @@ from navigator.cascade.verbs.deciding import (
     DecisionRow,
     not_waiting,
 )
-from navigator.cascade.views.inbox import item_key, shared_items, to_confirm, unconfirmed, waiting_proposals
+from navigator.cascade.views.inbox import (
+    OVERRULED,
+    item_key,
+    shared_items,
+    to_confirm,
+    unconfirmed,
+    waiting_proposals,
+)
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, PolicyItem, Project, Proposal, utc_now
 from navigator.domain.states import (
@@ -28,6 +36,8 @@ if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
     from navigator.workspace.git.facts import RepoFacts
+
+log = logging.getLogger(__name__)
 
 TESTS_PATIENCE = 5.0
 """Seconds to wait for tests on a landing's result while a conductor runs; it lands later what takes longer."""
@@ -124,8 +134,9 @@ async def _land(deps: Dependencies, row: DecisionRow, allow_rehearsal: bool) -> 
     patience = TESTS_PATIENCE if deps.conducting else None
     try:
         landing = await land(deps, proposal.task_id, allow_rehearsal=allow_rehearsal, patience=patience)
-    except NavigatorError as error:
+    except (NavigatorError, OSError, RecursionError, ValueError) as error:
         # One that cannot land now must not stop the others of the batch; its landing stays due.
+        log.warning("%s could not land: %r", row.id, error)
         return row.model_copy(update={"landing": LandingState.PENDING, "reason": str(error)})
     update: dict[str, object] = {"landing": landing.state, "reason": landing.reason}
     if landing.state is LandingState.LANDED:
@@ -145,8 +156,9 @@ def _unconfirmed(reader: Reader, proposal: Proposal, args: ApproveArgs) -> list[
 
 def _item(proposal: Proposal, item: PolicyItem) -> ConfirmItem:
     rule = item.rule.replace("_", " ")
+    what = "was APPROVED against its reviewer" if item.rule == OVERRULED else f"changes {item.path}"
     return ConfirmItem(
-        item_key(proposal, item), f"{proposal.id} changes {item.path}", (item.detail or rule, f"rule: {rule}")
+        item_key(proposal, item), f"{proposal.id} {what}", (item.detail or rule, f"rule: {rule}")
     )
 
 

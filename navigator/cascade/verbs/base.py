@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import ValidationError
 
 from navigator.cascade.socket.wire import NoConductor
-from navigator.domain.errors import NavigatorError, UsageError
+from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.models import Model
 from navigator.domain.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
 
@@ -83,13 +83,22 @@ class Verb(ABC, Generic[A, R]):
     args: type[A]
     result: type[R]
     small: ClassVar[bool] = False
-    """It ends or keeps something in a few bytes: done on a full disk too, while SQLite finds room."""
+    """It writes only a few bytes: allowed on a full disk too, as long as SQLite can write them."""
     needs_conductor: ClassVar[bool] = False
     """Only a running conductor can do it; see `controls`."""
 
     def refuse(self, reader: Reader, args: A) -> NavigatorError | None:
         """Why it is not allowed now, as the error that `perform` would raise; None where it is."""
         return None
+
+    def require(self, reader: Reader, args: A) -> None:
+        """Raise what `refuse` says.
+
+        Raises:
+            NavigatorError: it is not allowed.
+        """
+        if (refusal := self.refuse(reader, args)) is not None:
+            raise refusal
 
     def question(self, reader: Reader, args: A) -> Question | None:
         """What to ask first; None for nothing. May read repositories: call it in a thread."""
@@ -130,8 +139,18 @@ class Verb(ABC, Generic[A, R]):
             ) from error
 
     def read_result(self, document: dict[str, Any]) -> R:
-        """A result as it came over the socket."""
-        return self.result.model_validate(document)
+        """A result as it came over the socket.
+
+        Raises:
+            Conflict: it does not fit: the conductor is of another version.
+        """
+        try:
+            return self.result.model_validate(document)
+        except ValidationError as error:
+            raise Conflict(
+                f"The conductor's answer to {self.name} is of another version: {explained(error)}.",
+                hint="Restart it: `navigator stop`, then `navigator run`.",
+            ) from error
 
 
 def explained(error: ValidationError) -> str:
@@ -260,20 +279,16 @@ class SubjectVerb(Verb[A, R]):
 
     def refuse(self, reader: Reader, args: A) -> NavigatorError | None:
         """The first refusal among those named."""
-        for identifier in self.ids(args):
-            refusal = self.refuse_one(Subject.read(reader, identifier))
-            if refusal is not None:
-                return refusal
-        return None
+        refusals = (self.refuse_one(Subject.read(reader, identifier)) for identifier in self.ids(args))
+        return next((one for one in refusals if one is not None), None)
 
-    def require(self, on: Subject) -> None:
+    def require_one(self, on: Subject) -> None:
         """Raise what `refuse_one` says.
 
         Raises:
             NavigatorError: it is not allowed.
         """
-        refusal = self.refuse_one(on)
-        if refusal is not None:
+        if (refusal := self.refuse_one(on)) is not None:
             raise refusal
 
 

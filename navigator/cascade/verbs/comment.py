@@ -55,7 +55,7 @@ class AddComment(SubjectVerb[CommentArgs, Commented]):
         )
 
     async def perform(self, deps: Dependencies, args: CommentArgs) -> Commented:
-        self.require(Subject.read(deps.reader, args.proposal))
+        self.require(deps.reader, args)
         held = deps.reader.proposal(args.proposal)
         with deps.store.transaction() as tx:
             number = tx.add_comment(

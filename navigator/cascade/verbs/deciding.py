@@ -118,7 +118,7 @@ class Decide(SubjectVerb[Arguments, Decided]):
             proposal = deps.reader.proposal(entry.id)
             row = row.model_copy(update={"id": proposal.id})
             require_tree(proposal, entry.tree)
-            self.require(Subject.of(deps.reader, proposal))
+            self.require_one(Subject.of(deps.reader, proposal))
             confirmed = self.confirmed(deps, proposal, args)
             note = self.note_for(deps, proposal, args)
             made = Decision(kind=self.kind, note=note, tree=proposal.tree, confirmed=confirmed, at=utc_now())

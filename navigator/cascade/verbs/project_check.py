@@ -83,9 +83,7 @@ class CheckProject(Verb[CheckProjectArgs, ProjectChecked]):
     async def perform(self, deps: Dependencies, args: CheckProjectArgs) -> ProjectChecked:
         from navigator.cascade.stages.checking import baseline_of, check_setup
 
-        refusal = self.refuse(deps.reader, args)
-        if refusal is not None:
-            raise refusal
+        self.require(deps.reader, args)
         project = deps.reader.project(args.name)
         if args.command is not None:
             with deps.store.transaction() as tx:

@@ -100,9 +100,7 @@ class SetProject(Verb[SetProjectArgs, ProjectDone]):
         from navigator.workspace.git.facts import read_facts
 
         project = deps.reader.project(args.name)
-        refusal = self.refuse(deps.reader, args)
-        if refusal is not None:
-            raise refusal
+        self.require(deps.reader, args)
         changes: dict[str, Any] = args.model_dump(exclude={"name"}, exclude_none=True)
         if not changes:
             raise UsageError("Name a setting to change.", hint="--check, --landing or --base.")
@@ -141,13 +139,11 @@ class MoveProject(Verb[MoveProjectArgs, ProjectDone]):
         from navigator.workspace.git.facts import read_facts
 
         project = deps.reader.project(args.name)
-        refusal = self.refuse(deps.reader, args)
-        if refusal is not None:
-            raise refusal
+        self.require(deps.reader, args)
         facts = await asyncio.to_thread(read_facts, args.path)
         if project.root_commit and facts.root_commit and project.root_commit != facts.root_commit:
             raise Conflict(
-                f"{facts.path} is another repository than {project.name}: its first commit differs.",
+                f"{facts.path} is a different repository than {project.name}: its first commit differs.",
                 hint="Add it as a project of its own: `navigator project add PATH`.",
             )
         async with deps.project_lock(project.id):
@@ -195,9 +191,7 @@ class RemoveProjects(Verb[RemoveProjectsArgs, RemovedProjects]):
         return Question(f"Remove {', '.join(args.names)} from Navigator?", lines, "remove")
 
     async def perform(self, deps: Dependencies, args: RemoveProjectsArgs) -> RemovedProjects:
-        refusal = self.refuse(deps.reader, args)
-        if refusal is not None:
-            raise refusal
+        self.require(deps.reader, args)
         projects = [deps.reader.project(name) for name in args.names]
         with deps.store.transaction() as tx:
             for project in projects:

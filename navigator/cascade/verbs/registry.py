@@ -64,7 +64,7 @@ async def perform(deps: Dependencies, name: str, document: dict[str, Any]) -> di
 
     Raises:
         UsageError: no such verb, or arguments that do not fit it.
-        DiskFull: there is too little room to begin anything.
+        DiskFull: there is too little space to start anything.
         NavigatorError: what the verb itself refuses.
     """
     found = verb(*_renamed(name, document))

@@ -112,7 +112,7 @@ class SendBack(Decide[SendBackArgs]):
                 f"{on.task} has a proposal.",
                 hint=f"Send that back: `navigator send-back {on.proposal} --note …`.",
             )
-        self.require(on)
+        self.require_one(on)
         return on.task
 
 

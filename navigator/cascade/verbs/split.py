@@ -123,13 +123,13 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
 
     async def perform(self, deps: Dependencies, args: SplitArgs) -> SplitDone:
         parent = deps.reader.proposal(args.proposal)
-        self._require(deps, args)
+        self.require(deps.reader, args)
         project = deps.project(parent.project_id)
         async with deps.project_lock(project.id):
             built = await asyncio.to_thread(_build, deps, parent, args.hunks, args.drop_rest)
         with deps.store.transaction() as tx:
-            # Checked again: the trees took a moment to make, and somebody may have decided meanwhile.
-            self._require(deps, args.model_copy(update={"tree": parent.tree}))
+            # Checked again: the user may have decided while the trees were made.
+            self.require(deps.reader, args.model_copy(update={"tree": parent.tree}))
             part = _add_part(tx, parent, built)
             if args.drop_rest:
                 _drop_rest(tx, parent, part, built, args.note)
@@ -159,12 +159,7 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
         left = ", ".join(rest.hunks)
         if rest.state is TaskState.REJECTED:
             return [*told, Told(rest.task, f"{left} dropped")]
-        return [*told, Told(rest.task, f"writes {left} again on top of {part.id}")]
-
-    def _require(self, deps: Dependencies, args: SplitArgs) -> None:
-        refusal = self.refuse(deps.reader, args)
-        if refusal is not None:
-            raise refusal
+        return [*told, Told(rest.task, f"rewrites {left} on top of {part.id}")]
 
 
 def _build(deps: Dependencies, parent: Proposal, hunks: Sequence[str], drop_rest: bool) -> _Built:

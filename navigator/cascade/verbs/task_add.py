@@ -100,12 +100,14 @@ class AddTasks(Verb[AddTasksArgs, AddedTasks]):
         return AddedTasks(tasks=tuple(added), unknown_files=tuple(unknown))
 
     def tell(self, result: AddedTasks) -> list[Told]:
-        told = [Told(task.id, f"queued for {task.project}") for task in result.tasks]
-        told += [
-            Told(one.project, f"has no file {one.path}: a new file, or a typing error?", "warning")
-            for one in result.unknown_files
+        unknown: dict[str, str] = {}
+        for one in result.unknown_files:
+            line = f"{one.project} has no file {one.path}: a new file, or a typing error?"
+            unknown[one.project] = f"{unknown[one.project]}\n{line}" if one.project in unknown else line
+        return [
+            Told(task.id, f"queued for {task.project}", hint=unknown.get(task.project, ""))
+            for task in result.tasks
         ]
-        return told
 
 
 def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> list[UnknownFile]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-from navigator.cascade.verbs.base import Subject, SubjectVerb, Told
+from navigator.cascade.verbs.base import SubjectVerb, Told
 from navigator.domain.models import Model, Task
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ class TaskVerb(SubjectVerb[TasksArgs, Tasks]):
 
     async def perform(self, deps: Dependencies, args: TasksArgs) -> Tasks:
         found = [deps.reader.task(identifier) for identifier in dict.fromkeys(args.ids)]
-        for task in found:
-            self.require(Subject.read(deps.reader, task.id))
+        self.require(deps.reader, args)
         with deps.store.transaction() as tx:
             for task in found:
                 self.move(tx, task)

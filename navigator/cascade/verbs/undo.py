@@ -97,7 +97,7 @@ class Undo(SubjectVerb[UndoArgs, Undone]):
             # A landing under way is not interrupted: once it is done, there is a landing to undo and no approval.
             async with deps.project_lock(proposal.project_id):
                 on = Subject.of(deps.reader, deps.reader.proposal(proposal.id))
-                self.require(on)
+                self.require_one(on)
                 if on.landing is not LandingState.LANDED:
                     return _withdraw(deps, on)
             return await _undo_landing(deps, proposal)
@@ -122,7 +122,7 @@ async def _undo_landing(deps: Dependencies, proposal: Proposal) -> UndoneRow:
     landing = await undo(deps, proposal.id)
     above = [task.id for task in built_on(deps.reader, proposal)]
     more = (
-        f"; {', '.join(above)} builds on it and is written again once its proposal is approved"
+        f"; {', '.join(above)} was based on it and will be rewritten once its proposal is approved"
         if above
         else ""
     )

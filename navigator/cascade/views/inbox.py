@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from navigator.domain.errors import Conflict
-from navigator.domain.models import PolicyItem, Proposal
-from navigator.domain.states import PolicyAction, ProposalState, TaskState, Verdict
+from navigator.domain.models import CheckResult, PolicyItem, Proposal
+from navigator.domain.states import CheckOutcome, PolicyAction, ProposalState, TaskState, Verdict
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
@@ -60,6 +60,11 @@ def with_overlaps(proposals: Sequence[Proposal]) -> list[Proposal]:
         else proposal
         for proposal in proposals
     ]
+
+
+def _could_not_run(check: CheckResult) -> bool:
+    ran_before = check.before in (CheckOutcome.PASSED, CheckOutcome.FAILED)
+    return check.outcome is CheckOutcome.UNTESTED and ran_before
 
 
 def _others(proposal: Proposal, by_path: dict[tuple[int, str], list[Proposal]]) -> tuple[str, ...]:
@@ -114,6 +119,8 @@ def why_left_out(
         return "self-reviewed"  # only by the model that wrote it
     if proposal.failed_checks:
         return f"failed check: {proposal.failed_checks[0].name}"
+    if any(_could_not_run(check) for check in proposal.checks):
+        return "the tests run on the base, but could not run with this change"
     for item in unconfirmed(proposal, confirmed, shared):
         return f"needs confirmation: {item.rule} {item.path}"
     if proposal.overlaps:
@@ -124,9 +131,24 @@ def why_left_out(
 # Policy items that are confirmed individually
 
 
+OVERRULED = "overruled"
+"""The rule of an APPROVE that was derived although the reviewer itself said REVISE."""
+
+_OVERRULED = PolicyItem(
+    rule=OVERRULED,
+    path="review",
+    action=PolicyAction.CONFIRM,
+    detail="the reviewer said REVISE, but no blocker or major finding quotes the code: read its findings",
+)
+
+
 def to_confirm(proposal: Proposal) -> list[PolicyItem]:
-    """The policy items of a proposal that have to be confirmed."""
-    return [item for item in proposal.policy if item.action is PolicyAction.CONFIRM]
+    """What has to be confirmed of a proposal: policy items, and a verdict that differs from what the reviewer said."""
+    items = [item for item in proposal.policy if item.action is PolicyAction.CONFIRM]
+    review = proposal.review
+    if review is not None and review.verdict is Verdict.APPROVE and review.stated_verdict is Verdict.REVISE:
+        items.append(_OVERRULED)
+    return items
 
 
 def item_key(proposal: Proposal, item: PolicyItem) -> str:

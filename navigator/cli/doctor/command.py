@@ -69,6 +69,7 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
     yield _sqlite()
     yield _state(paths)
     yield _database(paths)
+    yield from _set_aside(paths)
     try:
         settings = load_settings()
     except NavigatorError as error:
@@ -165,6 +166,15 @@ def _state(paths: StatePaths) -> Check:
             "state folder", "warn", f"{paths.root} ({mode}), {free} MB free", "Free some space there."
         )
     return Check("state folder", "ok", f"{paths.root} ({mode}), {free // 1024} GB free")
+
+
+def _set_aside(paths: StatePaths) -> Iterator[Check]:
+    from navigator.workspace.sandbox.folders import SET_ASIDE
+
+    left = sorted((paths.root / "checks").glob(f"{SET_ASIDE}*"))
+    if left:
+        found = f"{len(left)} folders of finished test runs could not be removed: {left[0]}"
+        yield Check("leftovers", "warn", found, "Remove them yourself.")
 
 
 def _bubblewrap(*, unsandboxed: bool) -> Check:

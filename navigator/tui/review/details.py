@@ -122,7 +122,7 @@ def _review(review: Review) -> Section:
     lines = [review.summary or "no summary"]
     if review.stated_verdict is not None and review.stated_verdict is not review.verdict:
         lines.append(
-            f"The reviewer stated {review.stated_verdict.value}; the verdict from its anchored findings is {review.verdict.value}."
+            f"The reviewer stated {review.stated_verdict.value}; its anchored findings make it {review.verdict.value}."
         )
     for entry in review.addressed:
         word = "met" if entry.get("met") else "not met"

@@ -58,7 +58,10 @@ def dependency_folders(checkout: Path, tracked: Collection[str]) -> tuple[Bind, 
         parent = inside.rpartition("/")[0]
         if inside in held or (parent and parent not in held) or parent in tracked:
             continue
-        real = folder.resolve()
+        try:
+            real = folder.resolve()
+        except (OSError, RuntimeError):
+            continue  # a link that leads to itself
         if real == checkout or checkout.is_relative_to(real) or Path.home().is_relative_to(real):
             continue
         found.append(Bind(str(real), str(folder)))
@@ -87,14 +90,21 @@ def _candidates(checkout: Path) -> Iterator[Path]:
                 if looked_at > _MOST_LOOKED_AT:
                     return
                 path = Path(entry.path)
-                if entry.name in _NEVER or not entry.is_dir():
+                if entry.name in _NEVER or not _is_folder(entry):
                     continue
-                environment = (path / "pyvenv.cfg").is_file()
+                environment = os.path.isfile(path / "pyvenv.cfg")  # noqa: PTH113 it answers for any path
                 if environment or (entry.name in DEPENDENCY_FOLDERS and _may_follow(entry)):
                     yield path
                 elif not entry.is_symlink() and not entry.name.startswith("."):
                     below.append(path)
         level = below
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link that leads to itself, or a folder that may not be looked into
 
 
 def _may_follow(entry: os.DirEntry[str]) -> bool:

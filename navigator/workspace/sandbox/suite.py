@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import shutil
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -20,6 +18,7 @@ from navigator.domain.text import safe_line, safe_text
 from navigator.workspace.bounded.run import WorkerLost, run_bounded
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.sandbox.binds import digest_of
+from navigator.workspace.sandbox.folders import remove
 from navigator.workspace.sandbox.limits import Limits, Ran
 from navigator.workspace.sandbox.names import failing_tests, none_ran, passed_count, plain
 from navigator.workspace.sandbox.probe import Sandbox
@@ -32,7 +31,7 @@ from navigator.workspace.sandbox.spec import (
     unsandboxed,
 )
 from navigator.workspace.sandbox.supervise import supervise
-from navigator.workspace.sandbox.tree import write_out
+from navigator.workspace.sandbox.tree import PathRefused, write_out
 
 SHOWN = 4_000
 _BY_FORM = Redactor()
@@ -141,12 +140,14 @@ def run_suite(
         else:
             command, env = unsandboxed(spec, limits, files, scratch)
         ran = supervise(command, limits, env=env, cwd=files, scratch=scratch, cancel=cancel)
+    except PathRefused as error:
+        return SuiteRun(CheckOutcome.FAILED, (), error.message)
     except NavigatorError as error:
         return _untested(error.message, error.hint)
     except OSError as error:
         return _untested(f"the run could not be prepared: {error.strerror or error}", "Is the disk full?")
     finally:
-        _take_away(scratch)
+        remove(scratch)
     try:
         return run_bounded(read_run, ran, spec, redact, size=len(ran.output), seconds=_READING)
     except WorkerLost:
@@ -240,28 +241,13 @@ def _first_failure(text: str, names: Sequence[str]) -> int:
     return min((place for place in places if place >= 0), default=0)
 
 
-def _take_away(scratch: Path) -> None:
-    """Remove a run's folder, whatever modes the tests left in it."""
-
-    def again(function: object, path: str, _: object) -> None:
-        parent = os.path.dirname(path)  # noqa: PTH120
-        try:
-            os.chmod(parent, 0o700)  # noqa: PTH101
-            if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
-                os.chmod(path, 0o700)  # noqa: PTH101
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                os.unlink(path)  # noqa: PTH108
-        except OSError:
-            return
-
-    shutil.rmtree(scratch, onerror=again)
-    shutil.rmtree(scratch, ignore_errors=True)
-
-
 def sweep(scratch_root: Path) -> int:
-    """Take away what runs of a killed process left. The caller holds the state folder's lock."""
-    left = [path for path in scratch_root.glob("check-*") if path.is_dir()]
+    """Remove what runs of a killed process left. The caller holds the state folder's lock.
+
+    Returns:
+        How many folders were found; one that cannot be removed is set aside, and `doctor` reports it.
+    """
+    left = [path for path in scratch_root.glob("check-*") if path.is_dir() and not path.is_symlink()]
     for path in left:
-        _take_away(path)
+        remove(path)
     return len(left)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from navigator.workspace.sandbox.folders import used_bytes
 from navigator.workspace.sandbox.limits import MIB, Limits, Ran
 
 _TICK = 0.05
@@ -23,7 +24,6 @@ _DISK_SHARE = 20
 _LEAST_FREE = 512 * MIB
 """Bytes that stay free on the scratch's disk, whatever the limit would allow."""
 
-_MOST_ENTRIES = 400_000
 _GONE = 5.0
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -157,25 +157,6 @@ def _private_bytes(pid: int) -> int:
         return max(0, int(words[1]) - int(words[2])) * _PAGE
     except (OSError, ValueError, IndexError):
         return 0
-
-
-def used_bytes(folder: Path) -> int:
-    """Bytes on disk below a folder. Links are not followed; folders with very many entries count as endless."""
-    total, seen, stack = 0, 0, [str(folder)]
-    while stack:
-        try:
-            with os.scandir(stack.pop()) as entries:
-                for entry in entries:
-                    seen += 1
-                    with contextlib.suppress(OSError):
-                        total += entry.stat(follow_symlinks=False).st_blocks * 512
-                        if entry.is_dir(follow_symlinks=False):
-                            stack.append(entry.path)
-        except OSError:
-            continue
-        if seen > _MOST_ENTRIES:
-            return 1 << 62
-    return total
 
 
 def _end(process: subprocess.Popen[bytes], watch: _Watch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from navigator.workspace.git.runner import GitError
 _SYMLINK, _GITLINK, _EXECUTABLE = "120000", "160000", "100755"
 _AT_A_TIME = 32 * 1024 * 1024
 _LONGEST_LINK = 4096
+_SHOWN = 200
 
 MOST_FILES = 200_000
 
@@ -25,13 +27,26 @@ class TreeRefused(NavigatorError):
     code: ClassVar[str] = "tree_refused"
 
 
+class PathRefused(TreeRefused):
+    """A tree with a path that cannot be checked out on this machine, or leads out of its folder."""
+
+    code: ClassVar[str] = "path_refused"
+
+
+_PATHS_FAULT = frozenset(
+    {errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EILSEQ, errno.EINVAL}
+)
+"""Errors of the file system that a path is to blame for, not the machine's state."""
+
+
 def write_out(private: PrivateRepo, tree: str, folder: Path, *, most_bytes: int) -> int:
     """Write every file of `tree` below `folder`, which must not exist yet. Returns the bytes written.
 
     Links are made last, so that no file is ever written through one; submodules are left out.
 
     Raises:
-        TreeRefused: more than `most_bytes` or `MOST_FILES`, or a path that leads elsewhere.
+        TreeRefused: more than `most_bytes` or `MOST_FILES`.
+        PathRefused: a path that leads elsewhere, or that no file can have.
         OSError: the disk is full or the folder cannot be written.
     """
     entries = private.tree_entries(tree)
@@ -41,6 +56,19 @@ def write_out(private: PrivateRepo, tree: str, folder: Path, *, most_bytes: int)
             f"The project has {len(entries)} files of {total >> 20} MiB in all: too much to write out for a check.",
             hint="Leave `check` empty for it, or run its tests yourself.",
         )
+    try:
+        _write(private, entries, folder)
+    except OSError as error:
+        if error.errno not in _PATHS_FAULT:
+            raise
+        path = safe_line(os.fsdecode(error.filename or ""))[-_SHOWN:]
+        raise PathRefused(
+            f"A path cannot be checked out ({error.strerror}): …{path}", hint="Rename it."
+        ) from error
+    return total
+
+
+def _write(private: PrivateRepo, entries: Mapping[str, TreeEntry], folder: Path) -> None:
     folder.mkdir(mode=0o700)
     made: set[str] = {""}
     links: dict[str, str] = {}
@@ -64,23 +92,24 @@ def write_out(private: PrivateRepo, tree: str, folder: Path, *, most_bytes: int)
     for path, sha in links.items():
         _make_folders(folder, path, made)
         os.symlink(private.read_blob(sha), os.fsencode(folder / path))  # noqa: PTH211
-    return total
 
 
 def _require_inside(path: str) -> None:
     parts = path.split("/")
     if "\0" in path or any(part in {"", ".", ".."} or part.casefold() == ".git" for part in parts):
-        raise TreeRefused(f"{safe_line(path)} leads out of the project.", hint="`git fsck` says more.")
+        raise PathRefused(f"{safe_line(path)} leads out of the project.", hint="`git fsck` says more.")
 
 
 def _make_folders(folder: Path, path: str, made: set[str]) -> None:
     """The folders above `path`. None of them can be a link, since those are made last."""
+    missing: list[str] = []
     above = path.rpartition("/")[0]
-    if above in made:
-        return
-    _make_folders(folder, above, made)
-    (folder / above).mkdir(exist_ok=True)
-    made.add(above)
+    while above not in made:
+        missing.append(above)
+        above = above.rpartition("/")[0]
+    for one in reversed(missing):
+        (folder / one).mkdir(exist_ok=True)
+        made.add(one)
 
 
 def _contents(private: PrivateRepo, files: Mapping[str, TreeEntry]) -> Iterator[tuple[str, TreeEntry, bytes]]:

@@ -23,7 +23,9 @@ def rows_for(files: list[FileDiff], comments: list[Comment], mode: Mode) -> Rows
 
 
 @given(st.data(), diffs(), MODES)
-def test_every_line_stands_once_and_in_order(data: st.DataObject, files: list[FileDiff], mode: Mode) -> None:
+def test_every_line_is_there_once_and_in_order(
+    data: st.DataObject, files: list[FileDiff], mode: Mode
+) -> None:
     comments = data.draw(comments_on(files))
     rows = rows_for(files, comments, mode)
     for f, file in enumerate(files):
@@ -91,7 +93,7 @@ def test_hidden_lines_are_counted_between_hunks() -> None:
     assert hidden_above(FILES[0], 0) == hidden_above(FILES[4], 0) == 0
 
 
-def test_a_file_goes_on_only_after_full_context() -> None:
+def test_a_file_continues_only_after_full_context() -> None:
     assert may_continue(FILES[1]) is False
     assert may_continue(FILES[4]) is False
     hunk = FILES[1].hunks[0]
@@ -121,7 +123,7 @@ def test_findings_go_to_their_line_their_hunk_their_file_or_the_top() -> None:
     assert placement.elsewhere == {2, 3, 4, 5, 6}
 
 
-def test_the_heaviest_finding_stands_first_and_comments_last() -> None:
+def test_the_heaviest_finding_is_first_and_comments_last() -> None:
     notes = [
         Comment("c", "billing/totals.py", 23, "hm"),
         FindingNote("nit", finding(severity="nit")),

@@ -121,7 +121,7 @@ def test_a_box_tells_severity_criterion_kind_who_and_why() -> None:
     assert "ROUND_HALF_EVEN)" in lines[start - 1]
 
 
-def test_a_finding_about_the_task_stands_on_top_and_quotes_it() -> None:
+def test_a_finding_about_the_task_is_on_top_and_quotes_it() -> None:
     painter, layout = painted(FILES, FINDINGS)
     lines = [" ".join(text.split()) for text in texts(painter, layout)[:4]]
     assert lines == [
@@ -140,7 +140,7 @@ def test_narrow_views_show_one_number(width: int, expected: str) -> None:
     assert line.startswith(f" {expected}")
 
 
-def test_a_line_that_goes_on_says_so_until_its_end_is_reached() -> None:
+def test_a_line_that_continues_says_so_until_its_end_is_reached() -> None:
     line = DiffLine(" ", "0123456789" * 30, 1, 1)
     file = FileDiff("M", "a", "a", hunks=(Hunk("H1", 1, 1, 1, 1, "", (line,)),))
     painter, layout = painted([file], width=80)

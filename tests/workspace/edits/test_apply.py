@@ -640,7 +640,7 @@ def test_apply(case: Case) -> None:
     check(case)
 
 
-def test_every_code_stands_in_the_table() -> None:
+def test_every_code_is_in_the_table() -> None:
     seen = {code for case in CODES for code in case.codes}
     # POLICY is said of the tree that edits made, not of edits.
     assert seen == {code.value for code in EditCode} - {EditCode.POLICY.value}

@@ -409,7 +409,7 @@ def test_no_change_inside_a_block_is_content() -> None:
     assert answer.no_change is None
 
 
-def test_prose_is_what_stands_outside_the_blocks() -> None:
+def test_prose_is_what_is_outside_the_blocks() -> None:
     text = "I change it.\n\n```\na.txt\n" + BODY + "```\n\nb.txt\n" + BODY + "\nDone.\n"
     assert parse_answer(text).prose == "I change it.\n\nDone."
 

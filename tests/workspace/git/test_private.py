@@ -173,7 +173,7 @@ def test_the_users_gc_cannot_take_a_proposals_ground(world: World) -> None:
     assert [d.path for d in again.diff(base, proposal.tree)] == ["src/util.py"]
 
 
-def test_the_private_repository_stands_alone_after_collecting(world: World) -> None:
+def test_the_private_repository_is_self_contained_after_collecting(world: World) -> None:
     proposal = world.propose({"src/util.py": b"LIMIT = 12\n"})
     world.private.collect()
     shutil.rmtree(world.repo / ".git" / "objects")

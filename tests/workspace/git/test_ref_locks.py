@@ -93,6 +93,6 @@ def test_a_deletion_also_locks_the_packed_references(plan: LandingPlan) -> None:
     assert clear_plan_locks(replace(plan, old=OURS, commit="")) == [packed]
 
 
-def test_nobody_but_navigator_works_in_a_private_repository(plan: LandingPlan) -> None:
+def test_only_navigator_works_in_a_private_repository(plan: LandingPlan) -> None:
     left = {lock_of(plan, "anything", name) for name in ("shallow.lock", "refs/heads/x.lock")}
     assert set(clear_private_locks(Path(plan.common_dir))) == left

@@ -54,7 +54,7 @@ def spoil(repo: Path) -> None:
     (repo / "noise.log").write_bytes(b"n\n")
 
 
-def test_the_checkout_as_it_stands(world: World) -> None:
+def test_the_checkout_as_it_is(world: World) -> None:
     spoil(world.repo)
     made = take(world)
     held = files(world, made.commit)

@@ -23,7 +23,7 @@ def test_what_is_put_is_there_and_nothing_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"no database at all" * 100, b""])
-def test_a_file_that_is_no_database_is_made_anew(tmp_path: Path, damage: bytes) -> None:
+def test_a_file_that_is_no_database_is_recreated(tmp_path: Path, damage: bytes) -> None:
     place = tmp_path / "map.sqlite"
     place.write_bytes(damage)
     cache = TagCache(place)
@@ -66,7 +66,7 @@ def test_another_version_of_the_extraction_is_not_used(
     assert cache.get(["a"]) == {}
 
 
-def test_it_stays_within_its_size_and_lets_go_of_what_was_not_used(tmp_path: Path) -> None:
+def test_it_stays_within_its_size_and_drops_what_was_not_used(tmp_path: Path) -> None:
     cache = TagCache(tmp_path / "map.sqlite", most_rows=5)
     cache.put((f"old{n}", TAGS) for n in range(5))
     with sqlite3.connect(tmp_path / "map.sqlite") as connection:

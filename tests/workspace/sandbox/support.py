@@ -57,10 +57,10 @@ class Bench:
         """The check on a tree; the base's where none is given."""
         project = self.project if check is None else self.project.model_copy(update={"check": check})
         wanted = tree or self.tree()
-        room = prepare(project, self.private, wanted)
+        spec = prepare(project, self.private, wanted)
         scratch = self.folder / "scratch"
         chosen = limits or Limits(seconds=120, memory_mb=2048)
         sandbox = options.pop("sandbox", None) or probe()
-        made = run_suite(room, self.private, wanted, chosen, sandbox, scratch, **options)
+        made = run_suite(spec, self.private, wanted, chosen, sandbox, scratch, **options)
         assert not list(scratch.glob("*")), "a run leaves nothing behind"
         return made
