@@ -129,7 +129,7 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         await at.until(lambda: len(at.read().comments(task_id=reviewing.task)) == 2, "the other comment")
         dialog = await asked(at)
         words = said(dialog)
-        assert "Take H2 of P2 as a proposal of its own?" in words
+        assert "Make H2 of P2 a separate proposal?" in words
         assert "Nothing is approved yet: it opens next, and is approved by itself." in words
         assert "H2  billing/totals.py" in words
         assert "The rest (H1) is written anew on top of it, with your note and 1 comment." in words

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from navigator.tui.dialogs.quit import QuitDialog
 from textual.pilot import Pilot
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
 from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
+from navigator.tui.dialogs.confirm import QuitDialog
 from navigator.tui.widgets import strip_text
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until

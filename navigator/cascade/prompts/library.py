@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from navigator.cascade.prompts import template_check
+from navigator.cascade.prompts.template_check import Prompt as Prompt
 from navigator.domain.errors import ConfigError, NotFound
 
 if TYPE_CHECKING:
@@ -42,26 +43,6 @@ REQUIRED: Mapping[str, frozenset[str]] = {
 
 MAIN = {"generator": "generate", "reviewer": "review"}
 """The template that one of a new name stands in for when it is tried, by its role."""
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """One template: `system` and `user` are Jinja2 sources; `meta` is the front matter; the lines are those of the file on
-    which the two sources begin, from 1."""
-
-    name: str
-    version: str
-    path: Path
-    meta: Mapping[str, str]
-    system: str
-    user: str
-    system_line: int = 1
-    user_line: int = 1
-
-    @property
-    def parts(self) -> tuple[tuple[str, int], tuple[str, int]]:
-        """Both sources, each with the line it begins on."""
-        return (self.system, self.system_line), (self.user, self.user_line)
 
 
 class PromptLibrary:
@@ -150,12 +131,10 @@ class PromptLibrary:
         Raises:
             ConfigError: it cannot; the message names file and line.
         """
-        from navigator.cascade.prompts.template_check import allowed_values, named_values, sample_values
-
         place = self.replaces(prompt)
-        named = named_values(self._environment, prompt)
+        named = template_check.named_values(self._environment, prompt)
         if place:
-            allowed = allowed_values(self._environment, self._packaged[place])
+            allowed = template_check.allowed_values(self._environment, self._packaged[place])
             for name, line in sorted(named.items(), key=lambda entry: entry[1]):
                 if name not in allowed:
                     raise ConfigError(
@@ -168,7 +147,7 @@ class PromptLibrary:
                     f"{prompt.path}: the prompt does not name {', '.join(missing)}: the model would not see it.",
                     hint=f"Compare it with the packaged one: `navigator prompts diff {prompt.name}`.",
                 )
-        for values in sample_values(named):
+        for values in template_check.sample_values(named):
             for source, line in prompt.parts:
                 self._filled(prompt, source, line, values)
 
@@ -182,12 +161,10 @@ class PromptLibrary:
     def _filled(self, prompt: Prompt, source: str, first: int, values: Mapping[str, Any]) -> str:
         from jinja2 import TemplateError
 
-        from navigator.cascade.prompts.template_check import line_of
-
         try:
             return self._compiled(source).render(values).strip()
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-            line = first + line_of(error) - 1
+            line = first + template_check.line_of(error) - 1
             raise ConfigError(
                 f"{prompt.path}:{line}: the prompt cannot be filled in: {error}",
                 hint=f"Compare it with the packaged one: `navigator prompts diff {prompt.name}`.",

@@ -1,8 +1,10 @@
-"""Looks at a prompt template before it is used: which values it names and on which line, and where filling it in failed."""
+"""A prompt template, and checking it before use: which values it names and on which line, and where filling it in failed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from navigator.domain.errors import ConfigError
@@ -10,7 +12,26 @@ from navigator.domain.errors import ConfigError
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from navigator.cascade.prompts.library import Prompt
+
+@dataclass(frozen=True)
+class Prompt:
+    """One template: `system` and `user` are Jinja2 sources; `meta` is the front matter; the lines are those of the file on
+    which the two sources begin, from 1."""
+
+    name: str
+    version: str
+    path: Path
+    meta: Mapping[str, str]
+    system: str
+    user: str
+    system_line: int = 1
+    user_line: int = 1
+
+    @property
+    def parts(self) -> tuple[tuple[str, int], tuple[str, int]]:
+        """Both sources, each with the line it begins on."""
+        return (self.system, self.system_line), (self.user, self.user_line)
+
 
 _SAMPLES: Mapping[str, Any] = {
     "blocks": ["a block"],

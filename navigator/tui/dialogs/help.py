@@ -25,93 +25,32 @@ _MOST = 90
 
 
 TERMS: dict[str, tuple[str, ...]] = {
-    "deck": (
-        "conductor",
-        "batch",
-        "verdict",
-        "UNREVIEWED",
-        "r0, r1, r2",
-        "revise rate",
-        "interval",
-        "n",
-        "swap cost",
-        "seen",
-        "overlap",
-        "part",
-        "policy item",
-        "self-review",
-        "stale",
-        "not landed",
-        "rehearsal",
-        "↺",
-        "◇",
-        "≡",
-        "◪",
-        "∩",
-        "⚠",
-        "•",
-        "◆",
-        "~",
-    ),
-    "review": (
-        "round",
-        "verdict",
-        "UNREVIEWED",
-        "stated",
-        "unanchored",
-        "met",
-        "remark",
-        "reversal",
-        "self-review",
-        "writer's own review",
-        "seen",
-        "superseded",
-        "stale",
-        "transplanted",
-        "part",
-        "hunk",
-        "untested",
-        "failed before",
-        "◉",
-        "◪",
-        "≈",
-        "↔",
-    ),
-    "compose": ("task", "kind", "base"),
-    "stats": (
-        "revise rate",
-        "interval",
-        "n",
-        "anecdotal",
-        "stated rate",
-        "differs",
-        "unread",
-        "mixture",
-        "rung",
-        "repaired",
-        "lost",
-        "repeated",
-        "residency",
-        "rehearsal",
-        "modelled",
-    ),
-    "fleet": (
-        "conductor",
-        "residency",
-        "swap",
-        "strategy",
-        "externally",
-        "read-ahead",
-        "warm",
-        "streams",
-        "published",
-        "● ○",
-        "◐ ◌ ☾",
-    ),
-    "task": ("attempt", "round", "stale"),
-    "report": ("report", "put away"),
-    "suggestions": ("scan", "suggestion", "◇"),
-    "batch": ("batch", "seen", "overlap", "policy item"),
+    screen: tuple(terms.split("; "))
+    for screen, terms in {
+        "deck": (
+            "conductor; batch; verdict; UNREVIEWED; r0, r1, r2; revise rate; interval; n; swap cost; "
+            "seen; overlap; part; policy item; self-review; stale; not landed; rehearsal; ↺; ◇; ≡; ◪; "
+            "∩; ⚠; •; ◆; ~"
+        ),
+        "review": (
+            "round; verdict; UNREVIEWED; stated; unanchored; met; remark; reversal; self-review; "
+            "writer's own review; seen; superseded; stale; transplanted; part; hunk; untested; failed "
+            "before; ◉; ◪; ≈; ↔"
+        ),
+        "compose": "task; kind; base",
+        "stats": (
+            "revise rate; interval; n; anecdotal; stated rate; differs; unread; mixture; rung; "
+            "repaired; lost; repeated; residency; rehearsal; modelled"
+        ),
+        "fleet": (
+            "conductor; residency; swap; strategy; externally; read-ahead; warm; streams; published; "
+            "● ○; ◐ ◌ ☾"
+        ),
+        "task": "attempt; round; stale",
+        "report": "report; put away",
+        "suggestions": "scan; suggestion; ◇",
+        "batch": "batch; seen; overlap; policy item",
+    }.items()
 }
 """Terms of the glossary by screen, in the order in which the help shows them."""
 
