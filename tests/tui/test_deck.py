@@ -231,7 +231,7 @@ async def test_what_does_not_fit_is_said(deck: Any) -> None:
     async with deck() as (pilot, app, screen, _):
         for pane, row, key, said in (
             ("work", "T179", "a", "has no proposal to decide on"),
-            ("work", "T179", "t", "nothing to retry"),
+            ("work", "T179", "t", "cannot be retried"),
             ("ended", "T162", "u", ""),
             ("inbox", "P163", "u", "nothing to undo"),
         ):

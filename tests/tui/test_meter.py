@@ -81,7 +81,7 @@ def test_what_the_reviewer_writes_is_not_waited_for_before_its_review(state: Sta
     live = LiveStatus(conductor="here", status={"resident": "generator", "until": "idle"})
     routed = RoutingSettings.model_validate(dict.fromkeys((kind.value for kind in TaskKind), "reviewer"))
     usual = meter_of(snapshot, live, BatchRules(), streams=1).eta
-    sooner = meter_of(snapshot, live, BatchRules(), streams=1, routing=routed).eta
+    sooner = meter_of(snapshot, live, BatchRules(), streams=1, writer=routed.writer).eta
     assert usual is not None
     assert sooner is not None
     assert sooner < usual

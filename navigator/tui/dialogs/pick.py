@@ -23,20 +23,31 @@ from navigator.tui.widgets.rows import RowList
 
 MOST = 500
 """Names shown at most; another letter narrows them down."""
+_MOST_SCORED = 20_000
 
 
 def best(query: str, names: Sequence[str]) -> list[str]:
-    """The names that hold the letters of each word of `query` in order, best first; case does not matter."""
-    words = query.split()
+    """The names that hold the letters of each word of `query` in order, best first; case does not matter.
+
+    Names that hold the words as they are come first; the others are only scored, which is slow, while there is room.
+    """
+    words = query.lower().split()
     if not words:
         return list(names[:MOST])
+    exact = [name for name in names if all(word in name.lower() for word in words)]
+    whole = set(exact)
+    others = [name for name in names if name not in whole] if len(exact) < MOST else []
+    return [*_ranked(words, exact), *_ranked(words, others)][:MOST]
+
+
+def _ranked(words: Sequence[str], names: Sequence[str]) -> list[str]:
     search = FuzzySearch()
     found: list[tuple[float, int, str]] = []
-    for place, name in enumerate(names):
+    for place, name in enumerate(names[:_MOST_SCORED]):
         scores = [search.match(word, name)[0] for word in words]
         if all(scores):
             found.append((-sum(scores), place, name))
-    return [name for _, _, name in sorted(found)[:MOST]]
+    return [name for _, _, name in sorted(found)]
 
 
 class PickInput(Input):
