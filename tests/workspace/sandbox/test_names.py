@@ -189,7 +189,7 @@ WHOSE = [
     (base(FAILED), after(FAILED), FAILED_BEFORE, "cannot be told apart"),
     (base(FAILED), after(FAILED, "a"), FAILED_BEFORE, "where no test is named"),
     (base(FAILED, "a"), after(FAILED, detail="exit status 4"), FAILED, "before any test could be named"),
-    (base(FAILED, "a"), after(FAILED, "a", cut="it did not end"), FAILED, "on the base the command ends by itself"),
+    (base(FAILED, "a"), after(FAILED, "a", cut="it did not end"), FAILED, "on the base the command ends normally"),
     (base(UNTESTED, detail="x was not found"), after(UNTESTED, detail="x was not found"), UNTESTED, "x was not found"),
     (base(UNTESTED, detail="x was not found"), after(FAILED, "a"), FAILED, "the base could not be tested: x was not found"),
     (base(UNTESTED), after(PASSED, detail="3 passed"), PASSED, "the base could not be tested"),
