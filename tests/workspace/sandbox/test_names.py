@@ -186,7 +186,7 @@ WHOSE = [
     (base(FAILED, "a"), after(FAILED, "a", "b"), FAILED, "1 newly failing: b (1 more fail on the base too)"),
     (base(FAILED, "a"), after(FAILED, "a"), FAILED_BEFORE, "1 test fail as they do on the base"),
     (base(FAILED, "a", "b"), after(FAILED, "a"), FAILED_BEFORE, "1 that failed there pass now"),
-    (base(FAILED), after(FAILED), FAILED_BEFORE, "cannot be told apart"),
+    (base(FAILED), after(FAILED), FAILED_BEFORE, "cannot be compared"),
     (base(FAILED), after(FAILED, "a"), FAILED_BEFORE, "where no test is named"),
     (base(FAILED, "a"), after(FAILED, detail="exit status 4"), FAILED, "before any test could be named"),
     (base(FAILED, "a"), after(FAILED, "a", cut="it did not end"), FAILED, "on the base the command ends normally"),
