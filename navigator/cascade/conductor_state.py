@@ -31,6 +31,7 @@ class ConductorState:
     Attributes:
         wanted: the role that the developer asked for, until it is loaded or failed to load.
         lost: the role whose server died in mid-work and is to come back before the other one.
+        problems: roles whose server did not answer when it was last asked, with address, reason and remedy in words.
         given_up: roles that are not loaded any more, with the reason; a person, or another's swap, brings them back.
     """
 
@@ -38,6 +39,7 @@ class ConductorState:
     swapping_to: Role | None = None
     wanted: Role | None = None
     lost: Role | None = None
+    problems: dict[Role, str] = field(default_factory=dict)
     given_up: dict[Role, str] = field(default_factory=dict)
     busy: dict[str, Role | None] = field(default_factory=dict)
     hurry: bool = False
@@ -139,6 +141,7 @@ class ConductorState:
     def answered(self, role: Role) -> None:
         """Note that a role answered."""
         self._failures.pop(role, None)
+        self.problems.pop(role, None)
         if role not in self.given_up:
             self._not_before.pop(role, None)
 

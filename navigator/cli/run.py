@@ -82,7 +82,7 @@ def run(
         output.print_json(document)
     else:
         show_session(document)
-    if document["failed"] or document["failed_swaps"]:
+    if document["failed"] or document["failed_swaps"] or document.get("problems"):
         sys.exit(1)
 
 
@@ -209,6 +209,8 @@ def show_session(document: dict[str, Any]) -> None:
     output.emit(output.table(("session", ""), rows))
     for role, words in modelled.items():
         output.say(f"Modelled with, {role}: {words}.")
+    for role, problem in document.get("problems", {}).items():
+        output.say(f"The {role}'s server: {problem}", bold=True)
     if document["reason"]:
         output.say(f"Ended: {document['reason'].rstrip('.')}.")
 
