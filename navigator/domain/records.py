@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import Field
+
 from navigator.domain.ids import ProposalId, TaskId
 from navigator.domain.models import Model, Usage
-from navigator.domain.states import EditCode, Role
+from navigator.domain.states import DecisionKind, EditCode, Role, TaskState, Verdict
 
 
 class ModelCall(Model):
@@ -83,3 +85,108 @@ class JournalEntry(Model):
     opened: str
     closed: str = ""
     outcome: str = ""
+
+
+# What statistics are made from: rows that agree in everything that matters, counted by the database.
+
+
+class VerdictCount(Model):
+    """First verdicts on first proposals; `group` is the property they are grouped by, the rest the reviewer's."""
+
+    group: str = "all"
+    model: str = ""
+    prompt_version: str = ""
+    verdict: Verdict
+    stated_verdict: Verdict | None = None
+    self_review: bool = False
+    rehearsal: bool = False
+    n: int = 1
+
+
+class VerdictPair(Model):
+    """First proposals that their writer and an independent reviewer have both reviewed."""
+
+    own: Verdict
+    reviewer: Verdict
+    rehearsal: bool = False
+    n: int = 1
+
+
+class TaskCount(Model):
+    """Tasks in one state."""
+
+    state: TaskState
+    rehearsal: bool = False
+    n: int = 1
+
+
+class DecisionCount(Model):
+    """The developer's decisions; `verdict` is what the newest review said, None where there is none."""
+
+    verdict: Verdict | None = None
+    decision: DecisionKind
+    self_review: bool = False
+    rehearsal: bool = False
+    n: int = 1
+
+
+class ReviewTotals(Model):
+    """The reviewer's newest review of each proposal, of every round.
+
+    Attributes:
+        stated: could be read and name a verdict of their own; `disagreed` of them another than the derived one.
+        findings: all of them; `unanchored` quote nothing that was shown, `remarks` were not asked for.
+        later: of rounds after the first, readable; `reversed` of them ask for the opposite of the one before.
+    """
+
+    rehearsal: bool = False
+    reviews: int = 0
+    in_parts: int = 0
+    unreviewed: int = 0
+    stated: int = 0
+    disagreed: int = 0
+    findings: int = 0
+    unanchored: int = 0
+    remarks: int = 0
+    later: int = 0
+    reversed: int = 0
+
+
+class EditTotals(Model):
+    """Rounds that asked for edits: applied at the first answer, after a repair, or never.
+
+    `rungs` counts the edits that applied by rung, `codes` the problems met on the way.
+    """
+
+    rehearsal: bool = False
+    clean: int = 0
+    repaired: int = 0
+    lost: int = 0
+    rungs: dict[str, int] = Field(default_factory=dict)
+    codes: dict[str, int] = Field(default_factory=dict)
+
+
+class CallTotals(Model):
+    """Ended calls of one role and model.
+
+    Attributes:
+        failed: without a usable answer.
+        seconds: the calls' durations added up; `busy_seconds` the time in which at least one was under way.
+        newest: when the last one ended.
+        batch_calls: usable answers of the work a batch is made of (a change written, a review); `batch_tokens` the
+            tokens that all calls of that work wrote.
+    """
+
+    role: Role
+    model: str
+    rehearsal: bool = False
+    calls: int
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    seconds: float = 0.0
+    busy_seconds: float = 0.0
+    newest: str = ""
+    batch_calls: int = 0
+    batch_tokens: int = 0

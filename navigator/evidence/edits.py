@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from navigator.evidence.intervals import Share, share
-from navigator.evidence.rows import EditRound
+from navigator.domain.records import EditTotals
+from navigator.evidence.intervals import Share, Tables, apart, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,33 +29,26 @@ class EditStats:
     lost: int
 
 
-@dataclass(frozen=True, slots=True)
-class EditTables:
-    """Real work, and apart from it the rehearsal's."""
-
-    real: EditStats
-    rehearsal: EditStats
+def edit_stats(totals: Iterable[EditTotals]) -> Tables[EditStats]:
+    """Shares of the totals; that of clean first answers carries a 95 % Wilson interval."""
+    return apart(totals, _count)
 
 
-def edit_stats(rounds: Iterable[EditRound]) -> EditTables:
-    """Count rungs and error codes; the share of clean first calls carries a 95 % Wilson interval.
-
-    Rounds that asked for no edit (NO_CHANGE, a report) have neither rungs nor codes and are not counted.
-    """
-    asked = [row for row in rounds if row.rungs or row.codes]
-    return EditTables(
-        real=_count([row for row in asked if not row.rehearsal]),
-        rehearsal=_count([row for row in asked if row.rehearsal]),
+def _count(totals: list[EditTotals]) -> EditStats:
+    clean, repaired, lost = (
+        sum(getattr(row, name) for row in totals) for name in ("clean", "repaired", "lost")
     )
-
-
-def _count(rounds: list[EditRound]) -> EditStats:
-    clean = sum(not row.codes for row in rounds)
-    lost = sum(not row.rungs for row in rounds)
     return EditStats(
-        rungs=dict(Counter(rung.value for row in rounds for rung in row.rungs).most_common()),
-        codes=dict(Counter(code.value for row in rounds for code in row.codes).most_common()),
-        clean_first=share(clean, len(rounds)),
-        repaired=len(rounds) - clean - lost,
+        rungs=_most_common(row.rungs for row in totals),
+        codes=_most_common(row.codes for row in totals),
+        clean_first=share(clean, clean + repaired + lost),
+        repaired=repaired,
         lost=lost,
     )
+
+
+def _most_common(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    together = Counter[str]()
+    for found in counts:
+        together.update(found)
+    return dict(sorted(together.items(), key=lambda item: (-item[1], item[0])))

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from navigator.domain.records import DecisionCount, TaskCount
 from navigator.domain.states import DecisionKind, Verdict
-from navigator.evidence.intervals import Share, share
-from navigator.evidence.rows import DecidedRow, TaskRow
+from navigator.evidence.intervals import Share, Tables, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +16,13 @@ class Outcomes:
     """States of tasks, and decisions against verdicts, of one table (real, or the rehearsal's).
 
     Attributes:
-        states: how many tasks stand in each state that occurs.
+        states: how many tasks are in each state that occurs.
         decisions: how many decisions of each kind, whatever the review said.
         rejected_after_approve: rejections among the decisions on proposals with verdict APPROVE.
         sent_back_after_approve: the same of send-backs.
         approved_over_revise: approvals among the decisions on proposals with verdict REVISE.
         approved_unreviewed: approvals among the decisions on proposals whose review could not be read.
-        not_counted: decisions that say nothing about an independent review: self-reviewed, planted or never
-        reviewed.
+        not_counted: decisions on proposals that no independent reviewer had reviewed.
     """
 
     states: dict[str, int]
@@ -35,15 +34,7 @@ class Outcomes:
     not_counted: int
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeTables:
-    """Real work, and apart from it the rehearsal's."""
-
-    real: Outcomes
-    rehearsal: Outcomes
-
-
-def outcomes(tasks: Iterable[TaskRow], decided: Iterable[DecidedRow]) -> OutcomeTables:
+def outcomes(tasks: Iterable[TaskCount], decided: Iterable[DecisionCount]) -> Tables[Outcomes]:
     """Count states and decisions; shares carry 95 % Wilson intervals."""
     task_rows, decided_rows = list(tasks), list(decided)
     real, rehearsed = (
@@ -53,22 +44,27 @@ def outcomes(tasks: Iterable[TaskRow], decided: Iterable[DecidedRow]) -> Outcome
         )
         for rehearsal in (False, True)
     )
-    return OutcomeTables(real=real, rehearsal=rehearsed)
+    return Tables(real, rehearsed)
 
 
-def _count(tasks: list[TaskRow], decided: list[DecidedRow]) -> Outcomes:
-    independent = [row for row in decided if row.verdict and not row.self_review and not row.audit]
+def _count(tasks: list[TaskCount], decided: list[DecisionCount]) -> Outcomes:
+    independent = [row for row in decided if row.verdict and not row.self_review]
+    states, decisions = Counter[str](), Counter[str]()
+    for task in tasks:
+        states[task.state.value] += task.n
+    for row in decided:
+        decisions[row.decision.value] += row.n
 
     def of(verdict: Verdict, decision: DecisionKind) -> Share:
         on_it = [row for row in independent if row.verdict is verdict]
-        return share(sum(row.decision is decision for row in on_it), len(on_it))
+        return share(sum(row.n for row in on_it if row.decision is decision), sum(row.n for row in on_it))
 
     return Outcomes(
-        states=dict(sorted(Counter(row.state.value for row in tasks).items())),
-        decisions=dict(sorted(Counter(row.decision.value for row in decided if not row.audit).items())),
+        states=dict(sorted(states.items())),
+        decisions=dict(sorted(decisions.items())),
         rejected_after_approve=of(Verdict.APPROVE, DecisionKind.REJECT),
         sent_back_after_approve=of(Verdict.APPROVE, DecisionKind.SEND_BACK),
         approved_over_revise=of(Verdict.REVISE, DecisionKind.APPROVE),
         approved_unreviewed=of(Verdict.UNREVIEWED, DecisionKind.APPROVE),
-        not_counted=len(decided) - len(independent),
+        not_counted=sum(row.n for row in decided) - sum(row.n for row in independent),
     )

@@ -1,4 +1,4 @@
-"""What swaps took, by direction and by phase. Failed ones and those of other hands are counted, and in no figure of time."""
+"""What swaps took, by direction and by phase. Failed and external ones are counted, but not timed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OUTSIDE = "outside"
 
 WARM_FROM = 0.9
 COLD_TO = 0.1
-"""Shares of the weights that stood in the page cache when a swap began: from the one on it was warm, up to the other cold."""
+"""Share of the weights in the page cache when a swap began: from `WARM_FROM` on it was warm, up to `COLD_TO` cold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Direction:
             summarised over the swaps that had it.
         failed: how many ended otherwise; their durations are not in the figures.
         failures: the classes of those, with how many each.
-        outside: how many were made by other hands; nobody measured them.
-        warmth: of the swaps that were done, those that began with cold, partly warm and warm weights, where somebody looked.
+        outside: how many were made externally, and were not measured.
+        warmth: of the swaps that were done, those that began with cold, partly warm and warm weights, where that is known.
     """
 
     from_role: Role | None
@@ -66,7 +66,7 @@ def swap_stats(swaps: Iterable[Swap]) -> tuple[Direction, ...]:
     groups: defaultdict[tuple[bool, str, str, str], list[Swap]] = defaultdict(list)
     for swap in swaps:
         if swap.from_role is swap.to_role:
-            continue  # nothing changed hands
+            continue  # nothing was swapped
         origin = swap.from_role.value if swap.from_role else ""
         groups[(swap.rehearsal, swap.strategy, origin, swap.to_role.value)].append(swap)
     return tuple(_direction(groups[key]) for key in sorted(groups))
@@ -75,7 +75,7 @@ def swap_stats(swaps: Iterable[Swap]) -> tuple[Direction, ...]:
 def median_swap(swaps: Iterable[Swap], to: Role, *, strategy: str, rehearsal: bool = False) -> float | None:
     """The measured median in seconds of a swap between the two roles; None when none was measured.
 
-    First loads, from nothing, are left out: a forecast is about changing hands.
+    First loads, from nothing, are left out: a forecast is about swapping one model for the other.
     """
     for direction in swap_stats(swap for swap in swaps if swap.from_role is not None):
         wanted = (direction.to_role, direction.strategy, direction.rehearsal) == (to, strategy, rehearsal)

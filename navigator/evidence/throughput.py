@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
 
+from navigator.domain.records import CallTotals
 from navigator.domain.states import Role
-from navigator.evidence.rates import moment
-from navigator.evidence.rows import CallRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,50 +46,25 @@ class Throughput:
     cached_share: float | None
 
 
-def throughput(calls: Iterable[CallRow]) -> tuple[Throughput, ...]:
-    """Tokens a second by role and model; real calls before rehearsed ones."""
-    groups: defaultdict[tuple[bool, str, str], list[CallRow]] = defaultdict(list)
-    for call in calls:
-        groups[(call.rehearsal, call.role.value, call.model)].append(call)
-    return tuple(_sum_up(groups[key]) for key in sorted(groups))
+def throughput(totals: Iterable[CallTotals]) -> tuple[Throughput, ...]:
+    """Tokens per second by role and model, in the order of the totals."""
+    return tuple(_speeds(row) for row in totals)
 
 
-def _sum_up(calls: Sequence[CallRow]) -> Throughput:
-    seconds = sum(call.seconds for call in calls)
-    busy = _busy_seconds(calls)
-    written = sum(call.completion_tokens for call in calls)
-    prompt = sum(call.prompt_tokens for call in calls)
-    cached = sum(call.cached_tokens for call in calls)
+def _speeds(row: CallTotals) -> Throughput:
+    busy, seconds = row.busy_seconds, row.seconds
     return Throughput(
-        role=calls[0].role,
-        model=calls[0].model,
-        rehearsal=calls[0].rehearsal,
-        calls=len(calls),
-        failed=sum(not call.ok for call in calls),
-        prompt_tokens=prompt,
-        completion_tokens=written,
+        role=row.role,
+        model=row.model,
+        rehearsal=row.rehearsal,
+        calls=row.calls,
+        failed=row.failed,
+        prompt_tokens=row.prompt_tokens,
+        completion_tokens=row.completion_tokens,
         seconds=seconds,
         busy_seconds=busy,
-        tokens_per_second=written / busy if busy else None,
-        stream_tokens_per_second=written / seconds if seconds else None,
+        tokens_per_second=row.completion_tokens / busy if busy else None,
+        stream_tokens_per_second=row.completion_tokens / seconds if seconds else None,
         streams=seconds / busy if busy else None,
-        cached_share=cached / prompt if prompt else None,
+        cached_share=row.cached_tokens / row.prompt_tokens if row.prompt_tokens else None,
     )
-
-
-def _busy_seconds(calls: Sequence[CallRow]) -> float:
-    """The length of the union of the calls' intervals, each ending at `at` and `seconds` long."""
-    spans = []
-    for call in calls:
-        end = moment(call.at)
-        spans.append((end - timedelta(seconds=call.seconds), end))
-    spans.sort()
-    total = timedelta()
-    reached = None
-    for begin, end in spans:
-        if reached is None or begin > reached:
-            total += end - begin
-        elif end > reached:
-            total += end - reached
-        reached = end if reached is None else max(reached, end)
-    return total.total_seconds()

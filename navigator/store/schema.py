@@ -300,6 +300,16 @@ _THIRD: Migration = (
 _FOURTH: Migration = (
     # A new round supersedes the task's open proposals.
     "CREATE INDEX proposals_task ON proposals (task_id, state)",
+    "CREATE INDEX proposals_parent ON proposals (parent) WHERE parent IS NOT NULL",
+    "CREATE INDEX tasks_since ON tasks (since)",
+    "CREATE INDEX edit_failures_round ON edit_failures (task_id, attempt, round)",
+    # The newest review of each role.
+    "DROP INDEX reviews_proposal",
+    "CREATE INDEX reviews_proposal ON reviews (proposal_id, role)",
+    # Statistics of calls are read from the index alone: the rows hold whole answers.
+    "CREATE INDEX calls_rehearsal ON calls (task_id) WHERE rehearsal = 1",
+    "CREATE INDEX calls_figures ON calls (rehearsal, role, model, ended DESC, seconds, outcome, purpose,"
+    " prompt_tokens, completion_tokens, cached_tokens)",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.views.figures import decided_rows, task_rows
 from navigator.domain.states import Role, TaskState
-from navigator.evidence.outcomes import OutcomeTables, outcomes
+from navigator.evidence.intervals import Tables
+from navigator.evidence.outcomes import Outcomes, outcomes
 from tests.cascade.splitting import SplitBench
 
 
@@ -17,9 +17,9 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SplitBench:
     return SplitBench(tmp_path, monkeypatch)
 
 
-def counted(bench: SplitBench) -> OutcomeTables:
+def counted(bench: SplitBench) -> Tables[Outcomes]:
     with bench.desk.reading() as store:
-        return outcomes(task_rows(store), decided_rows(store))
+        return outcomes(store.task_counts(), store.decision_counts())
 
 
 @pytest.mark.parametrize("rehearsal", [True, False])

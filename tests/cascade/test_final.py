@@ -47,7 +47,7 @@ def test_the_final_model_reads_last_and_what_it_says_decides_nothing(
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
     assert (len(local.read_by), len(cloud.read_by), len(local.written)) == (1, 1, 1)
     # The revise rate is the reviewer's.
-    assert [row["verdict"] for row in room.read().first_verdicts()] == ["APPROVE"]
+    assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.APPROVE]
 
 
 def test_only_what_the_reviewer_is_done_with_is_sent(room: Room, served: tuple[Models, Models]) -> None:

@@ -252,7 +252,7 @@ def test_a_report_goes_back_only_with_a_note_and_only_while_it_waits(room: Room)
     with pytest.raises(NavigatorError, match="is not waiting"):
         room.act("send-back", proposals=[], tasks=[identifier], note="more")
     room.work()
-    with pytest.raises(NavigatorError, match="say what to do otherwise"):
+    with pytest.raises(NavigatorError, match="says what to do differently"):
         room.act("send-back", proposals=[], tasks=[identifier], note="  ")
     room.act("send-back", proposals=[], tasks=[identifier], note="Name the lines.")
     assert room.task(identifier).attempt == 1
@@ -287,16 +287,15 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
     assert first.review.self_review
     assert second.review.self_review
     assert not room.models.written
-    from navigator.cascade.views.figures import decided_rows, first_verdicts
     from navigator.evidence.outcomes import outcomes
     from navigator.evidence.rates import revise_rate
 
     read_back = room.read()
-    tables = revise_rate(first_verdicts(read_back))
+    tables = revise_rate(read_back.verdict_counts())
     assert not tables.rows
     assert tables.excluded == {"self_review": 1}
     room.decide(DecisionKind.REJECT.value, second)
-    counted = outcomes([], decided_rows(room.read())).real
+    counted = outcomes([], room.read().decision_counts()).real
     assert counted.rejected_after_approve.n == 0
     assert counted.not_counted == 1
     assert room.task(identifier).round == 1
@@ -400,9 +399,7 @@ def test_a_writer_reads_its_own_change_and_nothing_follows_from_it(room: Room) -
     assert proposal.own_review.model == WRITER
     assert not proposal.review.self_review
     assert room.task(identifier).state is TaskState.AWAITING_APPROVAL
-    from navigator.cascade.views.figures import first_verdicts
-
-    assert [row.verdict for row in first_verdicts(room.read())] == [Verdict.APPROVE]
+    assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.APPROVE]
 
 
 def test_own_readings_are_short_and_without_thinking(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:

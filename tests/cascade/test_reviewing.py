@@ -299,7 +299,6 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
     room: Room, models: Models
 ) -> None:
     """One model plays both roles: that is told by its name, not only by the role that wrote."""
-    from navigator.cascade.views.figures import first_verdicts
     from navigator.cascade.views.inbox import batch_choice, waiting_proposals
     from navigator.evidence.rates import revise_rate
 
@@ -316,7 +315,7 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
     choice = batch_choice(waiting_proposals(room.read()))
     assert choice.taken == ()
     assert [reason for _, reason in choice.left_out] == ["self-reviewed"]
-    tables = revise_rate(first_verdicts(room.read()))
+    tables = revise_rate(room.read().verdict_counts())
     assert (tables.rows, tables.excluded) == ((), {"self_review": 1})
 
 
@@ -352,7 +351,6 @@ def test_the_generators_own_reading_is_kept_beside_and_moves_nothing(room: Room,
 def test_one_changed_word_in_a_prompt_of_ones_own_is_another_version_in_every_figure(
     room: Room, models: Models
 ) -> None:
-    from navigator.cascade.views.figures import first_verdicts
     from navigator.config.resources import resource_dir
     from navigator.evidence.rates import revise_rate
 
@@ -369,7 +367,7 @@ def test_one_changed_word_in_a_prompt_of_ones_own_is_another_version_in_every_fi
         room.work()
         versions.append(review_of(room.proposals()[-1]).prompt_version)
     assert versions[0] != versions[1]
-    rows = revise_rate(first_verdicts(room.read()), by="prompt").rows
+    rows = revise_rate(room.read().verdict_counts("prompt")).rows
     assert {row.group: row.n for row in rows} == {versions[0]: 1, versions[1]: 1}
     assert {call.prompt_version for call in room.read().calls() if call.purpose == "review"} == set(versions)
 
@@ -383,7 +381,7 @@ def test_a_prompt_that_hides_the_diff_is_refused_before_anything_is_asked(room: 
     folder.mkdir()
     (folder / "review.md").write_text(packaged.replace("{{ diff }}", ""), encoding="utf-8")
     room.queue()
-    with pytest.raises(ConfigError, match=r"review\.md: the prompt does not name diff"):
+    with pytest.raises(ConfigError, match=r"review\.md: the prompt does not use diff"):
         room.work()
     assert models.written == []
 

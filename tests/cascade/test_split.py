@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.views.figures import decided_rows, edit_rounds, first_verdicts
 from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 from navigator.cascade.views.parts import part_at_base
 from navigator.domain.errors import Conflict, NavigatorError
@@ -178,15 +177,15 @@ def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> N
     part = bench.split(parent, "H4", drop_rest=True)["part"]["id"]
     with bench.desk.reading() as store:
         choice = batch_choice(waiting_proposals(store))
-        verdicts = first_verdicts(store)
-        decided, rounds = decided_rows(store), edit_rounds(store)
+        verdicts = store.verdict_counts()
+        decided, edits = store.decision_counts(), store.edit_totals()
     assert choice.taken == ()
     assert [(held.id, reason) for held, reason in choice.left_out] == [
         (part, f"part of {parent}: approve it separately")
     ]
-    assert len(verdicts) == 1, "the whole was reviewed once"
+    assert [row.n for row in verdicts] == [1], "the whole was reviewed once"
     assert decided == [], "taken in part is neither approved nor rejected"
-    assert len(rounds) == 1, "its edits were made once"
+    assert sum(row.clean + row.repaired + row.lost for row in edits) == 1, "its edits were made once"
 
 
 def test_under_a_conductor_the_gates_are_left_to_it(bench: SplitBench) -> None:

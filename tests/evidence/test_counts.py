@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from navigator.domain.models import Swap, SwapPhase
-from navigator.domain.states import DecisionKind, EditCode, Role, Rung, TaskState, Verdict
+from navigator.domain.records import CallTotals, DecisionCount, EditTotals, TaskCount
+from navigator.domain.states import DecisionKind, Role, TaskState, Verdict
 from navigator.evidence.edits import edit_stats
 from navigator.evidence.outcomes import outcomes
-from navigator.evidence.rows import CallRow, DecidedRow, EditRound, TaskRow
 from navigator.evidence.swaps import median_swap, swap_stats
 from navigator.evidence.throughput import throughput
 
@@ -49,7 +49,7 @@ def test_a_swap_that_failed_is_counted_but_not_timed() -> None:
     assert (lost.seconds, lost.phases, lost.failed) == (None, {}, 1)
 
 
-def test_failures_by_class_and_swaps_of_other_hands_are_in_no_figure() -> None:
+def test_failures_by_class_and_external_swaps_are_in_no_figure() -> None:
     (row,) = swap_stats(
         [
             swap(R, 40.0),
@@ -98,94 +98,68 @@ def test_strategies_first_loads_and_rehearsals_are_never_pooled() -> None:
     assert median_swap(swaps, G, strategy="systemd") is None
 
 
-def call(second: int, seconds: float, tokens: int, **more: object) -> CallRow:
-    values: dict[str, object] = {
-        "role": G,
-        "model": "35B",
-        "purpose": "generate",
-        "ok": True,
-        "prompt_tokens": 1000,
-        "completion_tokens": tokens,
-        "cached_tokens": 250,
-        "seconds": seconds,
-        "at": f"2026-11-20T10:00:{second:02d}.000Z",
-    }
-    return CallRow(**{**values, **more})  # type: ignore[arg-type]
+def calls(**more: object) -> CallTotals:
+    values: dict[str, object] = {"role": G, "model": "35B", "calls": 3, "seconds": 25.0, "busy_seconds": 15.0}
+    values |= {"prompt_tokens": 3000, "completion_tokens": 1600, "cached_tokens": 750}
+    return CallTotals.model_validate({**values, **more})
 
 
-def test_streams_side_by_side_share_the_wall_clock() -> None:
-    (row,) = throughput([call(10, 10, 1000), call(10, 10, 500), call(30, 5, 100)])
-    assert (row.seconds, row.busy_seconds) == (25, 15)
+def test_streams_that_run_at_once_share_the_wall_clock() -> None:
+    (row,) = throughput([calls()])
     assert row.tokens_per_second == pytest.approx(1600 / 15)
     assert row.stream_tokens_per_second == pytest.approx(1600 / 25)
     assert row.streams == pytest.approx(25 / 15)
     assert row.cached_share == 0.25
 
 
-def test_calls_that_overlap_in_part_or_lie_within_another_are_not_counted_twice() -> None:
-    (row,) = throughput([call(20, 20, 10), call(15, 5, 10), call(30, 15, 10)])
-    assert row.busy_seconds == 30
-
-
-def test_a_short_call_weighs_as_little_as_it_is() -> None:
-    (row,) = throughput([call(1, 1, 1), call(30, 10, 1000)])
-    assert row.stream_tokens_per_second == pytest.approx(1001 / 11)
-
-
-def test_roles_models_and_the_rehearsal_stand_apart_and_failures_are_counted() -> None:
-    rows = throughput(
-        [
-            call(1, 1, 10, role=R, model="122B"),
-            call(1, 1, 10, ok=False),
-            call(1, 1, 10, model="other"),
-            call(1, 1, 10, rehearsal=True),
-        ]
-    )
+def test_roles_models_and_the_rehearsal_stay_apart() -> None:
+    rows = throughput([calls(failed=1), calls(role=R, model="122B"), calls(rehearsal=True)])
     assert [(row.role, row.model, row.rehearsal, row.failed) for row in rows] == [
         (G, "35B", False, 1),
-        (G, "other", False, 0),
         (R, "122B", False, 0),
         (G, "35B", True, 0),
     ]
 
 
 def test_calls_that_took_no_time_have_no_speed() -> None:
-    (row,) = throughput([call(1, 0, 10, prompt_tokens=0)])
+    (row,) = throughput([calls(seconds=0, busy_seconds=0, prompt_tokens=0)])
     assert (row.tokens_per_second, row.stream_tokens_per_second, row.streams) == (None, None, None)
     assert row.cached_share is None
 
 
-def decided(verdict: Verdict | None, decision: DecisionKind, count: int, **more: bool) -> list[DecidedRow]:
-    return [DecidedRow(verdict, decision, **more)] * count
+def decided(verdict: Verdict | None, decision: DecisionKind, n: int, **more: bool) -> DecisionCount:
+    return DecisionCount(verdict=verdict, decision=decision, n=n, **more)
 
 
 def test_where_the_developer_and_the_reviewer_disagreed() -> None:
     rows = [
-        *decided(Verdict.APPROVE, DecisionKind.APPROVE, 55),
-        *decided(Verdict.APPROVE, DecisionKind.REJECT, 3),
-        *decided(Verdict.APPROVE, DecisionKind.SEND_BACK, 3),
-        *decided(Verdict.REVISE, DecisionKind.APPROVE, 2),
-        *decided(Verdict.REVISE, DecisionKind.REJECT, 17),
-        *decided(Verdict.UNREVIEWED, DecisionKind.APPROVE, 1),
-        *decided(Verdict.APPROVE, DecisionKind.REJECT, 5, self_review=True),
-        *decided(Verdict.REVISE, DecisionKind.APPROVE, 4, audit=True),
-        *decided(None, DecisionKind.APPROVE, 6),
+        decided(Verdict.APPROVE, DecisionKind.APPROVE, 55),
+        decided(Verdict.APPROVE, DecisionKind.REJECT, 3),
+        decided(Verdict.APPROVE, DecisionKind.SEND_BACK, 3),
+        decided(Verdict.REVISE, DecisionKind.APPROVE, 2),
+        decided(Verdict.REVISE, DecisionKind.REJECT, 17),
+        decided(Verdict.UNREVIEWED, DecisionKind.APPROVE, 1),
+        decided(Verdict.APPROVE, DecisionKind.REJECT, 5, self_review=True),
+        decided(None, DecisionKind.APPROVE, 6),
     ]
     real = outcomes([], rows).real
     assert (real.rejected_after_approve.k, real.rejected_after_approve.n) == (3, 61)
     assert (real.sent_back_after_approve.k, real.sent_back_after_approve.n) == (3, 61)
     assert (real.approved_over_revise.k, real.approved_over_revise.n) == (2, 19)
     assert (real.approved_unreviewed.k, real.approved_unreviewed.n) == (1, 1)
-    assert real.not_counted == 15
+    assert real.not_counted == 11
     assert real.decisions == {"approve": 64, "reject": 25, "send_back": 3}
     assert real.rejected_after_approve.low < 3 / 61 < real.rejected_after_approve.high
 
 
-def test_states_of_the_rehearsal_stand_apart() -> None:
+def test_states_of_the_rehearsal_are_counted_separately() -> None:
     tables = outcomes(
-        [TaskRow(TaskState.LANDED)] * 9
-        + [TaskRow(TaskState.FAILED), TaskRow(TaskState.LANDED, rehearsal=True)],
-        decided(Verdict.APPROVE, DecisionKind.REJECT, 2, rehearsal=True),
+        [
+            TaskCount(state=TaskState.LANDED, n=9),
+            TaskCount(state=TaskState.FAILED),
+            TaskCount(state=TaskState.LANDED, rehearsal=True),
+        ],
+        [decided(Verdict.APPROVE, DecisionKind.REJECT, 2, rehearsal=True)],
     )
     assert tables.real.states == {"failed": 1, "landed": 9}
     assert tables.real.rejected_after_approve.rate is None
@@ -194,17 +168,19 @@ def test_states_of_the_rehearsal_stand_apart() -> None:
 
 
 def test_edits_that_applied_at_once_after_repair_or_never() -> None:
-    clean = EditRound(rungs=(Rung.EXACT, Rung.INDENT))
-    repaired = EditRound(rungs=(Rung.EXACT,), codes=(EditCode.NO_MATCH, EditCode.NO_MATCH))
-    lost = EditRound(codes=(EditCode.AMBIGUOUS,))
-    nothing_asked = EditRound()
-    rehearsed = EditRound(rungs=(Rung.WHOLE_FILE,), rehearsal=True)
-    tables = edit_stats([clean] * 7 + [repaired] * 2 + [lost, nothing_asked, rehearsed])
+    totals = EditTotals(
+        clean=7,
+        repaired=2,
+        lost=1,
+        rungs={"indent": 7, "exact": 9},
+        codes={"AMBIGUOUS": 1, "NO_MATCH": 4},
+    )
+    tables = edit_stats([totals, EditTotals(rehearsal=True, clean=1, rungs={"whole_file": 1})])
     real = tables.real
     assert (real.clean_first.k, real.clean_first.n, real.repaired, real.lost) == (7, 10, 2, 1)
     assert (real.clean_first.low, real.clean_first.high) == pytest.approx((0.3968, 0.8922), abs=1e-4)
     assert list(real.rungs.items()) == [("exact", 9), ("indent", 7)]
-    assert real.codes == {"NO_MATCH": 4, "AMBIGUOUS": 1}
+    assert list(real.codes.items()) == [("NO_MATCH", 4), ("AMBIGUOUS", 1)]
     assert (tables.rehearsal.clean_first.k, tables.rehearsal.rungs) == (1, {"whole_file": 1})
 
 

@@ -1,19 +1,24 @@
-"""A writer's reading of its own change against the reviewer's."""
+"""A writer's self-review against the reviewer's."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from navigator.domain.records import VerdictPair
 from navigator.domain.states import Verdict
-from navigator.evidence.self_review import OwnRow, own_readings
+from navigator.evidence.self_review import self_reviews
 
 A, R, U = Verdict.APPROVE, Verdict.REVISE, Verdict.UNREVIEWED
 
 
+def pair(own: Verdict, reviewer: Verdict, n: int = 1, *, rehearsal: bool = False) -> VerdictPair:
+    return VerdictPair(own=own, reviewer=reviewer, n=n, rehearsal=rehearsal)
+
+
 def test_agreement_and_what_each_saw_alone() -> None:
-    pairs = [(A, A)] * 5 + [(R, R)] * 2 + [(A, R)] * 3 + [(R, A)] * 1 + [(U, R), (A, U)]
-    found = own_readings(OwnRow(own, reviewer) for own, reviewer in pairs).real
+    pairs = [pair(A, A, 5), pair(R, R, 2), pair(A, R, 3), pair(R, A), pair(U, R), pair(A, U)]
+    found = self_reviews(pairs).real
     assert (found.agreed.k, found.agreed.n) == (7, 11)
     assert (found.caught.k, found.caught.n) == (2, 5)
     assert (found.alone.k, found.alone.n) == (1, 6)
@@ -21,17 +26,27 @@ def test_agreement_and_what_each_saw_alone() -> None:
     assert found.agreed.low < 7 / 11 < found.agreed.high
 
 
-def test_a_rehearsals_pairs_stand_apart() -> None:
-    tables = own_readings([OwnRow(A, A), OwnRow(R, A, rehearsal=True)])
+def test_a_rehearsals_pairs_are_counted_separately() -> None:
+    tables = self_reviews([pair(A, A), pair(R, A, rehearsal=True)])
     assert (tables.real.agreed.n, tables.rehearsal.agreed.n) == (1, 1)
     assert (tables.real.agreed.k, tables.rehearsal.agreed.k) == (1, 0)
 
 
-@given(st.lists(st.builds(OwnRow, st.sampled_from(Verdict), st.sampled_from(Verdict), st.booleans())))
-def test_every_pair_is_counted_once(rows: list[OwnRow]) -> None:
-    tables = own_readings(rows)
+@given(
+    st.lists(
+        st.builds(
+            pair,
+            st.sampled_from(Verdict),
+            st.sampled_from(Verdict),
+            st.integers(1, 9),
+            rehearsal=st.booleans(),
+        )
+    )
+)
+def test_every_pair_is_counted_once(rows: list[VerdictPair]) -> None:
+    tables = self_reviews(rows)
     counted = [table.agreed.n + table.unread for table in (tables.real, tables.rehearsal)]
-    assert sum(counted) == len(rows)
+    assert sum(counted) == sum(row.n for row in rows)
     for table in (tables.real, tables.rehearsal):
         assert table.caught.n + table.alone.n == table.agreed.n
         assert table.agreed.k == table.caught.k + (table.alone.n - table.alone.k)

@@ -341,41 +341,6 @@ def test_the_first_review_of_a_role_counts_and_the_newest_is_shown(store: Store,
         store._connection.execute("UPDATE reviews SET counted = 1")
 
 
-def test_first_verdicts_hold_what_the_rate_is_counted_from(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
-    with store.transaction() as tx:
-        first = tx.add_proposal(answer(model="g", prompt_version="generate@1", rehearsal=True))
-        tx.add_review(first.id, REVISE.model_copy(update={"self_review": True, "at": "2026-01-01"}))
-        tx.add_review(first.id, APPROVE)
-        second = tx.add_proposal(answer(round=1))
-        tx.add_review(second.id, APPROVE)
-        tx.set_task_state(task.id, TaskState.CANCELLED)
-        tx.new_attempt(task.id)
-        third = tx.add_proposal(answer(attempt=1))
-        tx.add_review(third.id, APPROVE)
-        unread = tx.add_task(task.project_id, "not reviewed yet")
-        tx.add_proposal(answer(task_id=unread.id))
-    assert store.read.first_verdicts() == [
-        {
-            "task_id": 1,
-            "proposal_id": 1,
-            "project": "thing",
-            "kind": "implement",
-            "complexity": "medium",
-            "model": "g",
-            "prompt_version": "generate@1",
-            "review_model": "r",
-            "review_prompt_version": "review@1",
-            "verdict": "REVISE",
-            "stated_verdict": "APPROVE",
-            "self_review": True,
-            "rehearsal": True,
-            "at": "2026-01-01",
-        }
-    ]
-
-
 # Decisions and landings
 
 

@@ -6,12 +6,13 @@ import string
 
 import pytest
 
+from navigator.cascade.views.statistics import Row, Table
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp, rehearsed
 from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys.names import key_name, shown_key
-from navigator.tui.statistics.other_pages import _bars
+from navigator.tui.statistics.draw import table_lines
 from navigator.tui.widgets.cells import length
 from tests.tui.driving import loaded
 
@@ -49,5 +50,6 @@ def test_a_key_is_shown_as_its_character(character: str) -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 76, 160])
 def test_a_bar_leaves_room_for_its_count(width: int) -> None:
-    for line in _bars({"awaiting_approval": 123456, "failed": 1}, width, "none"):
+    rows = (Row("awaiting approval", count=123456), Row("failed", count=1))
+    for line in table_lines(Table("TASKS BY STATE", rows=rows), width):
         assert length(line) <= width

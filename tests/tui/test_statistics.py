@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, cast
 
@@ -11,23 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
+from navigator.cascade.views.statistics import PAGES, Question, Rates, Table, how_sure, utc_text
 from navigator.config.paths import StatePaths
-from navigator.domain.states import Complexity, TaskKind, Verdict
+from navigator.domain.errors import UsageError
+from navigator.domain.records import VerdictCount
+from navigator.domain.states import Verdict
 from navigator.evidence.intervals import wilson
 from navigator.evidence.rates import revise_rate
-from navigator.evidence.rows import FirstVerdict
 from navigator.tui.statistics import plot
-from navigator.tui.statistics.gather import Statistics, by_week, gather
-from navigator.tui.statistics.rate_page import how_sure, rate_page
-from navigator.tui.statistics.screen import PAGES, PageTabs, StatsScreen
+from navigator.tui.statistics.draw import page_lines
+from navigator.tui.statistics.screen import PageTabs, StatsScreen
 from navigator.tui.widgets.cells import length
 from navigator.tui.widgets.page import Line, Page
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
+RATE = PAGES[0]
+
 
 def verdict(
-    at: str = "2026-11-18T10:00:00Z",
+    week: str = "2026-11-16",
     said: Verdict = Verdict.APPROVE,
     *,
     rehearsal: bool = False,
@@ -35,32 +38,32 @@ def verdict(
     project: str = "quill",
     model: str = "big",
     prompt: str = "review@1",
-) -> FirstVerdict:
-    return FirstVerdict(
-        project, TaskKind.FIX, Complexity.MEDIUM, model, prompt, said, stated, False, rehearsal, at
+    n: int = 1,
+) -> tuple[str, VerdictCount]:
+    count = VerdictCount(
+        group=project,
+        model=model,
+        prompt_version=prompt,
+        verdict=said,
+        stated_verdict=stated,
+        rehearsal=rehearsal,
+        n=n,
     )
+    return week, count
 
 
-def counted(rows: list[FirstVerdict], by: str = "project") -> Statistics:
-    from navigator.evidence.edits import edit_stats
-    from navigator.evidence.outcomes import outcomes
-
-    whole = revise_rate(rows)
-    return Statistics(
-        whole,
-        revise_rate(rows, by=by),
-        by_week(rows),
-        outcomes([], []),
-        (),
-        (),
-        edit_stats([]),
-        by=by,
-        excluded=whole.excluded,
-    )
+def counted(*rows: tuple[str, VerdictCount]) -> Rates:
+    counts = [count for _, count in rows]
+    weekly = [count.model_copy(update={"group": week}) for week, count in rows]
+    return Rates(revise_rate(counts, whole=True), revise_rate(counts), revise_rate(weekly), "project")
 
 
-def text_of(lines: list[Line]) -> str:
+def text_of(lines: Sequence[Line]) -> str:
     return "\n".join("".join(text for text, _ in line) for line in lines)
+
+
+def rate_page(found: Rates, width: int) -> list[Line]:
+    return page_lines(RATE, found, width, period="all time")
 
 
 # Plots
@@ -105,70 +108,87 @@ def test_parts_fill_the_line(seconds: list[float], width: int) -> None:
     assert length(drawn) == width
 
 
-# Counting
-
-
-def test_weeks_run_without_a_gap_and_keep_the_rehearsal_apart() -> None:
-    rows = [
-        verdict("2026-11-02T00:00:00Z", Verdict.REVISE),
-        verdict("2026-11-16T23:59:59Z"),
-        verdict("2026-11-17T12:00:00Z", rehearsal=True),
-    ]
-    weeks = by_week(rows)
-    assert [week.monday for week in weeks.real] == [date(2026, 11, 2), date(2026, 11, 9), date(2026, 11, 16)]
-    assert [week.row.n if week.row else None for week in weeks.real] == [1, None, 1]
-    assert [week.row.n if week.row else None for week in weeks.rehearsal] == [1]
-
-
-def test_no_more_than_twelve_weeks_are_shown() -> None:
-    start = datetime(2026, 1, 5, tzinfo=UTC)
-    rows = [verdict((start + timedelta(weeks=number)).isoformat()) for number in range(30)]
-    assert len(by_week(rows).real) == 12
-
-
 # The page
 
 
+def weeks(found: Rates, *, rehearsal: bool = False) -> Table:
+    return RATE.tables(found, rehearsal)[-1]
+
+
+def test_weeks_run_without_a_gap_and_keep_the_rehearsal_apart() -> None:
+    found = counted(
+        verdict("2026-11-02", Verdict.REVISE), verdict("2026-11-16"), verdict("2026-11-16", rehearsal=True)
+    )
+    labels = ["week of Nov 16", "week of Nov 9", "week of Nov 2"]
+    assert [row.label for row in weeks(found).rows] == labels
+    assert [row.cells[2] if row.cells else row.note for row in weeks(found).rows] == ["1", "no verdicts", "1"]
+    assert weeks(found).trend == (1.0, None, 0.0)
+    assert [row.label for row in weeks(found, rehearsal=True).rows] == labels[:1]
+
+
+def test_no_more_than_twelve_weeks_are_shown() -> None:
+    start = date(2026, 1, 5)
+    found = counted(*(verdict((start + timedelta(weeks=number)).isoformat()) for number in range(30)))
+    assert len(weeks(found).rows) == 12
+
+
 def test_how_sure_says_what_it_needs() -> None:
-    few = revise_rate([verdict(said=Verdict.REVISE), verdict()]).rows[0]
+    few = counted(verdict(said=Verdict.REVISE), verdict()).whole.rows[0]
     assert how_sure(few).startswith("±10 needs n 88, 86 to go · ±5 needs n 350, 348 to go")
-    assert "reckoned with 35%" in how_sure(few)
-    many = revise_rate([verdict(said=Verdict.REVISE if n % 3 else Verdict.APPROVE) for n in range(600)])
-    assert how_sure(many.rows[0]) == "±10 points reached at n 86 · ±5 points reached at n 342"
+    assert "assuming 35%" in how_sure(few)
+    many = counted(verdict(n=200), verdict(said=Verdict.REVISE, n=400)).whole.rows[0]
+    assert how_sure(many) == "±10 points reached at n 86 · ±5 points reached at n 342"
 
 
 def test_nothing_is_invented_where_nothing_was_counted() -> None:
-    said = text_of(rate_page(counted([]), 100))
+    said = text_of(rate_page(counted(), 100))
     assert "No first-round verdict yet." in said and "%" not in said
 
 
 def test_a_rehearsal_is_never_mixed_with_real_reviews() -> None:
-    rows = [verdict(said=Verdict.REVISE)] * 3 + [verdict(rehearsal=True, project="sample")] * 40
-    said = text_of(rate_page(counted(rows), 120))
+    rows = [verdict(said=Verdict.REVISE, n=3), verdict(rehearsal=True, project="sample", n=40)]
+    said = text_of(rate_page(counted(*rows), 120))
     real, _, rehearsed = said.partition("REHEARSAL")
     assert "n 3" in real and "sample" not in real and "100%" in real
     assert "says nothing about a real model" in rehearsed and "sample" in rehearsed and "40" in rehearsed
 
 
 def test_a_rehearsal_alone_says_that_nothing_real_is_measured() -> None:
-    said = text_of(rate_page(counted([verdict(rehearsal=True)] * 5), 120))
-    assert "no real review yet: not measured" in said
+    said = text_of(rate_page(counted(verdict(rehearsal=True, n=5)), 120))
+    assert "nothing measured with a real model yet" in said
 
 
-def test_unread_answers_stand_beside_n() -> None:
-    rows = [verdict()] * 2 + [verdict(said=Verdict.UNREVIEWED)]
-    said = text_of(rate_page(counted(rows), 120))
+def test_unread_answers_are_shown_beside_n() -> None:
+    said = text_of(rate_page(counted(verdict(n=2), verdict(said=Verdict.UNREVIEWED)), 120))
     assert "n 2" in said and "1 answer could not be read (UNREVIEWED)" in said
 
 
 def test_a_mixture_is_called_one() -> None:
     rows = [verdict(prompt="review@1"), verdict(prompt="review@2", model="other")]
-    assert "pools 2 models and 2 prompt versions" in text_of(rate_page(counted(rows), 120))
+    assert "pools 2 models and 2 prompt versions" in text_of(rate_page(counted(*rows), 120))
 
 
 def test_untrusted_names_are_made_visible() -> None:
-    said = text_of(rate_page(counted([verdict(project="evil\x1b]0;x\x07\u202eup")]), 120))
+    said = text_of(rate_page(counted(verdict(project="evil\x1b]0;x\x07\u202eup")), 120))
     assert not set("\x1b\x07\u202e") & set(said)
+
+
+@pytest.mark.parametrize(
+    ("since", "text"),
+    [
+        ("2026-11-10", "2026-11-10T00:00:00.000Z"),
+        ("2026-11-10T12:00:00Z", "2026-11-10T12:00:00.000Z"),
+        ("2026-11-10T13:00:00+01:00", "2026-11-10T12:00:00.000Z"),
+        (datetime(2026, 11, 10, 11, tzinfo=UTC), "2026-11-10T11:00:00.000Z"),
+    ],
+)
+def test_a_moment_is_written_as_the_store_does(since: str | datetime, text: str) -> None:
+    assert utc_text(since) == text
+
+
+def test_a_text_that_is_no_date_is_refused() -> None:
+    with pytest.raises(UsageError, match="2026-11-03"):
+        utc_text("last week")
 
 
 @pytest.mark.parametrize("width", [40, 76, 109, 110, 196])
@@ -177,12 +197,12 @@ def test_no_line_is_wider_than_the_page(width: int, state: StatePaths) -> None:
     from navigator.tui.data.feed import open_reading
 
     connection = open_reading(state)
-    shown = gather(Reader(connection), by="kind", days=0, now=datetime(2026, 11, 20, tzinfo=UTC))
+    found = {page.name: page.read(Reader(connection), Question(by="kind")) for page in PAGES}
     connection.close()
-    for _, name, draw in PAGES:
-        for line in draw(shown, width):
+    for page in PAGES:
+        for line in page_lines(page, found[page.name], width):
             # Below 76 cells columns are cut by the widget itself.
-            assert length(line) <= max(width, 76), name
+            assert length(line) <= max(width, 76), page.name
 
 
 # The screen
@@ -193,7 +213,7 @@ async def opened(pilot: Pilot[Any]) -> StatsScreen:
     await pilot.press("S")
     await until(
         pilot,
-        lambda: isinstance(pilot.app.screen, StatsScreen) and pilot.app.screen.counted is not None,
+        lambda: isinstance(pilot.app.screen, StatsScreen) and len(pilot.app.screen.counted) == len(PAGES),
         what="the statistics",
     )
     return cast("StatsScreen", pilot.app.screen)
@@ -207,19 +227,12 @@ async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
         assert "30% [23–37]  n 166" in shown(screen)
-        marks = ("WAS THE REVIEWER RIGHT", "generator → reviewer", "THROUGHPUT", "EDITS", "REVISE RATE")
+        marks = ("YOU AND THE REVIEWER", "generator → reviewer", "THROUGHPUT", "EDITS", "REVISE RATE")
         for mark in marks:
             await pilot.press("tab")
             assert mark in shown(screen)
         await pilot.press("shift+tab")
         assert "EDITS" in shown(screen)
-
-
-async def test_what_is_not_measured_is_said(make_app: AppMaker) -> None:
-    async with make_app().run_test(size=(120, 40)) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("tab")
-        assert shown(screen).count("not measured yet") == 3
 
 
 async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> None:
@@ -246,20 +259,22 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
         whole: dict[str, str] = {}
         for _ in PAGES:
             await pilot.press("tab")
-            whole[PAGES[screen._page][0]] = shown(screen)
-        before = screen.counted
+            whole[PAGES[screen._page].name] = shown(screen)
+        before = dict(screen.counted)
         await pilot.press("w")
-        await until(pilot, lambda: screen.counted is not before, what="the week")
+        await until(
+            pilot,
+            lambda: all(screen.counted[page.name] is not before[page.name] for page in PAGES),
+            what="the week",
+        )
         for _ in PAGES:
             await pilot.press("tab")
-            name = PAGES[screen._page][0]
+            name = PAGES[screen._page].name
             assert "7 days" in screen.query_one(PageTabs).render().plain
             if name != "throughput":  # every call of that day's state was made today
                 assert shown(screen) != whole[name], name
-        assert screen.counted is not None
-        assert "landed" in screen.counted.outcomes.real.states
-        assert before is not None
-        assert screen.counted.edits.real.clean_first.n < before.edits.real.clean_first.n
+        assert "landed" in screen.counted["outcomes"].outcomes.real.states
+        assert screen.counted["edits"].real.clean_first.n < before["edits"].real.clean_first.n
 
 
 async def test_a_long_page_scrolls_by_keys(make_app: AppMaker) -> None:
@@ -281,7 +296,7 @@ async def test_an_empty_store_says_so(make_app: AppMaker, empty_state: StatePath
         app.go("stats")
         await until(
             pilot,
-            lambda: isinstance(app.screen_stack[0], StatsScreen) and app.screen_stack[0].counted is not None,
+            lambda: isinstance(app.screen_stack[0], StatsScreen) and bool(app.screen_stack[0].counted),
         )
         assert "No first-round verdict yet." in shown(cast("StatsScreen", app.screen_stack[0]))
 

@@ -105,7 +105,8 @@ class CardReads(Queries):
     def cards(self, since: str) -> list[Card]:
         """Every live task, and those that ended at or after the UTC time `since`; in the order they were given."""
         words = ", ".join(f"'{state.value}'" for state in sorted(LIVE_STATES))
-        found = self._all(f"{_CARDS} AND (t.state IN ({words}) OR t.since >= ?) ORDER BY t.id", since)
+        live = f"SELECT id FROM tasks WHERE state IN ({words}) UNION SELECT id FROM tasks WHERE since >= ?"
+        found = self._all(f"{_CARDS} AND t.id IN ({live}) ORDER BY t.id", since)
         return [_card(row) for row in found]
 
     def cards_of(self, tasks: Collection[str]) -> list[Card]:

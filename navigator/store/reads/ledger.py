@@ -72,9 +72,9 @@ class LedgerReads(Queries):
 
     # Swaps, batches, failures, the landing journal
 
-    def swaps(self, limit: int | None = None) -> list[Swap]:
-        """Swaps, newest first."""
-        found = self._all(f"SELECT * FROM swaps ORDER BY id DESC{limited(limit)}")
+    def swaps(self, limit: int | None = None, *, since: str = "") -> list[Swap]:
+        """Swaps, newest first; with `since` (a UTC time) only those that began from then on."""
+        found = self._all(f"SELECT * FROM swaps WHERE started >= ? ORDER BY id DESC{limited(limit)}", since)
         return from_rows(Swap, found)
 
     def batches(self) -> list[Batch]:

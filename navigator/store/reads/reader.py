@@ -34,6 +34,7 @@ from navigator.domain.states import (
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import LoopReads
 from navigator.store.reads.queries import limited
+from navigator.store.reads.statistics import StatisticsReads
 from navigator.store.rows import decoded, from_row, from_rows, unpacked
 from navigator.store.schema import TABLES
 
@@ -69,7 +70,7 @@ _FLAGS = ("counted", "withdrawn")
 """Flags of the store's own, in no model."""
 
 
-class Reader(LedgerReads, LoopReads):
+class Reader(LedgerReads, LoopReads, StatisticsReads):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks
@@ -263,38 +264,6 @@ class Reader(LedgerReads, LoopReads):
             )
             newest.update((tuple(row[name] for name in by), row) for row in found)
         return newest
-
-    def first_verdicts(self) -> list[dict[str, Any]]:
-        """What the revise rate is counted from: one row a task, its attempt 0, round 0, as first reviewed.
-
-        Returns:
-            Rows of task_id, proposal_id, project, kind, complexity, model and prompt_version (of the writer),
-            review_model and review_prompt_version, verdict, stated_verdict, self_review, rehearsal, at.
-        """
-        found = self._all(
-            "SELECT a.task_id, a.id AS proposal_id, p.name AS project, t.kind, t.complexity, a.model,"
-            " a.prompt_version, r.model AS review_model, r.prompt_version AS review_prompt_version, r.verdict,"
-            " r.stated_verdict, r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal, r.at"
-            " FROM proposals a JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
-            " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
-            " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL ORDER BY r.id"
-        )
-        return [{**dict(row), **decoded(Review, row)} for row in found]
-
-    def own_verdicts(self) -> list[dict[str, Any]]:
-        """First proposals that their writer and an independent reviewer have both read, one row a task.
-
-        Returns:
-            Rows of task_id, own, reviewer (verdicts) and rehearsal.
-        """
-        found = self._all(
-            "SELECT a.task_id, o.verdict AS own, r.verdict AS reviewer,"
-            " (a.rehearsal OR o.rehearsal OR r.rehearsal) AS rehearsal FROM proposals a"
-            " JOIN reviews o ON o.proposal_id = a.id AND o.counted = 1 AND o.role = 'generator'"
-            " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
-            " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND r.self_review = 0 ORDER BY a.id"
-        )
-        return [{**dict(row), **decoded(Review, row)} for row in found]
 
     # One glance, and everything
 

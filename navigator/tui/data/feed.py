@@ -124,10 +124,10 @@ class Follower:
 
 def count_figures(reader: Reader) -> Figured:
     """The revise rates by project, and the figures that forecasts are made from."""
-    from navigator.cascade.views.figures import first_verdicts, measured_figures
+    from navigator.cascade.views.figures import measured_figures
     from navigator.evidence.rates import revise_rate
 
-    tables = revise_rate(first_verdicts(reader), by="project")
+    tables = revise_rate(reader.verdict_counts("project"))
     return Figured(
         {row.group: row for row in tables.rows},
         {row.group: row for row in tables.rehearsal},

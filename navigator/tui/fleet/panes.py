@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from navigator.cascade.views.statistics import swap_table
 from navigator.domain.models import Swap
 from navigator.evidence.swaps import swap_stats
 from navigator.scheduling.forecast import break_even_tokens, forecast
@@ -15,9 +16,8 @@ from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.data.meter import meanwhile, swap_bar
-from navigator.tui.statistics.other_pages import swap_table
+from navigator.tui.statistics.draw import rehearsal_heading, table_lines
 from navigator.tui.statistics.plot import named_parts
-from navigator.tui.statistics.rate_page import REHEARSAL
 from navigator.tui.widgets.cells import (
     Piece,
     bar,
@@ -231,13 +231,10 @@ def _swaps(swaps: Sequence[Swap], width: int) -> list[Line]:
     rows = swap_stats(swaps)
     real = [row for row in rows if not row.rehearsal]
     rehearsed = [row for row in rows if row.rehearsal]
-    lines: list[Line] = []
-    if real:
-        lines += [[], [("SWAPS", "title"), (f"   seconds, the newest {len(swaps)}", "muted")]]
-        lines += swap_table(real, width)
+    newest = f"the newest {len(swaps)}"
+    lines = table_lines(swap_table(real), width, period=newest) if real else []
     if rehearsed:
-        lines += [[], cropped([("SWAPS OF THE REHEARSAL", "warn"), (f"   {REHEARSAL}", "muted")], width)]
-        lines += swap_table(rehearsed, width)
+        lines += [*rehearsal_heading(width), *table_lines(swap_table(rehearsed), width, period=newest)]
     return lines
 
 

@@ -30,7 +30,7 @@ def interval(low: float, rate: float | None, high: float, width: int, *, sure: b
 
     Args:
         low, high: limits between 0 and 1.
-        rate: between them; None draws the ticks alone: nothing is known.
+        rate: between them; None draws the ticks alone.
         width: cells from 0 to 1.
         sure: an anecdote gets a hollow dot and a muted line.
     """

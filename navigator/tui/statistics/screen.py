@@ -1,10 +1,11 @@
-"""Statistics: the revise rate with its intervals, outcomes, swaps, throughput, edits. What is not measured says so."""
+"""The Statistics screen: pages to leaf through, grouped and limited to a span of time by key."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -12,26 +13,22 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.worker import Worker
 
+from navigator.cascade.views.statistics import PAGES, Question, StatisticsPage, utc_text
 from navigator.domain.errors import NavigatorError
-from navigator.evidence.rates import GROUPINGS
+from navigator.store.reads.reader import Reader
+from navigator.store.reads.statistics import GROUPINGS
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot
-from navigator.tui.statistics.gather import PERIODS, Statistics, gather
-from navigator.tui.statistics.other_pages import edits_page, outcomes_page, swaps_page, throughput_page
-from navigator.tui.statistics.rate_page import rate_page
+from navigator.tui.statistics.draw import page_lines
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen
 
-PAGES: tuple[tuple[str, str, Callable[[Statistics, int], list[Line]]], ...] = (
-    ("rate", "Revise rate", rate_page),
-    ("outcomes", "Outcomes", outcomes_page),
-    ("swaps", "Swaps", swaps_page),
-    ("throughput", "Throughput", throughput_page),
-    ("edits", "Edits", edits_page),
-)
+PERIODS: tuple[tuple[str, int], ...] = (("all time", 0), ("7 days", 7), ("30 days", 30), ("90 days", 90))
+"""Spans of time to choose from, with their days; 0 for everything."""
+
 _GROUPS = ("kind", *(name for name in GROUPINGS if name != "kind"))
 _PAUSE = 3.0
-"""Seconds between two countings of a store that keeps changing; counting reads all of it."""
+"""Seconds between two countings of a store that keeps changing."""
 
 
 class PageTabs(Widget):
@@ -48,18 +45,18 @@ class PageTabs(Widget):
         self._note = ""
 
     def show(self, page: int, note: str) -> None:
-        """Mark a page; `note` stands at the right edge."""
+        """Mark a page; `note` is shown at the right edge."""
         self._shown, self._note = page, note
         self.refresh()
 
     def render(self) -> Content:
         """The line."""
         items = []
-        for place, (_, name, _) in enumerate(PAGES):
+        for place, page in enumerate(PAGES):
             if place == self._shown:
-                item = Content.assemble(("▸ ", "$accent"), (name, "bold $accent"))
+                item = Content.assemble(("▸ ", "$accent"), (page.title, "bold $accent"))
             else:
-                item = Content.assemble("  ", (name, "$muted"))
+                item = Content.assemble("  ", (page.title, "$muted"))
             items.append(item.stylize(Style.from_meta({"@click": f"screen.to_page({place})"})))
         left = Content("  ").join(items)
         gap = self.size.width - left.cell_length - len(self._note)
@@ -67,7 +64,7 @@ class PageTabs(Widget):
 
 
 class StatsScreen(NavScreen):
-    """Counted anew, in a thread, when the store has changed."""
+    """The pages of `cascade.views.statistics`, counted again, in a thread, when the store has changed."""
 
     SCOPE = "stats"
     TITLE = "statistics"
@@ -79,7 +76,7 @@ class StatsScreen(NavScreen):
         self._page = 0
         self._by = _GROUPS[0]
         self._days = 0
-        self._counted: Statistics | None = None
+        self._counted: dict[str, Any] = {}
         self._seq = -1
         self._due = 0.0
         self._counting: Worker[None] | None = None
@@ -90,8 +87,8 @@ class StatsScreen(NavScreen):
         yield Page(self._lines, id="page")
 
     @property
-    def counted(self) -> Statistics | None:
-        """What is shown; None before it was counted."""
+    def counted(self) -> dict[str, Any]:
+        """What each page counted, by its name; a page that was not counted yet is not in it."""
         return self._counted
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
@@ -116,25 +113,33 @@ class StatsScreen(NavScreen):
         )
 
     async def _gather(self, by: str, days: int) -> None:
+        """Count every page, the one that is shown first."""
+        since = utc_text(clock.now() - timedelta(days=days)) if days else ""
         began = time.monotonic()
-        question = partial(gather, by=by, days=days, now=clock.now())
-        try:
-            self._counted = await self.app.feed.read(question)
-        except NavigatorError as error:
-            self.app.toast(str(error), "error")
-            return
+        for page in sorted(PAGES, key=lambda page: page is not PAGES[self._page]):
+            try:
+                found = await self.app.feed.read(partial(_read, page, Question(by, since)))
+            except NavigatorError as error:
+                self.app.toast(str(error), "error")
+                return
+            self._counted = {**self._counted, page.name: found}
+            if page is PAGES[self._page]:
+                self._redraw()
         self._due = time.monotonic() + max(_PAUSE, 10 * (time.monotonic() - began))
-        self._redraw()
+
+    @property
+    def _period(self) -> str:
+        return next(name for name, days in PERIODS if days == self._days)
 
     def _redraw(self) -> None:
-        period = next(name for name, days in PERIODS if days == self._days)
-        self.query_one(PageTabs).show(self._page, period)
+        self.query_one(PageTabs).show(self._page, self._period)
         self.query_one(Page).redraw()
 
     def _lines(self, width: int) -> list[Line]:
-        if self._counted is None:
+        page = PAGES[self._page]
+        if page.name not in self._counted:
             return [[], [("counting …", "muted")]]
-        return PAGES[self._page][2](self._counted, width)
+        return page_lines(page, self._counted[page.name], width, period=self._period)
 
     def action_to_page(self, page: int) -> None:
         """To one page."""
@@ -161,3 +166,8 @@ class StatsScreen(NavScreen):
         spans = [days for _, days in PERIODS]
         self._days = spans[(spans.index(self._days) + 1) % len(spans)]
         self._count(self._seq)
+
+
+def _read(page: StatisticsPage[Any], question: Question, reader: Reader) -> Any:
+    with reader.snapshot():
+        return page.read(reader, question)

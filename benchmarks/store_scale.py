@@ -1,0 +1,240 @@
+"""What 100,000 proposals cost: every statistic, and the deck's first snapshot, against counting one table's rows.
+
+    python benchmarks/store_scale.py [PROPOSALS]
+
+The store holds as many tasks as proposals, one review each, three model calls each, 900 tasks that are still open, and the
+rest landed or rejected earlier. Reference (= 1): `SELECT count(*)` over every row of `proposals` in the same database, its
+rows read, by plain sqlite3. The best of three is taken for each.
+Aims at 100,000: every statistic below one second, the first snapshot below half a second.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+PROPOSALS = 100_000
+OPEN = 900
+PROJECTS = 24
+_EDITS = '[{"path":"src/thing/module.py","rung":"exact"},{"path":"tests/test_module.py","rung":"%s"}]'
+_CHECKS = (
+    '[{"name":"syntax","outcome":"passed","seconds":0.1,"detail":"","before":null},'
+    '{"name":"tests","outcome":"passed","seconds":9.5,"detail":"214 passed","before":"passed"}]'
+)
+_FINDING = (
+    '[{"kind":"wrong","hunk":"H1","path":"src/thing/module.py","line":12,"quote":"return total","severity":"major",'
+    '"criterion":"correctness","trigger":"an empty list","message":"an empty list has no total","anchored":true,'
+    '"side":"new","remark":false}]'
+)
+_USAGE = '{"prompt_tokens":9000,"completion_tokens":800,"cached_tokens":7000,"seconds":9.5}'
+
+
+def fill(database: Path, proposals: int) -> None:
+    """Write the rows straight into the tables; the triggers come back when the store is opened next."""
+    from navigator.store.database import open_writer
+
+    open_writer(database).close()
+    with closing(sqlite3.connect(database)) as connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f'DROP TRIGGER "{name}"')
+        connection.executemany(
+            "INSERT INTO projects (id, name, path) VALUES (?, ?, ?)",
+            [(number, f"project-{number}", f"/src/{number}") for number in range(1, PROJECTS + 1)],
+        )
+        for table, rows in _rows(proposals).items():
+            first = next(rows)
+            marks = ", ".join("?" * len(first))
+            names = ", ".join(f'"{name}"' for name in first)
+            statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"
+            connection.execute(statement, tuple(first.values()))
+            connection.executemany(statement, (tuple(row.values()) for row in rows))
+        connection.commit()
+    open_writer(database).close()
+
+
+def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
+    random.seed(7)
+    start = datetime(2026, 1, 5, tzinfo=UTC)
+    step = timedelta(days=300) / proposals
+    answer = zlib.compress(random.randbytes(900))
+
+    def at(number: int, seconds: float = 0.0) -> str:
+        moment = start + number * step + timedelta(seconds=seconds)
+        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def is_open(number: int) -> bool:
+        return number > proposals - OPEN
+
+    def verdict(number: int) -> str:
+        return ("REVISE", "APPROVE", "APPROVE", "APPROVE" if number % 40 else "UNREVIEWED")[number % 4]
+
+    numbers = range(1, proposals + 1)
+    kinds = ("implement", "fix", "refactor", "test", "docs")
+    return {
+        "tasks": (
+            {
+                "id": number,
+                "project_id": number % PROJECTS + 1,
+                "text": f"Make the thing number {number} right\n" + "and mind its neighbours. " * 12,
+                "kind": kinds[number % 5],
+                "complexity": ("simple", "medium", "complex")[number % 3],
+                "state": "awaiting_approval"
+                if is_open(number)
+                else ("landed", "landed", "rejected")[number % 3],
+                "created": at(number),
+                "updated": at(number, 60),
+                "since": at(number, 60),
+            }
+            for number in numbers
+        ),
+        "proposals": (
+            {
+                "id": number,
+                "task_id": number,
+                "attempt": 0,
+                "round": 0,
+                "state": "open" if is_open(number) else ("landed", "landed", "decided")[number % 3],
+                "base_commit": "b" * 40,
+                "tree": f"{number:040x}",
+                "written_by": "generator",
+                "title": f"Thing {number}",
+                "summary": "What was changed and why, in a sentence or two. " * 4,
+                "edits": _EDITS % ("exact" if number % 5 else "indent"),
+                "checks": _CHECKS,
+                "added": number % 200,
+                "removed": number % 70,
+                "prompt_version": f"generate@{number % 3}",
+                "model": "35B",
+                "usage": _USAGE,
+                "created": at(number, 10),
+            }
+            for number in numbers
+        ),
+        "reviews": (
+            {
+                "proposal_id": number,
+                "role": "reviewer",
+                "counted": 1,
+                "verdict": verdict(number),
+                "stated_verdict": verdict(number + (number % 9 == 0)),
+                "findings": _FINDING if verdict(number) == "REVISE" else "[]",
+                "prompt_version": f"review@{number // 40_000}",
+                "model": "122B",
+                "usage": _USAGE,
+                "at": at(number, 30),
+            }
+            for number in numbers
+        ),
+        "decisions": (
+            {
+                "proposal_id": number,
+                "kind": ("approve", "approve", "reject")[number % 3],
+                "tree": f"{number:040x}",
+                "at": at(number, 60),
+            }
+            for number in numbers
+            if not is_open(number)
+        ),
+        "calls": (
+            {
+                "role": "reviewer" if turn == 2 else "generator",
+                "task_id": number,
+                "purpose": ("generate", "repair", "review")[turn],
+                "model": "122B" if turn == 2 else "35B",
+                "outcome": "ok" if number % 50 else "failed",
+                "prompt_tokens": 9000,
+                "completion_tokens": 800,
+                "cached_tokens": 7000,
+                "seconds": 40.0,
+                "started": at(number, 10 * turn),
+                "ended": at(number, 10 * turn + 40),
+                "answer": answer,
+            }
+            for number in numbers
+            for turn in range(3)
+        ),
+        "edit_failures": (
+            {
+                "task_id": number,
+                "attempt": 0,
+                "round": 0,
+                "code": "NO_MATCH" if number % 20 else "AMBIGUOUS",
+                "path": "a.py",
+                "at": at(number, 12),
+            }
+            for number in numbers
+            if number % 10 == 0
+        ),
+        "swaps": (
+            {
+                "from_role": "generator" if number % 2 else "reviewer",
+                "to_role": "reviewer" if number % 2 else "generator",
+                "strategy": "systemd",
+                "started": at(30 * number),
+                "phases": '[{"name":"drain","seconds":0.4},{"name":"load","seconds":30.5}]',
+                "seconds": 31.0 + number % 11,
+                "outcome": "done" if number % 60 else "failed",
+            }
+            for number in range(1, max(3, proposals // 15))
+        ),
+    }
+
+
+def best(work: Callable[[], object], rounds: int = 3) -> float:
+    """Seconds of the fastest of a few runs."""
+    taken = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - began)
+    return min(taken)
+
+
+def main() -> None:
+    """Print one line per measure: seconds, and how many times the reference."""
+    from navigator.cascade.views.statistics import PAGES, Question
+    from navigator.store.database import open_reader
+    from navigator.store.reads.cards import CardReads
+    from navigator.store.reads.reader import Reader
+    from navigator.tui.data.feed import count_figures
+
+    proposals = int(sys.argv[1]) if len(sys.argv) > 1 else PROPOSALS
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder) / "navigator.db"
+        fill(database, proposals)
+        size = database.stat().st_size / 1e6
+        with closing(open_reader(database)) as connection:
+            reader, cards = Reader(connection), CardReads(connection)
+            reference = best(
+                lambda: connection.execute(
+                    "SELECT count(*) FROM proposals WHERE length(usage) > 0"
+                ).fetchone()
+            )
+            print(f"{proposals:,} proposals, {size:,.0f} MB; reference {reference:.4f} s")
+            for page in PAGES:
+                _tell(f"stats {page.name}", best(lambda page=page: page.read(reader, Question())), reference)  # type: ignore[misc]
+            week = Question(since="2026-10-25T00:00:00.000Z", by="project")
+            _tell(
+                "stats revise-rate, by project, a week", best(lambda: PAGES[0].read(reader, week)), reference
+            )
+            _tell(
+                "deck: first snapshot", best(lambda: (cards.cards("2026-11-01"), reader.counts())), reference
+            )
+            _tell("deck: rates and figures", best(lambda: count_figures(reader)), reference)
+            _tell("one task's open proposals", best(lambda: reader.proposals(task_id="T77")), reference)
+
+
+def _tell(name: str, seconds: float, reference: float) -> None:
+    print(f"{name:<40} {seconds:8.4f} s  {seconds / reference:7.2f} times the reference")
+
+
+if __name__ == "__main__":
+    main()

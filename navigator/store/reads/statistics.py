@@ -1,0 +1,212 @@
+"""Counts and sums for the statistics, made by the database: no row is loaded to be counted.
+
+Every method takes `since`, a UTC time as the store writes it ("" for all): only what happened from then on counts.
+"""
+
+from __future__ import annotations
+
+from navigator.domain.records import (
+    CallTotals,
+    DecisionCount,
+    EditTotals,
+    ReviewTotals,
+    TaskCount,
+    VerdictCount,
+    VerdictPair,
+)
+from navigator.store.reads.queries import Queries
+from navigator.store.rows import from_row, from_rows
+
+_GROUPS = {
+    "": "'all'",
+    "prompt": "r.prompt_version",
+    "project": "p.name",
+    "kind": "t.kind",
+    "complexity": "t.complexity",
+    "model": "r.model",
+    "week": "date(r.at, 'weekday 0', '-6 days')",
+}
+"""Properties to group verdicts by, as SQL. A week is named by its Monday, in UTC."""
+
+GROUPINGS = ("prompt", "project", "kind", "complexity", "model")
+"""Those that a user chooses from."""
+
+_FIRST = (
+    " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
+    " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND r.at >= ?"
+)
+_NEWEST = "(SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role = 'reviewer')"
+_FINDINGS = (
+    "CASE WHEN r.findings = '[]' THEN 0 ELSE (SELECT count(*) FROM json_each(r.findings) WHERE {}) END"
+)
+_UNANCHORED = _FINDINGS.format("coalesce(json_extract(value, '$.anchored'), 0) = 0")
+_REMARKS = _FINDINGS.format("json_extract(value, '$.remark') = 1")
+_READ = "r.verdict <> 'UNREVIEWED'"
+_ANSWERED = "outcome IN ('ok', 'refused', 'tests_failed')"
+_REVIEWING = "(purpose >= 'review' AND purpose < 'reviex')"
+_BATCH = (
+    f"(CASE role WHEN 'reviewer' THEN {_REVIEWING}"
+    f" ELSE NOT {_REVIEWING} AND purpose NOT IN ('scan', 'report') END)"
+)
+"""Whether a call is the work that a batch is made of: a change written, or a review."""
+
+_ENDED = (
+    " FROM calls WHERE rehearsal = ? AND role = ? AND model = ? AND ended >= ?"
+    " AND outcome NOT IN ('started', 'lost')"
+)
+_SUMS = (
+    f"SELECT role, model, rehearsal, count(*) AS calls, sum(NOT {_ANSWERED}) AS failed,"
+    " sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,"
+    " sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds, max(ended) AS newest,"
+    f" sum({_BATCH} AND {_ANSWERED}) AS batch_calls, sum({_BATCH} * completion_tokens) AS batch_tokens{_ENDED}"
+)
+_REHEARSED = (
+    "WITH rehearsed(id) AS (SELECT task_id FROM calls WHERE rehearsal = 1 AND task_id IS NOT NULL"
+    " UNION SELECT task_id FROM proposals WHERE parent IS NOT NULL AND rehearsal = 1)"
+)
+_ROUND = "task_id = {0}.task_id AND attempt = {0}.attempt AND round = {0}.round"
+_MADE = f"SELECT 1 FROM proposals WHERE {_ROUND.format('f')} AND parent IS NULL"
+_LAST = f"(SELECT max(at) FROM edit_failures WHERE {_ROUND.format('f')})"
+
+
+class StatisticsReads(Queries):
+    """Counts over one connection."""
+
+    def verdict_counts(self, by: str = "", since: str = "") -> list[VerdictCount]:
+        """What the revise rate is counted from: each task's first proposal as it was first reviewed.
+
+        Args:
+            by: one of `GROUPINGS`, "week", or "" for no grouping.
+        """
+        return from_rows(
+            VerdictCount,
+            self._all(
+                f'SELECT {_GROUPS[by]} AS "group", r.model, r.prompt_version, r.verdict, r.stated_verdict,'
+                " r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal, count(*) AS n FROM proposals a"
+                f" JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id{_FIRST}"
+                " GROUP BY 1, 2, 3, 4, 5, 6, 7",
+                since,
+            ),
+        )
+
+    def verdict_pairs(self, since: str = "") -> list[VerdictPair]:
+        """First proposals with a self-review and an independent review, by what both said."""
+        return from_rows(
+            VerdictPair,
+            self._all(
+                "SELECT o.verdict AS own, r.verdict AS reviewer, (a.rehearsal OR o.rehearsal OR r.rehearsal) AS"
+                " rehearsal, count(*) AS n FROM proposals a JOIN reviews o ON o.proposal_id = a.id"
+                f" AND o.counted = 1 AND o.role = 'generator'{_FIRST} AND r.self_review = 0 GROUP BY 1, 2, 3",
+                since,
+            ),
+        )
+
+    def task_counts(self, since: str = "") -> list[TaskCount]:
+        """Tasks by state: a rehearsal's where one ever answered for it, or made what it is a part of.
+
+        One that came from a rehearsal's task, and that no model was asked about yet, is not counted.
+        """
+        return from_rows(
+            TaskCount,
+            self._all(
+                f"{_REHEARSED} SELECT t.state, t.id IN rehearsed AS rehearsal, count(*) AS n FROM tasks t"
+                " WHERE t.updated >= ? AND (t.origin IS NULL OR t.origin NOT IN rehearsed"
+                " OR EXISTS (SELECT 1 FROM calls WHERE task_id = t.id)"
+                " OR EXISTS (SELECT 1 FROM proposals WHERE task_id = t.id AND parent IS NOT NULL))"
+                " GROUP BY 1, 2",
+                since,
+            ),
+        )
+
+    def decision_counts(self, since: str = "") -> list[DecisionCount]:
+        """Decisions by what the reviewer had said. A proposal that was taken in part was neither approved nor rejected."""
+        return from_rows(
+            DecisionCount,
+            self._all(
+                "SELECT r.verdict, d.kind AS decision, coalesce(r.self_review, 0) AS self_review, a.rehearsal,"
+                f" count(*) AS n FROM decisions d JOIN proposals a ON a.id = d.proposal_id"
+                f" LEFT JOIN reviews r ON r.id = {_NEWEST} WHERE d.withdrawn = 0 AND d.at >= ?"
+                " AND NOT EXISTS (SELECT 1 FROM proposals x WHERE x.parent = a.id) GROUP BY 1, 2, 3, 4",
+                since,
+            ),
+        )
+
+    def review_totals(self, since: str = "") -> list[ReviewTotals]:
+        """Sums over the reviewer's newest review of each proposal, parts left out."""
+        return from_rows(
+            ReviewTotals,
+            self._all(
+                "SELECT r.rehearsal, count(*) AS reviews, sum(r.parts > 1) AS in_parts,"
+                f" sum(NOT {_READ}) AS unreviewed, sum({_READ} AND r.stated_verdict IS NOT NULL) AS stated,"
+                f" sum({_READ} AND coalesce(r.stated_verdict, r.verdict) <> r.verdict) AS disagreed,"
+                f" sum({_READ} AND a.round > 0) AS later,"
+                f" sum({_READ} AND a.round > 0 AND r.reversals <> '[]') AS reversed,"
+                " sum(json_array_length(r.findings)) AS findings,"
+                f" sum({_UNANCHORED}) AS unanchored,"
+                f" sum({_REMARKS}) AS remarks"
+                f" FROM proposals a JOIN reviews r ON r.id = {_NEWEST}"
+                " WHERE a.parent IS NULL AND r.at >= ? GROUP BY 1",
+                since,
+            ),
+        )
+
+    def edit_totals(self, since: str = "") -> list[EditTotals]:
+        """How edits applied, real and rehearsed. A round's time is its proposal's, else that of its last failed edit."""
+        rounds = self._all(
+            "SELECT rehearsal, sum(applied AND NOT failed) AS clean, sum(applied AND failed) AS repaired,"
+            " sum(failed AND NOT applied) AS lost FROM (SELECT rehearsal, edits <> '[]' AS applied,"
+            f" EXISTS (SELECT 1 FROM edit_failures WHERE {_ROUND.format('a')}) AS failed"
+            " FROM proposals a WHERE parent IS NULL AND created >= ?) GROUP BY 1"
+            " UNION ALL SELECT rehearsal, 0, 0, count(*) FROM (SELECT max(f.rehearsal) AS rehearsal"
+            f" FROM edit_failures f WHERE NOT EXISTS ({_MADE}) GROUP BY task_id, attempt, round"
+            " HAVING max(at) >= ?) GROUP BY 1",
+            since,
+            since,
+        )
+        rungs = self._all(
+            "SELECT a.rehearsal, json_extract(e.value, '$.rung') AS name, count(*) AS n"
+            " FROM proposals a JOIN json_each(a.edits) e WHERE a.parent IS NULL AND a.created >= ? GROUP BY 1, 2",
+            since,
+        )
+        codes = self._all(
+            "SELECT coalesce(a.rehearsal, f.rehearsal) AS rehearsal, f.code AS name, count(*) AS n"
+            " FROM edit_failures f LEFT JOIN proposals a ON a.task_id = f.task_id AND a.attempt = f.attempt"
+            " AND a.round = f.round AND a.parent IS NULL"
+            f" WHERE coalesce(a.created, {_LAST}) >= ? GROUP BY 1, 2",
+            since,
+        )
+        return [
+            EditTotals(
+                rehearsal=bool(rehearsal),
+                **{
+                    name: sum(row[name] for row in rounds if row["rehearsal"] == rehearsal)
+                    for name in ("clean", "repaired", "lost")
+                },
+                rungs={row["name"]: row["n"] for row in rungs if row["rehearsal"] == rehearsal},
+                codes={row["name"]: row["n"] for row in codes if row["rehearsal"] == rehearsal},
+            )
+            for rehearsal in (0, 1)
+        ]
+
+    def call_totals(self, since: str = "") -> list[CallTotals]:
+        """Sums over ended calls by role and model, real ones first."""
+        keys = self._all("SELECT DISTINCT rehearsal, role, model FROM calls ORDER BY rehearsal, role, model")
+        found = []
+        for key in keys:
+            row = self._all(_SUMS, *key, since)[0]
+            if row["calls"]:
+                found.append(from_row(CallTotals, row, busy_seconds=self._busy_seconds(*key, since)))
+        return found
+
+    def _busy_seconds(self, *chosen: object) -> float:
+        """The union of the calls' intervals: going back in time, each adds what no later one covers."""
+        busy, reached = 0.0, float("inf")
+        cursor = self._connection.cursor()
+        cursor.row_factory = None  # plain tuples: there may be hundreds of thousands
+        sql = f"SELECT 86400.0 * julianday(ended), seconds{_ENDED} ORDER BY ended DESC"
+        for end, seconds in cursor.execute(sql, chosen):
+            begin = end - seconds
+            if begin < reached:
+                busy += min(end, reached) - begin
+                reached = begin
+        return round(busy, 3)

@@ -1,0 +1,128 @@
+"""The tables of a page of statistics as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from navigator.cascade.views.statistics import REHEARSAL, Column, Row, StatisticsPage, Table
+from navigator.evidence.intervals import ANECDOTAL_BELOW
+from navigator.tui.answers.markdown import wrapped
+from navigator.tui.statistics.plot import axis, interval, parts, sparkline
+from navigator.tui.widgets.cells import Piece, cropped, fit, justified, right, thousands
+from navigator.tui.widgets.page import Line
+
+_FACT = 10
+_WIDE = 110
+"""Cells from which a page shows notes beside the rows."""
+
+_NOTE, _LABEL, _PLOT = 20, 28, 24
+"""Cells of the notes, of the labels beside a plot, and of the smallest plot that every column leaves room for."""
+
+_MOST_LABEL = 56
+"""Most cells of the labels: figures are near what they are about, however wide the screen."""
+
+_SPARK_FROM = 4
+"""Periods from which a line of little bars says more than the rows."""
+
+
+def page_lines(page: StatisticsPage[Any], found: Any, width: int, *, period: str = "") -> list[Line]:
+    """The whole page, the rehearsal's tables under a heading of their own. `period` is the span of time it covers."""
+    real, rehearsed = (page.tables(found, rehearsal) for rehearsal in (False, True))
+    if not real and not rehearsed:
+        return [[], [(page.missing, "title")]]
+    lines: list[Line] = []
+    for number, table in enumerate(real):
+        lines += table_lines(table, width, period=period if number == 0 else "")
+    if not real:
+        lines += [[], [(page.title.upper(), "title"), ("   nothing measured with a real model yet", "muted")]]
+    if rehearsed:
+        lines += rehearsal_heading(width)
+    for table in rehearsed:
+        lines += table_lines(table, width)
+    return lines
+
+
+def rehearsal_heading(width: int) -> list[Line]:
+    """The heading above a rehearsal's figures."""
+    return [[], cropped([("REHEARSAL", "warn"), (f"   {REHEARSAL}", "muted")], width)]
+
+
+def table_lines(table: Table, width: int, *, period: str = "") -> list[Line]:
+    """Title, facts, trend, rows and notes of one table."""
+    about = ", ".join(word for word in (table.about, period) if word)
+    title: list[Piece] = [(table.title, "title"), (f"   {about}" if about else "", "muted")]
+    end: list[Piece] = [(table.headline, "strong")] if table.headline else []
+    lines: list[Line] = [[], justified(title, end, width)]
+    for name, text in table.facts:
+        lines += list(wrapped([(text, "")], width, [(fit(name, _FACT), "muted")], " " * _FACT))
+    if not table.rows:
+        lines.append([(table.empty, "muted")])
+    elif table.columns:
+        lines += _columned(table, width)
+    else:
+        lines += _bars(table.rows, width)
+    return [*lines, *([(f"{note}", "faint")] for note in table.notes)]
+
+
+def _columned(table: Table, width: int) -> list[Line]:
+    plotted = any(row.share is not None for row in table.rows)
+    roomy = width >= _WIDE
+    noted = _NOTE if roomy and plotted and any(row.note for row in table.rows) else 0
+    least = _LABEL + noted + (_PLOT if plotted else 0)
+    every = sum(column.width for column in table.columns) + least <= width
+    columns = [column for column in table.columns if every or not column.wide]
+    rest = width - sum(column.width for column in columns) - noted
+    label = (_LABEL if roomy else min(_LABEL - 1, rest - 12)) if plotted else max(12, min(_MOST_LABEL, rest))
+    plot = max(4, rest - label - 2) if plotted else 0
+    heads: list[Piece] = [(" " * label, ""), (axis(plot) + "  " if plotted else "", "faint")]
+    heads += [(right(column.name, column.width), "muted") for column in columns]
+    lines: list[Line] = [heads]
+    if len(table.trend) >= _SPARK_FROM:
+        bars = sparkline(table.trend, max((rate for rate in table.trend if rate), default=1.0))
+        lines.append([(" " * label, ""), (bars, "accent"), ("  rate, oldest week first", "faint")])
+    for row in table.rows:
+        lines.append(_row(row, table.columns, columns, label, plot, noted))
+        if row.parts:
+            lines.append(parts(row.parts, min(width, 96)))
+        if row.note and row.cells and not noted and not row.share:
+            lines.append(cropped([("  ", ""), (row.note, "muted")], width))
+    return lines
+
+
+def _row(
+    row: Row, every: Sequence[Column], columns: Sequence[Column], label: int, plot: int, noted: int
+) -> Line:
+    sure = row.share is None or row.share.n >= ANECDOTAL_BELOW
+    style = "muted" if row.detail or not sure or not row.cells else ""
+    pieces: list[Piece] = [(fit(row.label, label - 1) + " ", style)]
+    if not row.cells:
+        return [*pieces, (row.note, "faint")]
+    if row.share is not None:
+        pieces += [*interval(row.share.low, row.share.rate, row.share.high, plot, sure=sure), ("  ", "")]
+    first = True
+    for column, cell in zip(every, row.cells, strict=True):
+        if column in columns:
+            shown = "strong" if first and not style else style
+            shown = "bad" if column.name == "failed" and cell.strip("–") else shown
+            pieces.append((right(cell, column.width), shown))
+            first = False
+    if noted:
+        pieces.append(("  " + fit(row.note, noted - 2), "muted"))
+    return pieces
+
+
+def _bars(rows: Sequence[Row], width: int) -> list[Line]:
+    """Counts as bars, in the order of the rows."""
+    label = 26
+    most = max(row.count or 0 for row in rows) or 1
+    figures = max(len(thousands(row.count or 0)) for row in rows) + 1
+    room = max(1, min(60, width - label - figures))
+    return [
+        [
+            (fit(row.label, label), ""),
+            ("▬" * max(1, round(room * (row.count or 0) / most)), "accent"),
+            (f" {thousands(row.count or 0)}", "strong"),
+        ]
+        for row in rows
+    ]

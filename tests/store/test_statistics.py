@@ -1,0 +1,262 @@
+"""What the database counts and sums, on rows whose figures can be worked out by reading them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from navigator.domain.models import (
+    AppliedEdit,
+    Decision,
+    Finding,
+    Proposal,
+    Review,
+    Task,
+    Usage,
+)
+from navigator.domain.records import CallTotals, EditTotals, ReviewTotals, VerdictCount, VerdictPair
+from navigator.domain.states import (
+    Criterion,
+    DecisionKind,
+    EditCode,
+    FindingKind,
+    Role,
+    Rung,
+    Severity,
+    TaskState,
+    Verdict,
+)
+from navigator.store.writes.writer import Store
+from tests.store.conftest import AnswerMaker
+
+APPROVE = Review(
+    verdict=Verdict.APPROVE, stated_verdict=Verdict.APPROVE, model="r", prompt_version="review@1"
+)
+REVISE = APPROVE.model_copy(update={"verdict": Verdict.REVISE})
+UNREADABLE = Review(verdict=Verdict.UNREVIEWED, model="r", prompt_version="review@1")
+START = datetime(2026, 11, 20, 10, tzinfo=UTC)
+
+
+def at(seconds: float) -> str:
+    return (START + timedelta(seconds=seconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def another(store: Store, task: Task, answer: AnswerMaker, *reviews: Review, **fields: object) -> Proposal:
+    """A proposal of a task of its own, with these reviews."""
+    with store.transaction() as tx:
+        own = tx.add_task(task.project_id, "one more")
+        made = tx.add_proposal(answer(task_id=own.id, **fields))
+        for review in reviews:
+            tx.add_review(made.id, review)
+        return tx.read.proposal(made.id)
+
+
+def test_only_the_first_review_of_a_first_proposal_counts(
+    store: Store, task: Task, answer: AnswerMaker
+) -> None:
+    with store.transaction() as tx:
+        first = tx.add_proposal(answer(rehearsal=True))
+        tx.add_review(first.id, REVISE.model_copy(update={"self_review": True}))
+        tx.add_review(first.id, APPROVE)
+        second = tx.add_proposal(answer(round=1))
+        tx.add_review(second.id, APPROVE)
+        tx.set_task_state(task.id, TaskState.CANCELLED)
+        tx.new_attempt(task.id)
+        third = tx.add_proposal(answer(attempt=1))
+        tx.add_review(third.id, APPROVE)
+    another(store, task, answer)
+    another(store, task, answer, REVISE, parent=first.id)
+    assert store.read.verdict_counts() == [
+        VerdictCount(
+            model="r",
+            prompt_version="review@1",
+            verdict=Verdict.REVISE,
+            stated_verdict=Verdict.APPROVE,
+            self_review=True,
+            rehearsal=True,
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("by", "groups"),
+    [
+        ("", [("all", 2), ("all", 1)]),
+        ("prompt", [("review@1", 2), ("review@1", 1)]),
+        ("project", [("thing", 2), ("thing", 1)]),
+        ("kind", [("implement", 2), ("implement", 1)]),
+        ("complexity", [("medium", 2), ("medium", 1)]),
+        ("model", [("r", 2), ("r", 1)]),
+        ("week", [("2026-11-09", 2), ("2026-11-16", 1)]),
+    ],
+)
+def test_verdicts_are_counted_by_group(
+    store: Store, task: Task, answer: AnswerMaker, by: str, groups: list[tuple[str, int]]
+) -> None:
+    for verdict, moment in (
+        (APPROVE, "2026-11-09T00:00:00.000Z"),
+        (APPROVE, "2026-11-15T23:59:59.999Z"),
+        (REVISE, "2026-11-16T00:00:00.000Z"),
+    ):
+        another(store, task, answer, verdict.model_copy(update={"at": moment}))
+    found = store.read.verdict_counts(by)
+    assert sorted((row.group, row.n) for row in found) == sorted(groups)
+    assert sum(row.n for row in store.read.verdict_counts(by, "2026-11-15T00:00:00.000Z")) == 2
+
+
+def test_pairs_need_a_self_review_and_an_independent_one(
+    store: Store, task: Task, answer: AnswerMaker
+) -> None:
+    own = REVISE.model_copy(update={"role": Role.GENERATOR})
+    another(store, task, answer, own, APPROVE)
+    another(store, task, answer, own)
+    another(store, task, answer, own, APPROVE.model_copy(update={"self_review": True}))
+    assert store.read.verdict_pairs() == [VerdictPair(own=Verdict.REVISE, reviewer=Verdict.APPROVE)]
+
+
+def test_decisions_are_counted_by_the_newest_review(store: Store, task: Task, answer: AnswerMaker) -> None:
+    made = [another(store, task, answer, UNREADABLE, REVISE) for _ in range(3)]
+    made.append(another(store, task, answer))
+    with store.transaction() as tx:
+        for number, proposal in enumerate(made):
+            kind = DecisionKind.REJECT if number == 0 else DecisionKind.APPROVE
+            tx.add_decision(proposal.id, Decision(kind=kind, tree=proposal.tree, at=at(number)))
+        # A decision that was taken back, and a proposal that was taken in part, say nothing.
+        tx.set_proposal_state(made[1].id, tx.read.proposal("P1").state.OPEN)
+        own = tx.add_task(task.project_id, "a part")
+        tx.add_proposal(answer(task_id=own.id, parent=made[2].id))
+    found = {(row.verdict, row.decision): row.n for row in store.read.decision_counts()}
+    assert found == {(Verdict.REVISE, DecisionKind.REJECT): 1, (None, DecisionKind.APPROVE): 1}
+    assert [row.decision for row in store.read.decision_counts(at(1))] == [DecisionKind.APPROVE]
+
+
+def test_reviews_are_summed_up_by_their_newest(store: Store, task: Task, answer: AnswerMaker) -> None:
+    def finding(*, anchored: bool = True, remark: bool = False) -> Finding:
+        return Finding(
+            kind=FindingKind.WRONG,
+            severity=Severity.MAJOR,
+            criterion=Criterion.SAFETY,
+            message="m",
+            anchored=anchored,
+            remark=remark,
+        )
+
+    another(store, task, answer, REVISE, APPROVE)
+    another(store, task, answer, REVISE.model_copy(update={"findings": (finding(), finding(anchored=False))}))
+    another(
+        store, task, answer, UNREADABLE.model_copy(update={"parts": 3, "findings": (finding(),)}), round=1
+    )
+    lenient = {"stated_verdict": Verdict.REVISE, "findings": (finding(remark=True),), "reversals": ("a", "b")}
+    another(store, task, answer, APPROVE.model_copy(update=lenient), round=1)
+    another(store, task, answer, APPROVE, round=2)
+    another(store, task, answer, APPROVE.model_copy(update={"rehearsal": True}), round=1)
+    another(store, task, answer, APPROVE.model_copy(update={"role": Role.FINAL}))
+    assert store.read.review_totals() == [
+        ReviewTotals(
+            reviews=5,
+            in_parts=1,
+            unreviewed=1,
+            stated=4,
+            disagreed=2,
+            findings=4,
+            unanchored=1,
+            remarks=1,
+            later=2,
+            reversed=1,
+        ),
+        ReviewTotals(rehearsal=True, reviews=1, stated=1, later=1),
+    ]
+    assert store.read.review_totals("9999") == []
+
+
+def test_edits_that_applied_at_once_after_repair_or_never(
+    store: Store, task: Task, answer: AnswerMaker
+) -> None:
+    exact, indent = AppliedEdit(path="a", rung=Rung.EXACT), AppliedEdit(path="b", rung=Rung.INDENT)
+    another(store, task, answer, edits=(exact, indent), created=at(0))
+    whole = AppliedEdit(path="c", rung=Rung.WHOLE_FILE)
+    another(store, task, answer, edits=(whole,), rehearsal=True, created=at(0))
+    another(store, task, answer, created=at(0))  # asked for no edit
+    repaired = another(store, task, answer, edits=(exact,), created=at(0))
+    part = another(store, task, answer, edits=(exact,), parent=repaired.id, created=at(0))
+    with store.transaction() as tx:
+        lost = tx.add_task(task.project_id, "never applied")
+        for owner, code in (
+            (repaired.task_id, EditCode.NO_MATCH),
+            (repaired.task_id, EditCode.NO_MATCH),
+            (lost.id, EditCode.AMBIGUOUS),
+        ):
+            tx.add_edit_failure(owner, 0, 0, code)
+    assert part.parent == repaired.id
+    real, rehearsed = store.read.edit_totals()
+    assert real == EditTotals(
+        clean=1, repaired=1, lost=1, rungs={"exact": 2, "indent": 1}, codes={"NO_MATCH": 2, "AMBIGUOUS": 1}
+    )
+    assert rehearsed == EditTotals(rehearsal=True, clean=1, rungs={"whole_file": 1})
+    # Since a later moment only the failure of today is left: a round's time is its proposal's where it has one.
+    later, _ = store.read.edit_totals(at(1))
+    assert later == EditTotals(lost=1, codes={"AMBIGUOUS": 1})
+
+
+def ended(store: Store, second: float, seconds: float, tokens: int = 10, **more: object) -> None:
+    """A call that ended at `second` of the day's start and took `seconds`."""
+    about = {"role": Role.GENERATOR, "purpose": "generate", "model": "35B", "rehearsal": False, **more}
+    outcome = str(about.pop("outcome", "ok"))
+    with store.transaction() as tx:
+        call = tx.begin_call(**about)  # type: ignore[arg-type]
+        usage = Usage(prompt_tokens=1000, completion_tokens=tokens, cached_tokens=250, seconds=seconds)
+        tx.end_call(call, outcome=outcome, usage=usage)
+        tx._update("calls", call, {"ended": at(second)})
+
+
+def test_calls_that_overlap_are_not_busy_twice(store: Store) -> None:
+    for second, seconds in ((10, 10), (10, 10), (30, 5)):
+        ended(store, second, seconds)
+    (row,) = store.read.call_totals()
+    assert (row.calls, row.seconds, row.busy_seconds) == (3, 25, 15)
+    for second, seconds in ((120, 20), (115, 5), (130, 15)):  # in part, and within another
+        ended(store, second, seconds, model="other")
+    assert store.read.call_totals()[1].busy_seconds == 30
+    assert [row.calls for row in store.read.call_totals(at(20))] == [1, 3]
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), min_size=1, max_size=12))
+def test_busy_seconds_are_the_seconds_in_which_any_call_ran(
+    store: Store, spans: list[tuple[int, int]]
+) -> None:
+    with store.transaction() as tx:
+        tx._run("DELETE FROM calls")
+    for end, length in spans:
+        ended(store, end, length)
+    covered = {second for end, length in spans for second in range(end - length, end)}
+    assert store.read.call_totals()[0].busy_seconds == len(covered)
+
+
+def test_roles_models_and_the_rehearsal_are_summed_apart(store: Store, task: Task) -> None:
+    ended(store, 1, 1, outcome="stalled")
+    ended(store, 2, 1, 30, purpose="scan")
+    ended(store, 3, 1, 40, outcome="refused")
+    ended(store, 3, 1, role=Role.REVIEWER, model="122B", purpose="review")
+    ended(store, 3, 1, rehearsal=True)
+    with store.transaction() as tx:
+        tx.begin_call(Role.GENERATOR, task.id, model="35B")  # runs still
+    first, second, third = store.read.call_totals()
+    assert first == CallTotals(
+        role=Role.GENERATOR,
+        model="35B",
+        calls=3,
+        failed=1,
+        prompt_tokens=3000,
+        completion_tokens=80,
+        cached_tokens=750,
+        seconds=3,
+        busy_seconds=3,
+        newest=at(3),
+        batch_calls=1,  # a scan is no part of a batch
+        batch_tokens=50,
+    )
+    assert (second.role, second.batch_calls, third.rehearsal) == (Role.REVIEWER, 1, True)
