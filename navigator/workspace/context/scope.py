@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import PurePosixPath
 
 from navigator.domain.models import Project
 
@@ -83,8 +82,3 @@ def in_scope(path: str, project: Project) -> bool:
     if project.include and not fits(path, project.include):
         return False
     return not fits(path, project.exclude)
-
-
-def suffix_of(path: str) -> str:
-    """The extension in lower case with its dot, or ""."""
-    return PurePosixPath(path).suffix.lower()

@@ -82,7 +82,6 @@ class RepoFacts:
         operation: "merge", "rebase", "cherry-pick", "revert" or "bisect" while one is under way, else "".
         checked_out: branches that some worktree stands on, or is rebasing.
         partial: a partial clone, which may lack blobs.
-        sparse: a sparse checkout.
     """
 
     path: Path
@@ -94,10 +93,8 @@ class RepoFacts:
     object_format: str
     root_commit: str
     bare: bool
-    linked: bool
     shallow: bool
     partial: bool
-    sparse: bool
     operation: str
     hooks: tuple[str, ...]
     branches: tuple[str, ...]
@@ -332,11 +329,8 @@ def read_facts(path: Path | str) -> RepoFacts:
         object_format=found,
         root_commit=root,
         bare=places.work_tree is None,
-        linked=places.git_dir != places.common_dir,
         shallow=shallow,
         partial="extensions.partialclone" in settings or any(key.endswith(".promisor") for key in settings),
-        sparse=settings.get("core.sparsecheckout", "") in {"true", "1", "yes", "on", ""}
-        and "core.sparsecheckout" in settings,
         operation=_operation(places.git_dir),
         hooks=_hooks(places),
         branches=tuple(os.fsdecode(line).removeprefix("refs/heads/") for line in listed.splitlines()),

@@ -21,8 +21,8 @@ from navigator.workspace.git.landing.land import (
     inspect_landing,
     prepare_landing,
 )
-from navigator.workspace.git.landing.undo import prepare_undo, undo_landing
-from tests.workspace.git.world import FILES, World, commit, fingerprint, git
+from navigator.workspace.git.landing.undo import prepare_undo
+from tests.workspace.git.world import FILES, World, commit, fingerprint, git, undo_landing
 
 CHANGES: dict[str, bytes | FileChange | None] = {
     "src/util.py": b"LIMIT = 11\n",

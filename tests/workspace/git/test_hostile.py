@@ -11,11 +11,10 @@ from navigator.workspace.checks.policy import check_policy
 from navigator.workspace.context.build import build_context
 from navigator.workspace.git.facts import AbsentBlobs, read_facts
 from navigator.workspace.git.landing.land import execute_landing, inspect_landing, prepare_landing
-from navigator.workspace.git.landing.undo import undo_landing
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.git.source import TreeSource
 from navigator.workspace.git.uncommitted import uncommitted_paths
-from tests.workspace.git.world import World, commit, fingerprint, git, make_repo
+from tests.workspace.git.world import World, commit, fingerprint, git, make_repo, undo_landing
 
 _NAMES = """
     applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit

@@ -22,8 +22,7 @@ from navigator.workspace.git.landing.land import (
     inspect_landing,
     prepare_landing,
 )
-from navigator.workspace.git.landing.undo import undo_landing
-from tests.workspace.git.world import World, commit, fingerprint, git, make_repo
+from tests.workspace.git.world import World, commit, fingerprint, git, make_repo, undo_landing
 
 CHANGE = {"src/util.py": b"LIMIT = 11\n"}
 _ROOT = Path(__file__).parents[3]

@@ -22,8 +22,8 @@ from navigator.workspace.git.landing.land import (
     prepare_landing,
 )
 from navigator.workspace.git.landing.plan import SignatureFailed, UndoRefused
-from navigator.workspace.git.landing.undo import prepare_undo, undo_landing
-from tests.workspace.git.world import World, commit, fingerprint, git, make_repo
+from navigator.workspace.git.landing.undo import prepare_undo
+from tests.workspace.git.world import World, commit, fingerprint, git, make_repo, undo_landing
 
 
 def plan_for(

@@ -12,6 +12,9 @@ from pathlib import Path
 from navigator.domain.models import Project, Proposal
 from navigator.workspace.edits.source_protocol import FileChange
 from navigator.workspace.git.facts import RepoFacts, read_facts
+from navigator.workspace.git.landing.land import execute_landing
+from navigator.workspace.git.landing.plan import LandingPlan
+from navigator.workspace.git.landing.undo import UndoResult, prepare_undo, undo_result
 from navigator.workspace.git.private import PrivateRepo
 
 FILES = {
@@ -112,3 +115,10 @@ class World:
             tree=tree,
             rehearsal=rehearsal,
         )
+
+
+def undo_landing(plan: LandingPlan, facts: RepoFacts, private: PrivateRepo) -> UndoResult:
+    """Prepare an undo and execute it at once, without a journal."""
+    back = prepare_undo(plan, facts, private)
+    execute_landing(back)
+    return undo_result(back)

@@ -14,7 +14,7 @@ from navigator.workspace.git.diffs import ABSENT, RawChange
 from navigator.workspace.git.facts import RepoFacts
 from navigator.workspace.git.landing import checkout
 from navigator.workspace.git.landing.commits import compose_message, make_commit, read_identity
-from navigator.workspace.git.landing.land import branch_name, contains, execute_landing, free_branch, read_ref
+from navigator.workspace.git.landing.land import branch_name, contains, free_branch, read_ref
 from navigator.workspace.git.landing.plan import LandingPlan, LandingRefused, PathMove, UndoRefused
 from navigator.workspace.git.private import PathRefused, PrivateRepo
 
@@ -121,17 +121,6 @@ def _revert(
 def _raw(move: PathMove) -> RawChange:
     status = "A" if move.old_mode == ABSENT else "D" if move.new_mode == ABSENT else "M"
     return RawChange(move.old_mode, move.new_mode, move.old_sha, move.new_sha, status, move.path)
-
-
-def undo_landing(plan: LandingPlan, facts: RepoFacts, private: PrivateRepo) -> UndoResult:
-    """Prepare an undo and execute it at once, for callers that keep no journal of it.
-
-    Raises:
-        UndoRefused, LandingRefused: nothing was changed.
-    """
-    back = prepare_undo(plan, facts, private)
-    execute_landing(back)
-    return undo_result(back)
 
 
 def undo_result(back: LandingPlan) -> UndoResult:
