@@ -40,6 +40,7 @@ from navigator.scheduling.view import (
     first_writes,
     may_be_tried,
     oldest_wait,
+    requests_running,
     reviewer_work,
     self_reviews,
     writes_left,
