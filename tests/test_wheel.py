@@ -39,7 +39,7 @@ def test_data_files_are_in_the_wheel(wheel: Path) -> None:
     for path in (ROOT / "swap").rglob("*"):
         if path.is_file() and path.suffix != ".pyc":
             assert f"navigator/_data/{path.relative_to(ROOT)}" in names
-    for path in (ROOT / "navigator" / "rehearsal").rglob("*.toml"):
+    for path in (ROOT / "navigator").rglob("*.toml"):
         assert str(path.relative_to(ROOT)) in names
     assert not any(name.startswith(("tests/", "prompts/", "swap/")) for name in names)
 

@@ -29,8 +29,9 @@ class ConductorState:
     """The conductor's own memory; a crash loses it, and nothing that matters.
 
     Attributes:
-        wanted: the role that the developer asked for by hand, until it is there or failed to come.
+        wanted: the role that the developer asked for, until it is loaded or failed to load.
         lost: the role whose server died in mid-work and is to come back before the other one.
+        problems: roles whose server did not answer when it was last asked, with address, reason and remedy in words.
         given_up: roles that are not loaded any more, with the reason; a person, or another's swap, brings them back.
     """
 
@@ -38,6 +39,7 @@ class ConductorState:
     swapping_to: Role | None = None
     wanted: Role | None = None
     lost: Role | None = None
+    problems: dict[Role, str] = field(default_factory=dict)
     given_up: dict[Role, str] = field(default_factory=dict)
     busy: dict[str, Role | None] = field(default_factory=dict)
     hurry: bool = False
@@ -120,7 +122,7 @@ class ConductorState:
         in hand, and has died once.
 
         It is not asked again before a pause that doubles up to a minute; never, once it failed `give_up_after` times in
-        a row: the other role's work goes on, and the session ends when only this role's is left.
+        a row: the other role's work continues, and the session ends when only this role's is left.
         """
         if began <= self._failed_at.get(role, -math.inf):
             return self._failures.get(role, 0)
@@ -138,6 +140,7 @@ class ConductorState:
     def answered(self, role: Role) -> None:
         """Note that a role answered."""
         self._failures.pop(role, None)
+        self.problems.pop(role, None)
         if role not in self.given_up:
             self._not_before.pop(role, None)
 
@@ -146,7 +149,7 @@ class ConductorState:
         self.failed(role, began=began, give_up_after=None)
         count = self._failed_loads[role] = self._failed_loads.get(role, 0) + 1
         if count > RESTARTS:
-            self._give_up(role, f"it did not come up {count} times in a row; {reason}")
+            self._give_up(role, f"it failed to start {count} times in a row; {reason}")
         return count
 
     def died(self, role: Role, words: str) -> int:
@@ -176,7 +179,7 @@ class ConductorState:
             del self._deaths[other]
 
     def pardon(self, role: Role) -> None:
-        """A person asked for it, or loaded it by hand: everything held against the role is forgotten."""
+        """A person asked for it, or loaded it manually: everything held against the role is forgotten."""
         self.given_up.pop(role, None)
         for held in (self._deaths, self._failed_loads, self._failures, self._not_before):
             held.pop(role, None)

@@ -19,7 +19,7 @@ FROM_STORE = "store"
 def sync_projects(deps: Dependencies) -> list[str]:
     """Add what the settings name and the store lacks; let the settings override what both have, by path.
 
-    An entry that no longer stands in the settings leaves its project as it was last, as one of the store's own.
+    A project whose entry was removed from the settings keeps its last values, as one added by command.
 
     Returns:
         Words about each entry that could not be taken: its repository is gone, or has no commit. The others are taken.

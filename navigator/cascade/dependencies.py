@@ -42,7 +42,7 @@ def is_rehearsal(model: str) -> bool:
 
 @contextmanager
 def at_home(project: Project) -> Iterator[None]:
-    """For what reads a project's repository: where none stands at its path, the error says how to follow it."""
+    """For what reads a project's repository: where it is not at its path, the error says how to set the new one."""
     from navigator.workspace.git.facts import NotARepository
 
     try:
@@ -199,7 +199,7 @@ class Dependencies:
         return self._privates[project.id]
 
     def forget_private(self, project_id: int) -> None:
-        """The project's repository stands elsewhere now: look anew when it is next asked for."""
+        """The project's repository has moved: open it again at the next use."""
         self._privates.pop(project_id, None)
 
     def project_lock(self, project_id: int) -> asyncio.Lock:

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 _NEXT = {Role.GENERATOR: Role.REVIEWER, Role.REVIEWER: Role.GENERATOR}
 
 
-class Warmth:
+class WeightReadAhead:
     """What the conductor asks for around a swap. Without weight files on this machine it does nothing.
 
     Args:
@@ -31,7 +31,7 @@ class Warmth:
         self._ahead: ReadAhead | None = None
 
     async def rest(self, resident: Role | None) -> None:
-        """A role is resident and no swap goes on: begin to read what the next one will need. Returns at once."""
+        """A role is resident and no swap is in progress: begin to read what the next one will need. Returns at once."""
         following = _NEXT.get(resident) if resident is not None else None
         if following is None or not self._wanted or not self._settings.swap.read_ahead.enabled:
             return

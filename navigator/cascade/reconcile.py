@@ -1,4 +1,4 @@
-"""What is really loaded, looked at in mid-session: a swap by other hands, a server that died.
+"""What is really loaded, looked at in mid-session: an external swap, a server that died.
 
 The look costs next to nothing, since it is taken every few seconds for as long as the conductor lives: the process table, a
 unit's state or the list of models. Never SGLang's `/health`, which generates a token each time, and which counts a server as
@@ -73,10 +73,10 @@ class Watch:
                     await strategy.resident(), dead=True, failure="timeout", detail="it answers nothing"
                 )
             elif seen.sure and seen.resident is not None and seen.resident is not believed:
-                # Somebody loads another model by hand: it counts from when it answers.
+                # Somebody loads another model manually: it counts from when it answers.
                 seen = Sighting(await strategy.resident())
         except (NavigatorError, OSError) as error:
-            log.debug("what is resident cannot be told now: %s", error)
+            log.debug("resident model unknown: %s", error)
             return
         moved = live.swapping_to is not None or live.resident is not believed
         if moved or not seen.sure or seen.resident is believed:

@@ -21,7 +21,7 @@ _BACK = {
 
 
 async def recover(deps: Dependencies) -> int:
-    """Take back what was in hand; returns how many tasks moved. Calling it twice changes nothing more.
+    """Requeue what was in progress; returns how many tasks moved. Calling it twice changes nothing more.
 
     A task in `generating` returns to `queued` or, in a later round, to `revising`; its stored answer, if the crash came
     after it, is judged then without a new call. A task in `checking` stays: its answer is stored. A cut landing is

@@ -9,13 +9,14 @@ from functools import cached_property
 
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.read_ahead import Warmth
+from navigator.cascade.read_ahead import WeightReadAhead
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.views.batches import Batches
 from navigator.cascade.views.summary import Session
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Swap, utc_now
 from navigator.domain.states import Role
+from navigator.serving.swap import looks
 from navigator.serving.swap.base import PhaseEvent, SwapResult
 
 log = logging.getLogger(__name__)
@@ -25,7 +26,7 @@ _NOT_ITS_FAULT = ("lock_held", "cancelled")
 
 
 class Residency:
-    """The conductor's hand on the swap strategy. Everything it finds or does stands in the store and in `ConductorState`.
+    """Drives the swap strategy for the conductor. Everything it finds or does is in the store and in `ConductorState`.
 
     Args:
         batches: ended when the reviewer leaves.
@@ -49,9 +50,9 @@ class Residency:
         self._wake = wake
 
     @cached_property
-    def warmth(self) -> Warmth:
+    def warmth(self) -> WeightReadAhead:
         """Reads weights ahead, and measures how much of them a swap found in memory."""
-        return Warmth(self._deps.settings, self._deps.strategy)
+        return WeightReadAhead(self._deps.settings, self._deps.strategy)
 
     async def begin(self) -> None:
         """Find out what is really loaded, whatever was last written down."""
@@ -67,6 +68,32 @@ class Residency:
             self.note()
         await self.warmth.rest(found)
         await self.assumptions(found)
+
+    async def check_servers(self, *, give_up: bool) -> None:
+        """Name at once every server that has to be up and does not answer.
+
+        Args:
+            give_up: ask a role no more in this session if nothing listens at its address.
+        """
+        if self._deps.strategy.restarts_servers:
+            return
+        for seen in await looks(self._deps.settings, self._deps.paths):
+            if seen.state in ("silent", "other", "unusable"):
+                self.note_problem(seen.role, f"{seen.problem} {seen.remedy}".strip())
+                if give_up and seen.down:
+                    self._live.failed(seen.role, began=time.monotonic(), give_up_after=1)
+
+    def note_problem(self, role: Role, problem: str) -> None:
+        """Keep and report why a role's server does not answer; once per reason."""
+        if self._live.problems.get(role) == problem:
+            return
+        self._live.problems[role] = problem
+        log.error("the %s's server: %s", role.value, problem)
+        with (
+            self._storage.writing("that a server does not answer"),
+            self._deps.store.transaction() as tx,
+        ):
+            tx.event("server_problem", data={"role": role.value, "problem": problem})
 
     async def swap(self, to: Role) -> None:
         """Give the GPU to `to`; whatever comes of it is written down, and never raised."""
@@ -155,7 +182,7 @@ class Residency:
         try:
             return await self._deps.strategy.resident()
         except NavigatorError as error:
-            log.warning("what is resident cannot be told: %s", error)
+            log.warning("resident model unknown: %s", error)
             return None
 
     def _load_failed(self, role: Role, began: float, reason: str) -> None:
@@ -174,12 +201,12 @@ class Residency:
         reason = self._live.given_up.get(role)
         if reason is None:
             return
-        log.error("%s is given up: %s", role.value, reason)
+        log.error("%s is disabled after repeated failures: %s", role.value, reason)
         with self._storage.writing("that a role is given up"), self._deps.store.transaction() as tx:
             tx.event("given_up", data={"role": role.value, "reason": reason})
 
     def outside(self, before: Role | None, found: Role | None) -> None:
-        """Somebody else swapped: kept as a swap of theirs, whose time nobody measured."""
+        """Somebody else swapped: recorded as an external swap without a measured time."""
         deps = self._deps
         assert found is not None
         log.warning(
@@ -212,7 +239,7 @@ class Residency:
             tx.event("resident", data={"role": word})
 
     async def assumptions(self, role: Role | None) -> None:
-        """A rehearsal says what it assumes about time; the session's modelled figures stand on that."""
+        """A rehearsal says what it assumes about time; the session's modelled figures are based on that."""
         if not self._deps.strategy.rehearsal or role is None:
             return
         self._session.assume(role, (await self._deps.client(role).server_info()).get("timing"))

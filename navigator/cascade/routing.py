@@ -1,6 +1,6 @@
 """Which model writes a task: by its kind and its complexity, as `[routing]` of the settings says.
 
-What an attempt was begun with it goes on with: a change of the settings is followed where a task begins anew.
+An attempt keeps the model that it began with: a change of the settings applies to new attempts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def writer_of(settings: Settings, kind: TaskKind, complexity: Complexity, wrote:
     """The role that writes.
 
     Args:
-        wrote: the role whose answer the task's present attempt goes on from; None where there is none.
+        wrote: the role whose answer the task's present attempt continues; None where there is none.
     """
     return wrote or settings.routing.writer(kind, complexity)
 

@@ -33,13 +33,15 @@ class Storage:
         self.damage: DatabaseCorrupt | None = None
 
     def look(self) -> bool:
-        """Whether the disk is full: what runs goes on, and nothing new begins until there is room again."""
+        """Whether the disk is full: work in progress continues, and nothing new starts until there is space again."""
         low = is_low(self._deps.paths.root)
         if low is not self.full:
             self.full = low
             free = free_bytes(self._deps.paths.root) // 1_048_576
             said = (
-                "the disk is full (%d MB free): nothing new begins" if low else "there is room again: %d MB"
+                "disk full (%d MB free): no new work is started"
+                if low
+                else "disk space is available again: %d MB"
             )
             log.warning(said, free)
             with self.writing("the state of the disk"), self._deps.store.transaction() as tx:

@@ -1,4 +1,4 @@
-"""`navigator context`: what a model is shown of a project for a task, why, what it costs, and what is left out."""
+"""`navigator context`: what a model is shown of a project for a task, why, how many tokens it takes, and what is left out."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ LEAST_BUDGET = 1_000
     type=click.IntRange(min=LEAST_BUDGET),
     default=None,
     metavar="N",
-    help="Tokens of context to aim at, instead of 24,000.",
+    help="Target size of the context in tokens; 24,000 by default.",
 )
 @click.option("--json", "as_json", is_flag=True)
 def context(ids: tuple[str, ...], budget: int | None, as_json: bool) -> None:
-    """What a task's writer is shown: every part with its reason and its tokens, and what is left out and why.
+    """Show the prompt of a task: each part with its reason and tokens, and what is left out and why.
 
-    Nothing is sent, pinned or changed. A task that waits is shown on the base that it would begin on now.
+    Nothing is sent or changed. A waiting task is shown on the base that it would start from now.
     """
     from navigator.cascade.prompts.preview import preview
     from navigator.config.settings import load_settings
@@ -54,9 +54,10 @@ def context(ids: tuple[str, ...], budget: int | None, as_json: bool) -> None:
 
 
 def _say(shown: Preview) -> None:
-    made, chosen = shown.prompted, shown.prompted.context
-    output.say(f"{shown.task.id}  {shown.project.name}  for {shown.model}", bold=True)
-    output.say(f"  base {shown.base[:12]}: {shown.base_note}")
+    source, made = shown.material.source, shown.material.prompted
+    chosen = made.context
+    output.say(f"{shown.material.task.id}  {source.project.name}  for {shown.model}", bold=True)
+    output.say(f"  base {source.treeish[:12]}: {shown.base_note}")
     rows = [
         (
             piece.part,
@@ -69,13 +70,13 @@ def _say(shown: Preview) -> None:
     ]
     output.emit(output.table(("part", "tokens", "", "where", "why"), rows, right=(1,)))
     output.say(
-        f"{made.tokens:,} tokens in all; context {chosen.tokens:,} of {chosen.budget:,},"
-        f" {chosen.shared_tokens:,} of them the same for every task of this base; the server leaves {made.room:,}."
+        f"{made.tokens:,} tokens in total; context {chosen.tokens:,} of {chosen.budget:,},"
+        f" {chosen.shared_tokens:,} of them shared by all tasks on this base; the server has room for {made.room:,}."
     )
-    how = "counted by the model's own tokenizer" if shown.exact else f"estimated: {shown.why_estimate}"
-    output.say(f"Tokens are {how}.")
+    how = "counted with the model's tokenizer" if shown.exact else f"estimated: {shown.why_estimate}"
+    output.say(f"Tokens: {how}.")
     if chosen.left_out:
-        output.say("Left out, or not whole:")
+        output.say("Left out, or shown in part:")
         output.emit(output.table(("path", "why"), [(left.path, left.why) for left in chosen.left_out]))
     if chosen.hidden:
         told = "; ".join(f"{count} {reason}" for reason, count in chosen.hidden.items())
@@ -87,7 +88,7 @@ def _where(path: str, lines: str) -> str:
 
 
 def usage_of(calls: Iterable[ModelCall]) -> Usage:
-    """What the calls' prompts and answers came to."""
+    """The sum of the calls' tokens."""
     from navigator.domain.models import Usage
 
     total = Usage()
@@ -97,7 +98,7 @@ def usage_of(calls: Iterable[ModelCall]) -> Usage:
 
 
 def cache_document(calls: Iterable[ModelCall]) -> dict[str, object]:
-    """What the servers read for a task so far, and how much of it came out of their prefix caches, by role."""
+    """Prompt tokens read for a task so far, and how many came from the servers' prefix caches, by role."""
     by_role: dict[str, list[ModelCall]] = {}
     for call in calls:
         by_role.setdefault(call.role.value, []).append(call)
@@ -119,7 +120,7 @@ def _share(calls: Iterable[ModelCall]) -> float | None:
 
 
 def say_cache(calls: Iterable[ModelCall]) -> None:
-    """One line a role: prompt tokens read so far, and the share that the server had in its prefix cache."""
+    """One line per role: prompt tokens read so far, and the share that came from the server's prefix cache."""
     by_role: dict[str, list[ModelCall]] = {}
     for call in calls:
         by_role.setdefault(call.role.value, []).append(call)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import click
 
 from navigator.cascade.verbs.approve import Approve, ApproveArgs
-from navigator.cascade.verbs.deciding import TREE_DIGITS, DecideArgs, Decided, Pinned
+from navigator.cascade.verbs.deciding import TREE_DIGITS, DecideArgs, Decided, Pinned, tree_pin
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs
@@ -18,20 +17,18 @@ from navigator.domain.errors import UsageError
 
 
 def whole_pin(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """A --tree as given, in lower case.
+    """The value of --tree.
 
     Raises:
         UsageError: too short, or no hash.
     """
-    pin = value.lower()
-    if pin and not re.fullmatch(rf"[0-9a-f]{{{TREE_DIGITS},64}}", pin):
-        raise UsageError(
-            f"--tree {value!r} is not a hash of at least {TREE_DIGITS} digits.",
-            hint="`navigator proposals --json` shows each proposal's tree.",
-        )
-    return pin
+    try:
+        return tree_pin(value)
+    except ValueError as error:
+        raise UsageError(f"--tree: {error}.", hint=_TREES) from error
 
 
+_TREES = "`navigator proposals --json` shows each proposal's tree."
 IDS = click.argument("ids", nargs=-1, metavar="P…", shell_complete=complete_proposals)
 TREE = click.option(
     "--tree",
@@ -42,7 +39,6 @@ TREE = click.option(
 )
 NOTE = click.option("--note", default="", metavar="TEXT", help="A note to record with the decision.")
 YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.command()
@@ -66,7 +62,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     is_flag=True,
     help="Let a rehearsal's proposals land outside the demo's repositories.",
 )
-@JSON
+@output.JSON
 def approve(
     ids: tuple[str, ...],
     all_reviewed: bool,
@@ -150,7 +146,7 @@ def _untold_words(untold: dict[str, list[str]]) -> str:
 @click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
 @NOTE
 @YES
-@JSON
+@output.JSON
 def reject(ids: tuple[str, ...], note: str, yes: bool, as_json: bool) -> None:
     """Reject proposals; their tasks end."""
     carry_out(Reject(), DecideArgs(proposals=_pinned(ids), note=note), as_json=as_json, yes=yes)
@@ -159,7 +155,7 @@ def reject(ids: tuple[str, ...], note: str, yes: bool, as_json: bool) -> None:
 @click.command("send-back")
 @click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
 @NOTE
-@JSON
+@output.JSON
 def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
     """Send proposals back: a new attempt starts with your note."""
     carry_out(SendBack(), SendBackArgs(proposals=_pinned(ids), note=note), as_json=as_json)
@@ -172,7 +168,7 @@ def _pinned(ids: tuple[str, ...]) -> tuple[Pinned, ...]:
 @click.command()
 @click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
 @YES
-@JSON
+@output.JSON
 def undo(ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Undo landings, or withdraw approvals that have not landed.
 

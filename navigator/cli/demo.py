@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +28,27 @@ strategy = "rehearsal"
 """
 
 DEFAULT_SCALE = 0.02
+_PERSON = ("user.name=Navigator demo", "user.email=demo@navigator.invalid")
 _QUESTIONS_FROM = 12
 """With at least so many tasks, two of them are a scan and a report."""
 
 
 @click.command()
-@click.option("--headless", is_flag=True, help="Without the screens; the default where there is no terminal.")
+@click.option("--headless", is_flag=True, help="Run without the screens; the default without a terminal.")
 @click.option("--projects", type=click.IntRange(1, 200), default=24, show_default=True)
 @click.option("--tasks", type=click.IntRange(1, 2000), default=36, show_default=True)
 @click.option(
     "--time-scale",
     type=float,
     default=None,
-    help=f"Times every simulated second; {DEFAULT_SCALE} by default.",
+    help=f"Factor on every simulated second; {DEFAULT_SCALE} by default.",
 )
 @click.option("--seed", type=int, default=7, show_default=True)
 @click.option(
-    "--state", type=click.Path(path_type=Path, file_okay=False), default=None, help="Where to keep it."
+    "--state",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="State folder. Without it: a temporary folder, which --headless removes at the end.",
 )
 @click.option("--json", "as_json", is_flag=True)
 def demo(
@@ -55,42 +60,62 @@ def demo(
     state: Path | None,
     as_json: bool,
 ) -> None:
-    """The whole cascade on sample projects, with a rehearsal of the models. Needs no GPU and no network."""
+    """Run the whole workflow on sample projects with simulated models. Needs no GPU and no network."""
     from navigator.config.settings import time_scale as scale_of
 
     named = time_scale is not None or os.environ.get("NAVIGATOR_TIME_SCALE")
     scale = scale_of(time_scale) if named else DEFAULT_SCALE
-    paths = _state(state)
+    paths, temporary = _state(state)
+    screens = not (headless or as_json) and sys.stdout.isatty() and sys.stdin.isatty()
+    _require_own(paths)
     _use(paths)
     output.note(f"REHEARSAL on sample projects in {paths.root} (times are scaled by {scale:g}).")
     prepare(paths, projects=projects, tasks=tasks, seed=seed)
-    if not (headless or as_json) and sys.stdout.isatty() and sys.stdin.isatty():
+    if screens:
         from navigator.cli.screens import open_screens
 
         try:
             open_screens(time_scale=scale, seed=seed)
         finally:
-            _say_the_way_back(paths)
+            _say_how_to_return(paths, temporary=temporary)
         return
     document = conduct(paths, until="idle", quiet=as_json, time_scale=scale, seed=seed)
     document["derived"] += take_a_part()
+    if temporary:
+        shutil.rmtree(paths.root)
     if as_json:
         output.print_json(document)
-    else:
-        show_session(document)
-        if document["derived"]:
-            output.say("One hunk of a proposal was taken as a proposal of its own; the rest is queued again.")
+        return
+    show_session(document)
+    if document["derived"]:
         output.say(
-            f"\nLook at it:\n  export {STATE_VARIABLE}={paths.root} NAVIGATOR_CONFIG={paths.root / 'demo.toml'}"
+            "One proposal was split: one hunk became a separate proposal, and the rest is queued again."
         )
-        output.say(f"  {_command()} proposals")
+    _say_untested(document)
+    if temporary:
+        output.say(
+            f"\nNothing was kept. To look at the proposals, run {_command()} demo in a terminal or with --state DIR."
+        )
+    else:
+        output.say(f"\nLook at the result:\n{_environment(paths)}\n  {_command()} proposals")
+
+
+def _say_untested(document: dict[str, Any]) -> None:
+    """Why no test ran, where the sandbox is the reason, and what to install."""
+    from navigator.workspace.sandbox.probe import probe
+
+    untested = document.get("tests", {}).get("untested", 0)
+    sandbox = probe() if untested else None
+    if sandbox is None or sandbox.works:
+        return
+    output.say(f"{untested} untested: {sandbox.reason}. {sandbox.hint}", fg="yellow")
 
 
 def take_a_part() -> int:
-    """What a developer does who wants some hunks of a proposal and not the others: returns how many parts were made.
+    """Split one proposal, as a developer does who wants only some of its hunks; returns how many parts were made.
 
-    The first proposal of several hunks that the reviewer wants revised, else the first of several, gives its first hunk; the
-    rest waits to be written anew on top of it. A folder that has a part already gets no other.
+    Splits the first hunk off the first proposal of several hunks that the reviewer wants revised, else off the first of
+    several hunks. The rest is written again on top of it. Does nothing in a folder that has a part already.
     """
     from navigator.cascade.verbs.split import Split, SplitArgs
     from navigator.cascade.views.inbox import waiting_proposals
@@ -116,8 +141,8 @@ def take_a_part() -> int:
     return 1
 
 
-def _say_the_way_back(paths: StatePaths) -> None:
-    """After the screens: how to open them again, and whether a conductor goes on working."""
+def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:
+    """After the screens: how to open them again, whether a conductor is still running, and where the files are."""
     from navigator.cascade.socket.client import request
     from navigator.domain.errors import NavigatorError
 
@@ -126,14 +151,20 @@ def _say_the_way_back(paths: StatePaths) -> None:
         working = True
     except NavigatorError:
         working = False
-    place = shlex.quote(str(paths.root))
+    output.say(f"To open the demo again:\n{_environment(paths)}\n  {_command()}")
     output.say(
-        f"Come back:\n  export {STATE_VARIABLE}={place} "
-        f"NAVIGATOR_CONFIG={shlex.quote(str(paths.root / 'demo.toml'))}\n  {_command()}"
+        f"The conductor is still running; `{_command()} stop` ends it."
+        if working
+        else "The conductor is not running."
     )
-    output.say(
-        f"A conductor goes on working; `{_command()} stop` ends it." if working else "No conductor works on."
-    )
+    if temporary:
+        output.say(f"Remove the demo when you are done: rm -r {shlex.quote(str(paths.root))}")
+
+
+def _environment(paths: StatePaths) -> str:
+    """The shell line that points later commands at the demo."""
+    place, config = (shlex.quote(str(path)) for path in (paths.root, paths.root / "demo.toml"))
+    return f"  export {STATE_VARIABLE}={place} NAVIGATOR_CONFIG={config}"
 
 
 def _command() -> str:
@@ -143,14 +174,27 @@ def _command() -> str:
     return sys.argv[0]
 
 
-def _state(chosen: Path | None) -> StatePaths:
-    """The demo's own state folder, never the developer's: a new one unless --state or the variable names one."""
-    if chosen is not None:
-        return StatePaths(private_folder(chosen.expanduser().absolute())).ensure()
-    named = os.environ.get(STATE_VARIABLE)
-    if named:
-        return StatePaths(private_folder(Path(named).expanduser().absolute())).ensure()
-    return StatePaths(private_folder(Path(tempfile.mkdtemp(prefix="navigator-demo-")))).ensure()
+def _state(chosen: Path | None) -> tuple[StatePaths, bool]:
+    """The demo's state folder, never the developer's own, and whether it is a new temporary one."""
+    named = chosen or os.environ.get(STATE_VARIABLE)
+    if not named:
+        return StatePaths(private_folder(Path(tempfile.mkdtemp(prefix="navigator-demo-")))).ensure(), True
+    return StatePaths(private_folder(Path(named).expanduser().absolute())).ensure(), False
+
+
+def _require_own(paths: StatePaths) -> None:
+    """Refuse a state folder that is in use for real projects.
+
+    Raises:
+        Conflict: the folder holds projects that the demo did not make.
+    """
+    from navigator.cli.session import reading
+
+    with reading(paths) as store:
+        if any(not project.demo for project in store.projects()):
+            raise Conflict(
+                f"{paths.root} holds real projects.", hint="Choose another folder for the demo: --state DIR."
+            )
 
 
 def _use(paths: StatePaths) -> None:
@@ -162,23 +206,14 @@ def _use(paths: StatePaths) -> None:
 
 
 def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[str, Any]:
-    """Make sample repositories and queue tasks on them, once for a state folder.
-
-    Raises:
-        Conflict: the folder holds projects that the demo did not make.
-    """
+    """Create sample repositories and queue tasks on them, once per state folder."""
     from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
     from navigator.cascade.verbs.task_add import AddTasks, AddTasksArgs, NewTask
     from navigator.cli.session import act, reading
     from navigator.rehearsal.samples.repositories import sample_projects, sample_questions, sample_tasks
-    from navigator.workspace.git.samples import make_repository
 
     with reading(paths) as store:
         known = store.projects()
-    if any(not project.demo for project in known):
-        raise Conflict(
-            f"{paths.root} holds real projects.", hint="Give the demo a folder of its own: --state DIR."
-        )
     if known:
         return {"projects": len(known)}
     made = sample_projects(projects, seed)
@@ -200,3 +235,28 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
     )
     act(AddTasks(), AddTasksArgs(tasks=queued))
     return {"projects": len(made), "tasks": len(queued)}
+
+
+def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Collection[str] = ()) -> None:
+    """Create a repository at `folder` with one commit of `files` on the branch main.
+
+    Raises:
+        Conflict: the folder exists and is not empty.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise Conflict(f"{folder} is not empty.", hint="Remove it, or choose another folder.")
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        if name in executable:
+            path.chmod(0o755)
+    from navigator.workspace.git.runner import Git
+
+    git = Git(folder / ".git", work_tree=folder, config=_PERSON)
+    git.run("init", "--quiet", "--template=", "--initial-branch=main")
+    # The sample has its own user, so that approving works where git has none configured.
+    git.run("config", "user.name", "Navigator demo")
+    git.run("config", "user.email", "demo@navigator.invalid")
+    git.run("add", "--all")
+    git.run("commit", "--quiet", "--no-gpg-sign", "-m", "Start the sample project")

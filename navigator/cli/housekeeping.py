@@ -35,7 +35,7 @@ def moment_of(age: str) -> str | None:
 
 @click.command()
 @click.option("--older-than", "age", default="30d", show_default=True, metavar="AGE", help="12h, 30d, 8w, …")
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def gc(age: str, as_json: bool) -> None:
     """Delete the texts of old answers, old events, and the private git objects of tasks that ended. Figures are kept."""
     from navigator.cascade.views.parts import kept_name

@@ -12,6 +12,8 @@ import click
 
 from navigator.domain.text import safe_line, safe_text
 
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
 
 def print_json(document: Any) -> None:
     """The one JSON document of a command with --json. ASCII escapes keep control characters from the terminal."""

@@ -46,7 +46,7 @@ def project() -> None:
 @click.option("--check", default="", metavar="CMD", help="The project's test command, e.g. 'pytest -q'.")
 @click.option("--landing", type=_LANDING, default="branch", show_default=True, help=_LANDING_HELP)
 @click.option("--base", default="", metavar="BRANCH", help=_BASE_HELP)
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def add(path: Path, name: str, check: str, landing: str, base: str, as_json: bool) -> None:
     """Add the git repository at PATH. Nothing in it is changed."""
     place = str(path.expanduser().absolute())
@@ -59,7 +59,7 @@ def add(path: Path, name: str, check: str, landing: str, base: str, as_json: boo
 @click.option("--check", default=None, metavar="CMD", help="The project's test command; '' for none.")
 @click.option("--landing", type=_LANDING, default=None, help=_LANDING_HELP)
 @click.option("--base", default=None, metavar="BRANCH", help=f"{_BASE_HELP} '' for the current branch.")
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def set_project(name: str, check: str | None, landing: str | None, base: str | None, as_json: bool) -> None:
     """Change the settings of project NAME."""
     document = {"name": name, "check": check, "landing": landing, "base": base}
@@ -69,7 +69,7 @@ def set_project(name: str, check: str | None, landing: str | None, base: str | N
 @project.command("scan")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--yes", is_flag=True, help="Add all that are found, without asking.")
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def scan(folder: Path, yes: bool, as_json: bool) -> None:
     """Find git repositories under FOLDER and add those you choose."""
     from navigator.workspace.git.discover import find_repositories
@@ -122,7 +122,7 @@ def _answer(path: Path) -> str:
 
 
 @project.command("list")
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def list_projects(as_json: bool) -> None:
     """List all projects, with what is queued and waiting in each."""
     take_config_projects()
@@ -167,7 +167,7 @@ def _tests(store: Reader, held: Project) -> str:
 
 @project.command("show")
 @click.argument("name", shell_complete=complete_projects)
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def show(name: str, as_json: bool) -> None:
     """Show one project: its settings, its repository and its tasks."""
     from navigator.workspace.git.facts import read_facts
@@ -211,7 +211,7 @@ project.add_command(check)
 @project.command("move")
 @click.argument("name", shell_complete=complete_projects)
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def move(name: str, path: Path, as_json: bool) -> None:
     """Tell Navigator that the repository of NAME is now at PATH. Its first commit must be the same."""
     carry_out(
@@ -222,7 +222,7 @@ def move(name: str, path: Path, as_json: bool) -> None:
 @project.command("remove")
 @click.argument("names", nargs=-1, required=True, shell_complete=complete_projects)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def remove(names: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Remove projects. Their repositories are not changed; history and figures stay in the database."""
     if not yes and not sys.stdin.isatty():

@@ -18,7 +18,7 @@ _SHOWN = 30
 @click.command("check")
 @click.argument("name", shell_complete=complete_projects)
 @click.option("--set", "command", metavar="CMD", help="Save CMD as the project's test command first.")
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def check(name: str, command: str | None, as_json: bool) -> None:
     """Run NAME's test command once on its base, in the sandbox, and explain what is missing.
 

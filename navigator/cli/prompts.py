@@ -1,4 +1,4 @@
-"""`navigator prompts`: the templates and their versions, the user's own beside the packaged ones, and a way to try them."""
+"""`navigator prompts`: list, show, compare, check and try prompt templates, packaged ones and the user's own."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def _own() -> PromptLibrary:
 
 @click.group()
 def prompts() -> None:
-    """The prompt templates and their versions; try your own."""
+    """List prompt templates and try your own."""
 
 
 @prompts.command("list")
 @click.option("--json", "as_json", is_flag=True)
 def list_prompts(as_json: bool) -> None:
-    """All templates: version, role, what for, and where the file is."""
+    """List all templates with version, role and purpose."""
     library = _own()
     mine = {prompt.name for prompt in library.own}
     for path in library.strays:
-        output.note(f"{path} is no prompt (it does not begin with ---); it is passed over.")
+        output.note(f"Skipped {path}: not a prompt (it does not begin with ---).")
     if as_json:
         rows = [
             {"name": p.name, "version": p.version, "path": str(p.path), "own": p.name in mine, **p.meta}
@@ -49,32 +49,32 @@ def list_prompts(as_json: bool) -> None:
     ]
     output.emit(output.table(("version", "role", "whose", "about"), rows_shown))
     output.note(
-        f"Your own go into {config_path().parent / 'prompts'}; a file of the same name replaces ours from the next "
-        "start of `navigator run` on."
+        f"Put your own into {config_path().parent / 'prompts'}. A file with the name of a packaged prompt replaces it "
+        "the next time `navigator run` starts."
     )
 
 
 def _whose(library: PromptLibrary, prompt: Prompt) -> str:
     if prompt not in library.own:
         return ""
-    return "yours" if library.replaces(prompt) == prompt.name else "yours, only for `prompts try`"
+    return "yours" if library.replaces(prompt) == prompt.name else "yours, for `prompts try` only"
 
 
 @prompts.command("show")
 @click.argument("name")
 def show(name: str) -> None:
-    """One template as it is used."""
+    """Print a template."""
     output.say(_own().get(name).path.read_text(encoding="utf-8"))
 
 
 @prompts.command("diff")
 @click.argument("name")
 def diff(name: str) -> None:
-    """Your own template against the packaged one."""
+    """Compare your template with the packaged one."""
     packaged = PromptLibrary([resource_dir("prompts")]).get(name)
     own = _own().get(name)
     if own.path == packaged.path:
-        output.say(f"{name} is the packaged one ({packaged.version}).")
+        output.say(f"{name} is the packaged prompt ({packaged.version}).")
         return
     lines = difflib.unified_diff(
         packaged.path.read_text(encoding="utf-8").splitlines(),
@@ -83,13 +83,13 @@ def diff(name: str) -> None:
         own.version,
         lineterm="",
     )
-    output.say("\n".join(lines) or f"Yours says the same as the packaged one ({packaged.version}).")
+    output.say("\n".join(lines) or f"No differences from the packaged prompt ({packaged.version}).")
 
 
 @prompts.command("check")
 @click.option("--json", "as_json", is_flag=True)
 def check(as_json: bool) -> None:
-    """Try your own templates: do they parse, name what the model must see, and nothing that it is not given?"""
+    """Check your templates: syntax, required values, unknown values."""
     library = _own()
     rows: list[dict[str, Any]] = []
     for prompt in library.own:
@@ -120,17 +120,20 @@ def check(as_json: bool) -> None:
     "name",
     default="",
     metavar="NAME",
-    help="Which template; one of your own may have a new name.",
+    help="Template to try: a packaged one or your own.",
 )
 @click.option(
-    "--role", type=click.Choice([role.value for role in Role]), default=None, help="Whose turn to render."
+    "--role",
+    type=click.Choice([role.value for role in Role]),
+    default=None,
+    help="Role to render the prompt for.",
 )
-@click.option("--send", is_flag=True, help="Ask the role's server, if its model is resident.")
+@click.option("--send", is_flag=True, help="Send the prompt to the role's server, if its model is resident.")
 @click.option("--json", "as_json", is_flag=True)
 def try_one(ids: tuple[str, ...], name: str, role: str | None, send: bool, as_json: bool) -> None:
-    """Render a task's prompt with a template as it stands now, with its tokens; with --send, ask and judge the answer.
+    """Render a task's prompt with a template and count its tokens; with --send, send it and show the checked answer.
 
-    Nothing is recorded: a trial is in no statistic.
+    Nothing is recorded, and no statistic counts it.
     """
     import asyncio
 
@@ -158,12 +161,12 @@ def try_one(ids: tuple[str, ...], name: str, role: str | None, send: bool, as_js
 
 
 def _say(trial: Trial, *, whole: bool) -> None:
-    instead = "" if trial.place == trial.prompt.name else f" in the place of {trial.place}"
+    instead = "" if trial.place == trial.prompt.name else f" instead of {trial.place}"
     output.say(f"{trial.task.id}  {trial.prompt.version}{instead}, for the {trial.role.value}", bold=True)
     how = "counted" if trial.exact else "estimated"
     for number, (messages, tokens) in enumerate(zip(trial.conversations, trial.tokens, strict=True), 1):
         part = f"part {number} of {len(trial.conversations)}: " if len(trial.conversations) > 1 else ""
-        output.say(f"  {part}{tokens:,} tokens ({how}); the server leaves room for {trial.room:,}.")
+        output.say(f"  {part}{tokens:,} tokens ({how}); the server has room for {trial.room:,}.")
         if not whole:
             continue
         for message in messages:
@@ -190,11 +193,9 @@ def _say_answer(came: dict[str, Any]) -> None:
             output.say(f"  {safe_line(review['summary'])}")
         for finding in review["findings"]:
             where = (
-                f"{finding['path']}:{finding['line']}"
-                if finding["anchored"]
-                else "unanchored, does not count"
+                f"{finding['path']}:{finding['line']}" if finding["anchored"] else "unanchored, not counted"
             )
             output.say(
                 f"  {finding['severity']} · {finding['kind']} · {safe_line(where)}: {safe_line(finding['message'])}"
             )
-    output.note("Nothing of this was recorded.")
+    output.note("Nothing was recorded.")

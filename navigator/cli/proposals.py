@@ -24,15 +24,17 @@ _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"}
     "--state",
     type=click.Choice([state.value for state in ProposalState]),
     default=None,
-    help="Those in one state.",
+    help="Only those in one state.",
 )
-@click.option("--all", "everything", is_flag=True, help="All of them.")
-@click.option("--waiting", is_flag=True, help="Those waiting for your decision; the default without --json.")
+@click.option("--all", "everything", is_flag=True, help="List all proposals.")
 @click.option(
-    "--project", "name", default=None, shell_complete=complete_projects, help="Those of one project."
+    "--waiting", is_flag=True, help="Only those waiting for your decision (the default without --json)."
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON; all of them unless --state or --waiting is given."
+    "--project", "name", default=None, shell_complete=complete_projects, help="Only those of one project."
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON: all proposals, unless --state or --waiting is given."
 )
 def proposals(state: str | None, everything: bool, waiting: bool, name: str | None, as_json: bool) -> None:
     """List the proposals that wait for your decision."""
@@ -103,7 +105,7 @@ def verdict_word(proposal: Proposal) -> str:
     shell_complete=complete_proposals,
     help="Compare with another proposal instead of the base.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@output.JSON
 def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
     """Show a proposal's change against its base, with the findings below the lines they quote."""
     from navigator.cascade.views.repairs import mended_words

@@ -49,9 +49,16 @@ _DETACH_WAIT = 15.0
 )
 @click.option("--seed", type=int, default=0, help="Rehearsal only: seed of its random choices.")
 @click.option(
-    "--allow-rehearsal-landing", is_flag=True, help="Let a rehearsal's proposals land in real repositories."
+    "--time-scale",
+    type=float,
+    default=None,
+    help="Rehearsal only: factor on simulated times; 0 means no waiting.",
 )
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--seed", type=int, default=0, help="Rehearsal only: seed of its faults.")
+@click.option(
+    "--allow-rehearsal-landing", is_flag=True, help="Let rehearsal proposals land in real repositories."
+)
+@output.JSON
 def run(
     until: str | None,
     max_swaps: int | None,
@@ -75,7 +82,7 @@ def run(
         output.print_json(document)
     else:
         show_session(document)
-    if document["failed"] or document["failed_swaps"]:
+    if document["failed"] or document["failed_swaps"] or document.get("problems"):
         sys.exit(1)
 
 
@@ -84,7 +91,7 @@ def conduct(
 ) -> dict[str, Any]:
     """Run one session to its end and return its document.
 
-    SIGINT and SIGTERM end it cleanly; what was in flight stays to be done.
+    SIGINT, SIGTERM and SIGHUP end it cleanly; unfinished work is resumed by the next run.
     """
     from navigator.cascade.conductor import Conductor, RunOptions
 
@@ -188,7 +195,7 @@ def show_session(document: dict[str, Any]) -> None:
     modelled = document.get("assumptions", {})
     for label, field in (
         ("modelled at full scale", "model_seconds"),
-        ("the same, one stream at a time", "serial_seconds"),
+        ("one stream at a time", "serial_seconds"),
     ):
         if modelled:
             low, high = (output.duration(end) for end in document[f"{field}_band"])
@@ -202,12 +209,14 @@ def show_session(document: dict[str, Any]) -> None:
     output.emit(output.table(("session", ""), rows))
     for role, words in modelled.items():
         output.say(f"Modelled with, {role}: {words}.")
+    for role, problem in document.get("problems", {}).items():
+        output.say(f"The {role}'s server: {problem}", bold=True)
     if document["reason"]:
         output.say(f"Ended: {document['reason'].rstrip('.')}.")
 
 
 def _tests(tests: dict[str, int]) -> str:
-    """How the proposals' own tests ended, in words."""
+    """How the projects' tests ended on the proposals."""
     words = {"passed": "passed", "failed": "failed", "failed_before": "failed before", "untested": "untested"}
     said = [f"{tests[key]} {word}" for key, word in words.items() if tests.get(key)]
     back = tests.get("sent_back", 0)
@@ -251,7 +260,7 @@ def _detach(as_json: bool) -> None:
             break
         if child.poll() is not None:
             if child.returncode == 0:
-                break  # it had so little to do that it is done already
+                break  # it had so little to do that it has already finished
             said = errors.read_text(encoding="utf-8", errors="replace").strip()
             raise NavigatorError(f"The conductor did not start: {said or f'exit code {child.returncode}'}")
         time.sleep(0.05)

@@ -9,7 +9,7 @@ import click
 
 from navigator.cascade.verbs.split import Split, SplitArgs
 from navigator.cli import output
-from navigator.cli.decide import JSON, TREE
+from navigator.cli.decide import TREE
 from navigator.cli.proposals import checks_words
 from navigator.cli.session import act, complete_proposals, reading, report, state_paths
 from navigator.domain.models import Proposal, Task
@@ -27,7 +27,7 @@ _SPARE = 60.0
 @click.option("--note", default="", metavar="TEXT", help="A note for the attempt that rewrites the rest.")
 @click.option("--drop-rest", is_flag=True, help="Drop the other hunks instead of rewriting them.")
 @TREE
-@JSON
+@output.JSON
 def split(
     proposal: str, hunks: tuple[str, ...], note: str, drop_rest: bool, tree: str, as_json: bool
 ) -> None:

@@ -18,7 +18,7 @@ from navigator.store.space import is_low
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def status(as_json: bool) -> None:
     """Show what is waiting, what the GPU holds (last known, with its age) and what is running."""
     paths = state_paths()
@@ -92,7 +92,11 @@ def _show(document: dict[str, Any]) -> None:
         output.say(f"GPU: swapping to {conductor['swapping_to']}")
     else:
         held = "both models" if conductor["both_resident"] else conductor["resident"] or "nothing"
+        if conductor["both_resident"] and conductor["problems"]:
+            held = "not every server answers"
         output.say(f"GPU: {held} ({conductor['strategy']})")
+    for role, problem in conductor["problems"].items():
+        output.say(f"The {role}'s server: {problem}")
     for role, reason in document["given_up"].items():
         output.say(
             f"The {role} is disabled after repeated failures: {reason}\n"
@@ -105,7 +109,7 @@ def _show(document: dict[str, Any]) -> None:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def stop(as_json: bool) -> None:
     """Stop the conductor. Work in progress is done again by the next one."""
     verb = Stop()

@@ -12,6 +12,7 @@ from navigator.cascade.verbs.cancel import Cancel
 from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.retry import Retry
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
+from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs, scan_of
 from navigator.cascade.verbs.task_add import AddTasks
 from navigator.cascade.verbs.task_verbs import TasksArgs
 from navigator.cli import output
@@ -24,9 +25,8 @@ from navigator.cli.session import (
     reading,
     take_config_projects,
 )
-from navigator.cli.task_suggestions import COMMANDS
 from navigator.domain.errors import UsageError
-from navigator.domain.models import Task
+from navigator.domain.models import Suggestion, Task
 from navigator.domain.states import Complexity, TaskKind, TaskState
 
 _KINDS = click.Choice([kind.value for kind in TaskKind])
@@ -40,21 +40,25 @@ def task() -> None:
     """Queue, list, cancel and retry tasks; accept or dismiss what a scan suggests."""
 
 
-for _command in COMMANDS:
-    task.add_command(_command)
-
-
 @task.command("add")
 @click.argument("words", nargs=-1, metavar="[PROJECT] TEXT", shell_complete=complete_projects)
 @click.option("--all", "everywhere", is_flag=True, help="Queue it for every project.")
-@click.option("--kind", type=_KINDS, default=TaskKind.IMPLEMENT.value, show_default=True)
-@click.option("--complexity", type=_COMPLEXITIES, default=Complexity.MEDIUM.value, show_default=True)
+@click.option(
+    "--kind", type=_KINDS, default=TaskKind.IMPLEMENT.value, show_default=True, help="Kind of work."
+)
+@click.option(
+    "--complexity",
+    type=_COMPLEXITIES,
+    default=Complexity.MEDIUM.value,
+    show_default=True,
+    help="Your estimate.",
+)
 @click.option(
     "--file", "files", multiple=True, metavar="PATH", help="A file the task is about; may be repeated."
 )
 @click.option("--priority", type=int, default=0, help="Higher priority goes first.")
 @click.option("--from", "source", type=click.Path(path_type=Path), help="Queue many tasks from a TOML file.")
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def add(
     words: tuple[str, ...],
     everywhere: bool,
@@ -117,9 +121,17 @@ def _from_file(source: Path) -> list[dict[str, Any]]:
 
 
 @task.command("list")
-@click.option("--state", "states", multiple=True, type=click.Choice([state.value for state in TaskState]))
-@click.option("--project", "name", default=None, shell_complete=complete_projects)
-@click.option("--json", "as_json", is_flag=True)
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([state.value for state in TaskState]),
+    help="Only tasks in this state; may be repeated.",
+)
+@click.option(
+    "--project", "name", default=None, shell_complete=complete_projects, help="Only tasks of one project."
+)
+@output.JSON
 def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None:
     """List all tasks, or those in some states or of one project."""
     with reading() as store:
@@ -148,7 +160,7 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
 
 @task.command("show")
 @click.argument("identifier", metavar="T", shell_complete=complete_tasks)
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def show(identifier: str, as_json: bool) -> None:
     """Show one task: its text, its state and why, and its history."""
     from navigator.cascade.views.events import event_words
@@ -201,7 +213,7 @@ _IDS = click.argument("ids", nargs=-1, required=True, metavar="T…", shell_comp
 
 @task.command("cancel")
 @_IDS
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def cancel(ids: tuple[str, ...], as_json: bool) -> None:
     """Cancel tasks that have not ended."""
     carry_out(Cancel(), TasksArgs(ids=ids), as_json=as_json)
@@ -209,7 +221,7 @@ def cancel(ids: tuple[str, ...], as_json: bool) -> None:
 
 @task.command("retry")
 @_IDS
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def retry(ids: tuple[str, ...], as_json: bool) -> None:
     """Retry tasks that failed, became stale, or were rejected, cancelled or undone."""
     carry_out(Retry(), TasksArgs(ids=ids), as_json=as_json)
@@ -217,7 +229,7 @@ def retry(ids: tuple[str, ...], as_json: bool) -> None:
 
 @task.command("done")
 @_IDS
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def done(ids: tuple[str, ...], as_json: bool) -> None:
     """Put away reports, scans, and answers that no change is needed."""
     carry_out(PutAway(), TasksArgs(ids=ids), as_json=as_json)
@@ -228,7 +240,74 @@ def done(ids: tuple[str, ...], as_json: bool) -> None:
 @click.option(
     "--note", default="", metavar="TEXT", help="What to do differently; the new attempt starts with it."
 )
-@click.option("--json", "as_json", is_flag=True)
+@output.JSON
 def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
     """Send back reports, scans and answers without a change: a new attempt starts with your note."""
     carry_out(SendBack(), SendBackArgs(tasks=ids, note=note), as_json=as_json)
+
+
+_SCAN = click.argument("identifier", metavar="T", shell_complete=complete_tasks)
+_EVERY = click.option("--all", "everything", is_flag=True, help="All open suggestions.")
+
+
+@task.command("suggestions")
+@_SCAN
+@output.JSON
+def suggestions(identifier: str, as_json: bool) -> None:
+    """List what a scan suggests, by rank."""
+    with reading() as store:
+        scan = scan_of(store, identifier)
+        found = store.suggestions(scan.id, attempt=scan.attempt)
+    if as_json:
+        output.print_json({"task": scan.id, "suggestions": [one.model_dump(mode="json") for one in found]})
+        return
+    if not found:
+        output.say(f"{scan.id} is {scan.state.value.replace('_', ' ')} and has no suggestions.")
+        return
+    for one in found:
+        _say(one)
+    if any(one.state == "open" for one in found):
+        output.note(
+            f"`navigator task accept {scan.id} N…` queues tasks for them; `task dismiss` dismisses them."
+        )
+
+
+def _say(one: Suggestion) -> None:
+    title, _, body = one.text.partition("\n")
+    state = f"  {one.state}{f' as {one.made_task}' if one.made_task else ''}" if one.state != "open" else ""
+    output.say(f"{one.rank:>3}  {title}{state}", bold=one.state == "open")
+    files = ", ".join(f"{path} (new)" if path in one.new_files else path for path in one.files)
+    output.say(f"     {one.kind.value}, {one.complexity.value}{f'  {files}' if files else ''}")
+    for line in body.strip().splitlines():
+        output.say(f"     {line}")
+    if one.why:
+        output.say(f"     why: {one.why}")
+    if one.quote:
+        where = f"{one.quote_path}:{one.quote_line}" if one.grounded else "NOT FOUND in the files shown"
+        output.say(f"     {where}  {one.quote}")
+
+
+@task.command("accept")
+@_SCAN
+@click.argument("ranks", nargs=-1, type=click.IntRange(1), metavar="[N…]")
+@_EVERY
+@output.JSON
+def accept(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool) -> None:
+    """Queue a task for each of these suggestions of a scan."""
+    _settle(Accept(), identifier, ranks, everything, as_json)
+
+
+@task.command("dismiss")
+@_SCAN
+@click.argument("ranks", nargs=-1, type=click.IntRange(1), metavar="[N…]")
+@_EVERY
+@output.JSON
+def dismiss(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool) -> None:
+    """Dismiss suggestions of a scan."""
+    _settle(Dismiss(), identifier, ranks, everything, as_json)
+
+
+def _settle(
+    verb: Accept | Dismiss, identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool
+) -> None:
+    carry_out(verb, SuggestionArgs(task=identifier, ranks=ranks, everything=everything), as_json=as_json)

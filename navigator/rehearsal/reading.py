@@ -21,7 +21,7 @@ Messages = Sequence[Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DataBlock:
     """One data block: its kind, its attributes, its content without the newline that only separates the end marker."""
 
     kind: str
@@ -62,17 +62,17 @@ class ReviewPrompt:
     task: str = ""
     kind: str = ""
     diff: str = ""
-    excerpts: tuple[Block, ...] = ()
+    excerpts: tuple[DataBlock, ...] = ()
     checks: str = ""
     earlier: tuple[Mapping[str, Any], ...] | None = None
 
 
-def blocks_of(text: str, key: str | None) -> list[Block]:
+def blocks_of(text: str, key: str | None) -> list[DataBlock]:
     """Every block of `text` under `key` (under any key when None), in order. Unfinished blocks are ignored."""
     return list(_blocks(text.split("\n"), key))
 
 
-def _blocks(lines: list[str], key: str | None) -> Iterator[Block]:
+def _blocks(lines: list[str], key: str | None) -> Iterator[DataBlock]:
     at = 0
     while at < len(lines):
         match = _BEGIN.fullmatch(lines[at])
@@ -87,7 +87,7 @@ def _blocks(lines: list[str], key: str | None) -> Iterator[Block]:
         content = "\n".join(lines[at:close])
         if close > at and not attributes.get("no_final_newline"):
             content += "\n"
-        yield Block(match[1], attributes, content)
+        yield DataBlock(match[1], attributes, content)
         at = close + 1
 
 
@@ -167,7 +167,7 @@ def read_review(messages: Messages) -> ReviewPrompt:
     )
 
 
-def _findings(blocks: Sequence[Block], kind: str) -> tuple[Mapping[str, Any], ...] | None:
+def _findings(blocks: Sequence[DataBlock], kind: str) -> tuple[Mapping[str, Any], ...] | None:
     """The JSON list of findings in the block of that kind; None without such a block."""
     block = next((b for b in blocks if b.kind == kind), None)
     if block is None:

@@ -90,7 +90,7 @@ def open_reader(path: Path, *, version: int = len(MIGRATIONS)) -> sqlite3.Connec
     _refuse_vanished(path)
     if not path.exists() or not path.stat().st_size:
         raise NoDatabase(
-            f"There is no database at {path} yet.", hint="`navigator project add PATH` begins one."
+            f"There is no database at {path} yet.", hint="`navigator project add PATH` creates one."
         )
     try:
         connection, present = _read_only(path, "mode=ro")
@@ -248,7 +248,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Mi
             if broken is not None:
                 raise StoreError(
                     f"Schema {version + 1} does not fit the rows of table {broken[0]} in {path}.",
-                    hint=f"Nothing was changed. A backup is in {folder}.",
+                    hint=f"Nothing was changed. A copy is in {folder}.",
                 )
             connection.execute("COMMIT")
         except BaseException:

@@ -59,7 +59,7 @@ class StateLock:
         except OSError as error:
             raise StoreError(
                 f"{self._path} cannot be opened for writing: {error.strerror}.",
-                hint="The state folder is read-only, or belongs to another user.",
+                hint="The state folder is read-only or belongs to another user.",
             ) from error
         try:
             os.fchmod(descriptor, 0o600)
@@ -100,7 +100,7 @@ def held(paths: StatePaths, *, command: str = "") -> Iterator[StateLock]:
     if not lock.acquire(command=command):
         raise DatabaseLocked(
             f"The state folder {paths.root} is held by {describe_holder(paths.lock)}.",
-            hint="Wait until it is done. Most commands reach a running conductor automatically.",
+            hint="Wait until it is done. If it is a conductor, commands reach it automatically.",
         )
     try:
         yield lock

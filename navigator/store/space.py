@@ -29,6 +29,6 @@ def require_space(folder: Path) -> None:
     free = free_bytes(folder)
     if free < RESERVE_BYTES:
         raise DiskFull(
-            f"The disk that holds {folder} is full: {free // 1_048_576} MB are free, {RESERVE_BYTES // 1_048_576} are reserved.",
-            hint="Free some space. Reading still works, and a running conductor continues automatically.",
+            f"The disk of {folder} is full: {free // 1_048_576} MB are free, {RESERVE_BYTES // 1_048_576} MB are reserved.",
+            hint="Free some space. Reading still works, and a running conductor resumes automatically.",
         )

@@ -553,7 +553,7 @@ def test_the_private_repository_keeps_what_was_proposed(room: Room) -> None:
 
 
 def test_requests_running_when_a_server_dies_are_one_failure() -> None:
-    memory = live.Live()
+    memory = live.ConductorState()
     began = time.monotonic()
     in_hand = [memory.failed(Role.GENERATOR, began=began, give_up_after=3) for _ in range(8)]
     assert in_hand == [1] * 8

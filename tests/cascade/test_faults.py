@@ -216,7 +216,7 @@ def test_a_full_disk_holds_up_new_work_and_nothing_is_lost(
             with pytest.raises(NavigatorError, match="is full") as refused:
                 wanted = {"tasks": [{"project": "code", "text": "More"}]}
                 await asyncio.to_thread(request, room.paths.socket, "task.add", wanted)
-            assert "continues automatically" in refused.value.hint
+            assert "resumes automatically" in refused.value.hint
             assert models.written == []
             free = 10 * space.RESERVE_BYTES
             return (await running).document()
@@ -430,7 +430,7 @@ def test_a_repository_that_moved_is_followed_by_its_first_commit(room: Room) -> 
     assert "does not exist" in row["reason"]
     assert "navigator project move code PATH" in row["reason"]
     other = make_repository(room.repository.with_name("other"), {"x": b"another history\n"})
-    with pytest.raises(NavigatorError, match="Another repository"):
+    with pytest.raises(NavigatorError, match="holds a different repository than"):
         room.act("project.move", name="code", path=str(other))
     assert room.act("project.move", name="code", path=str(away))["project"]["path"] == str(away)
     assert room.decide("approve", proposal)["landing"] == "landed"
@@ -463,11 +463,11 @@ def test_another_history_at_the_path_is_neither_read_nor_written(room: Room, mod
     impostor = make_repository(room.repository, {"app.py": CODE.encode(), "secret.txt": b"not yours\n"})
     before = git(impostor, "for-each-ref")
     row = room.decide("approve", proposal)
-    assert "Another repository stands at" in row["reason"]
+    assert "holds a different repository than" in row["reason"]
     task = room.queue("Another")
     room.work()
     assert room.task(task).state is TaskState.FAILED
-    assert "Another repository stands at" in room.task(task).reason
+    assert "holds a different repository than" in room.task(task).reason
     assert git(impostor, "for-each-ref") == before
     assert len(models.written) == 1
 
@@ -510,7 +510,7 @@ def test_a_first_commit_that_was_rewritten_is_another_history(room: Room) -> Non
     rebase(room.repository)
     row = room.decide("approve", proposal)
     assert row["landing"] == "refused"
-    assert "Another repository" in row["reason"]
+    assert "holds a different repository than" in row["reason"]
     assert commits_of_proposals(room.repository) == []
 
 

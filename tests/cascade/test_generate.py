@@ -252,7 +252,7 @@ def test_a_report_goes_back_only_with_a_note_and_only_while_it_waits(room: Room)
     with pytest.raises(NavigatorError, match="is not waiting"):
         room.act("send-back", proposals=[], tasks=[identifier], note="more")
     room.work()
-    with pytest.raises(NavigatorError, match="say what to do otherwise"):
+    with pytest.raises(NavigatorError, match="says what to do differently"):
         room.act("send-back", proposals=[], tasks=[identifier], note="  ")
     room.act("send-back", proposals=[], tasks=[identifier], note="Name the lines.")
     assert room.task(identifier).attempt == 1

@@ -168,14 +168,14 @@ def test_a_revision_and_its_rereview_can_be_tried(room: Room, models: Models) ->
 def test_what_cannot_be_tried_says_why(room: Room, models: Models) -> None:
     task = room.queue()
     for words, said in (
-        (("--prompt", "repair"), "cannot be tried alone"),
+        (("--prompt", "repair"), "cannot be tried on its own"),
         (("--prompt", "review"), "no proposal"),
-        (("--prompt", "revise"), "never asked to be revised"),
+        (("--prompt", "revise"), "has no review with findings"),
     ):
         with pytest.raises(UsageError, match=said):
             CliRunner().invoke(prompts, ["try", task, *words], catch_exceptions=False)
     own_prompt(room, "generate", ("{{ task }}", "{{ tusk }}"))
-    with pytest.raises(ConfigError, match=r"generate\.md:\d+: the prompt names 'tusk'"):
+    with pytest.raises(ConfigError, match=r"generate\.md:\d+: the prompt uses 'tusk'"):
         CliRunner().invoke(prompts, ["try", task], catch_exceptions=False)
 
 
@@ -183,7 +183,7 @@ def test_a_role_whose_model_is_not_there_is_not_asked(room: Room, models: Models
     task = room.queue()
     text = models.settings.replace('strategy = "resident"', 'strategy = "rehearsal"')
     room.config.write_text(text.replace('"scripted/', '"rehearsal/'), encoding="utf-8")
-    with pytest.raises(MissingPart, match="nothing is resident, and the prompt is for the generator"):
+    with pytest.raises(MissingPart, match="nothing is resident, but the prompt is for the generator"):
         CliRunner().invoke(prompts, ["try", task, "--send"], catch_exceptions=False)
     assert models.written == []
 
@@ -197,7 +197,7 @@ def test_checking_lists_what_is_broken_and_fails(room: Room) -> None:
     assert (done.exit_code, document["ok"]) == (1, False)
     problems = {row["name"]: row["problem"] for row in document["prompts"]}
     assert problems["revise"] == ""
-    assert problems["review"].startswith(f"{broken}: the prompt does not name diff")
+    assert problems["review"].startswith(f"{broken}: the prompt does not use diff")
 
 
 def test_the_list_says_whose_each_prompt_is(room: Room) -> None:

@@ -82,7 +82,7 @@ def test_template_text_in_a_value_is_not_rendered(tmp_path: Path) -> None:
 
 
 def test_an_unknown_prompt_is_named_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="There are: p"):
+    with pytest.raises(NotFound, match="Available: p"):
         PromptLibrary([write(tmp_path / "a", GOOD)]).get("q")
 
 
@@ -150,9 +150,9 @@ def test_the_same_text_has_the_same_version_wherever_it_is(tmp_path: Path) -> No
     ("changes", "said"),
     [
         ((("{{ diff }}", "{{ diff }"),), r"review\.md:{last}: the prompt is no Jinja template"),
-        ((("{{ diff }}", "{{ diff }}\n{{ summary }}"),), r"review\.md:{next}: the prompt names 'summary'"),
-        ((("{{ diff }}", "the diff"),), r"review\.md: the prompt does not name diff"),
-        ((("{{ key }}", "0123"),), r"review\.md: the prompt does not name key"),
+        ((("{{ diff }}", "{{ diff }}\n{{ summary }}"),), r"review\.md:{next}: the prompt uses 'summary'"),
+        ((("{{ diff }}", "the diff"),), r"review\.md: the prompt does not use diff"),
+        ((("{{ key }}", "0123"),), r"review\.md: the prompt does not use key"),
         ((("{{ diff }}", "{{ diff|translate }}"),), r"review\.md:{last}: .*translate"),
         ((("{{ diff }}", "{{ diff }}\n\n{{ diff.size.all }}"),), r"review\.md:{after}: the prompt cannot be filled in"),
         ((("{{ diff }}", "{{ diff.__class__ }}"),), r"review\.md:{last}: .*unsafe"),
@@ -176,7 +176,7 @@ def test_what_is_wrong_with_a_users_template_is_said_with_its_line(
 
 def test_two_files_of_one_name_in_one_folder_are_refused(tmp_path: Path) -> None:
     folder = write(tmp_path / "a", GOOD, "one.md")
-    with pytest.raises(ConfigError, match=r"two\.md: one\.md beside it is the prompt 'p' too"):
+    with pytest.raises(ConfigError, match=r"two\.md: one\.md in the same folder has the same name, 'p'"):
         PromptLibrary([PACKAGED, write(folder, GOOD, "two.md")])
 
 

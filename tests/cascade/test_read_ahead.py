@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from navigator.cascade.conductor_state import ConductorState
-from navigator.cascade.read_ahead import Warmth
+from navigator.cascade.read_ahead import WeightReadAhead
 from navigator.cascade.residency import Residency
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.views.batches import Batches
@@ -65,7 +65,7 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 async def test_a_resident_generator_warms_the_reviewer(weights: list[Path]) -> None:
-    warmth = Warmth(load_settings(), Switch())
+    warmth = WeightReadAhead(load_settings(), Switch())
     await warmth.rest(Role.GENERATOR)
     assert warmth._ahead is not None
     await warmth._ahead.wait()
@@ -74,7 +74,7 @@ async def test_a_resident_generator_warms_the_reviewer(weights: list[Path]) -> N
 
 
 async def test_a_resident_reviewer_does_not_warm_itself(weights: list[Path]) -> None:
-    warmth = Warmth(load_settings(), Switch())
+    warmth = WeightReadAhead(load_settings(), Switch())
     await warmth.rest(Role.REVIEWER)
     assert await warmth.measured(await warmth.before(Role.REVIEWER)) == (2 * SIZE, 0)
 
@@ -83,7 +83,7 @@ async def test_a_swap_stops_the_reading_before_it_begins(weights: list[Path]) ->
     settings = load_settings()
     slow = settings.swap.read_ahead.model_copy(update={"rate_mb_s": 1})
     swap = settings.swap.model_copy(update={"read_ahead": slow})
-    warmth = Warmth(settings.model_copy(update={"swap": swap}), Switch())
+    warmth = WeightReadAhead(settings.model_copy(update={"swap": swap}), Switch())
     await warmth.rest(Role.GENERATOR)
     measuring = await warmth.before(Role.REVIEWER)
     assert warmth._ahead is not None and (report := warmth._ahead.report()) is not None
@@ -94,7 +94,7 @@ async def test_a_swap_stops_the_reading_before_it_begins(weights: list[Path]) ->
 
 @pytest.mark.parametrize("name", ["rehearsal", "resident", "sleep", "adapter"])
 async def test_strategies_that_read_no_files_are_left_alone(weights: list[Path], name: str) -> None:
-    warmth = Warmth(load_settings(), Switch(name))
+    warmth = WeightReadAhead(load_settings(), Switch(name))
     await warmth.rest(Role.GENERATOR)
     assert await warmth.before(Role.REVIEWER) is None
     assert await warmth.measured(None) == (0, 0)
@@ -105,7 +105,7 @@ async def test_it_can_be_switched_off_and_still_measures(weights: list[Path]) ->
     settings = load_settings()
     off = settings.swap.read_ahead.model_copy(update={"enabled": False})
     swap = settings.swap.model_copy(update={"read_ahead": off})
-    warmth = Warmth(settings.model_copy(update={"swap": swap}), Switch())
+    warmth = WeightReadAhead(settings.model_copy(update={"swap": swap}), Switch())
     await warmth.rest(Role.GENERATOR)
     assert await warmth.measured(await warmth.before(Role.REVIEWER)) == (2 * SIZE, 0)
 

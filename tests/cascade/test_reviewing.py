@@ -381,7 +381,7 @@ def test_a_prompt_that_hides_the_diff_is_refused_before_anything_is_asked(room: 
     folder.mkdir()
     (folder / "review.md").write_text(packaged.replace("{{ diff }}", ""), encoding="utf-8")
     room.queue()
-    with pytest.raises(ConfigError, match=r"review\.md: the prompt does not name diff"):
+    with pytest.raises(ConfigError, match=r"review\.md: the prompt does not use diff"):
         room.work()
     assert models.written == []
 

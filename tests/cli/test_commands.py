@@ -321,8 +321,8 @@ def test_a_state_folder_that_can_only_be_read_is_read_or_said(command: Command, 
 
 def test_help_says_how_the_ends_of_a_session_differ(command: Command) -> None:
     said = " ".join(command.run("run", "--help").stdout.split())
-    assert "idle: revisions are written" in said
-    assert "reviewed: as soon as only revisions are left" in said
+    assert "idle: nothing is left to do" in said
+    assert "reviewed: only revisions are left" in said
 
 
 def test_every_command_has_help(command: Command) -> None:

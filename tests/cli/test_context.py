@@ -90,7 +90,7 @@ def test_the_checkout_as_base_is_shown_with_its_uncommitted_work(command: Comman
     (repository / "fresh.py").write_text("def fresh():\n    pass\n")
     added = command.json("task", "add", "thing", "Change fresh", "--file", "fresh.py")
     (shown,) = command.json("context", added["tasks"][0]["id"])["contexts"]
-    assert shown["base_note"] == "the checkout as it stands now"
+    assert shown["base_note"] == "the checkout as it is now"
     assert ("file", "fresh.py") in {(piece["part"], piece["path"]) for piece in shown["pieces"]}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -129,3 +130,54 @@ def test_the_example_script_reads_the_demo(command: Command, tmp_path: Path) -> 
     )
     assert "wait for you in 3 projects" in done.stdout
     assert "REHEARSAL" in done.stdout
+
+
+SMALL = ("demo", "--headless", "--projects", "2", "--tasks", "3", "--time-scale", "0")
+
+
+def test_a_headless_demo_leaves_nothing_in_the_temporary_folder(command: Command, tmp_path: Path) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    environment = command.environment() | {"TMPDIR": str(temporary)}
+    del environment["NAVIGATOR_STATE"]
+    done = subprocess.run(
+        [sys.executable, "-m", "navigator", *SMALL],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=True,
+        timeout=240,
+    )
+    assert str(temporary / "navigator-demo-") in done.stderr
+    assert "Nothing was kept." in done.stdout
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_demo_without_bubblewrap_says_what_to_install(command: Command, tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("git", "python3"):
+        (programs / name).symlink_to(shutil.which(name) or "")
+    environment = command.environment() | {"PATH": str(programs)}
+    done = subprocess.run(
+        [sys.executable, "-m", "navigator", *SMALL],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=True,
+        timeout=240,
+    )
+    assert "3 untested: bubblewrap is not installed. Install it (`apt install bubblewrap`" in done.stdout
+    assert f"export NAVIGATOR_STATE={command.state}" in done.stdout
+
+
+def test_the_demo_refuses_a_folder_with_real_projects_before_it_touches_it(
+    command: Command, repository: Path
+) -> None:
+    command.run("project", "add", str(repository))
+    done = command.run(*SMALL, code=None)
+    assert done.returncode not in (0, 1)
+    assert done.stderr.startswith("navigator: ")
+    assert "holds real projects" in done.stderr
+    assert "REHEARSAL" not in done.stderr
+    assert not (command.state / "demo.toml").exists()

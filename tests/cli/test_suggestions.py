@@ -41,7 +41,7 @@ def test_suggestions_are_listed_chosen_and_put_away(command: Command, scanned: s
     again = command.run("task", "accept", scanned, "1", code=1)
     assert f"accepted already, as {made['tasks'][0]['id']}" in again.stderr
 
-    assert "open" in command.run("task", "dismiss", scanned, "3").stdout
+    assert "left" in command.run("task", "dismiss", scanned, "3").stdout
     command.run("task", "dismiss", scanned, "--all")
     assert command.json("task", "show", scanned)["task"]["state"] == "done"
     states = [one["state"] for one in command.json("task", "suggestions", scanned)["suggestions"]]

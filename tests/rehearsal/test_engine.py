@@ -14,7 +14,7 @@ import pytest
 from navigator.domain.states import Role
 from navigator.domain.timing import StepTimes, TimingModel
 from navigator.rehearsal.server.api import Api
-from navigator.rehearsal.server.engine import Completion, Engine, Job
+from navigator.rehearsal.server.engine import Completion, Engine, EngineJob
 from navigator.rehearsal.server.http import HttpServer
 from navigator.rehearsal.server.timing import Pace
 
@@ -207,7 +207,7 @@ async def test_one_prompt_is_read_at_a_time_and_nothing_is_written_meanwhile() -
     ends: list[float] = []
 
     async def ask(text: str) -> None:
-        job = Job(text[0], text, 100, 10, lambda: Completion("word"))
+        job = EngineJob(text[0], text, 100, 10, lambda: Completion("word"))
         async for _ in engine.run(job):
             pass
         ends.append(loop.time())

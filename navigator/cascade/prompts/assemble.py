@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from navigator.cascade.prompts.blocks import KeyRing, data_block
-from navigator.cascade.prompts.context_blocks import context_texts, own_blocks, shared_blocks, task_block
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.prompts.repo_maps import MapShelf
-from navigator.cascade.stages.calls import Message
+from navigator.cascade.stages.calls import Message, opening
 from navigator.config.settings import Settings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project, Task
@@ -35,7 +34,7 @@ _TRIES = 3
 
 
 class PromptDependencies(Protocol):
-    """What a prompt is made with. `World` is one."""
+    """What a prompt is made with. `Dependencies` is one."""
 
     @property
     def settings(self) -> Settings:
@@ -131,7 +130,7 @@ def _render(deps: PromptDependencies, context: Context, task: Task, project: Pro
     key = deps.keys.key_for([*texts, task.text, task.note])
     marker = marker_length(texts)
     words = f"{task.text}\n{task.note}".lower()
-    # A scan and a report borrow the user part: no way to change anything belongs into it then.
+    # A scan and a report borrow the user part: it must not say how to change anything then.
     changes = task.kind not in REPORT_KINDS and task.kind is not TaskKind.SCAN
     system, user, version = deps.prompts.render(
         "generate",
@@ -148,6 +147,44 @@ def _render(deps: PromptDependencies, context: Context, task: Task, project: Pro
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",
     )
-    messages = ({"role": "system", "content": system}, {"role": "user", "content": user})
+    messages = opening(system, user)
     tokens = deps.counter.count(system) + deps.counter.count(user)
     return Prompted(context, messages, version, key, marker, tokens, room)
+
+
+def context_texts(context: Context) -> list[str]:
+    """Every text of a context that is in the prompt."""
+    conventions = context.conventions.text if context.conventions else ""
+    pieces = [piece.text for piece in (*context.files, *context.excerpts)]
+    return [conventions, context.tree, context.map, *pieces, context.nearby]
+
+
+def shared_blocks(context: Context, key: str) -> list[str]:
+    """Conventions, list of files, map: the same to the byte for every task on one base under one key."""
+    blocks = []
+    if context.conventions:
+        blocks.append(data_block("conventions", key, context.conventions.text, path=context.conventions.path))
+    blocks.append(data_block("tree", key, context.tree))
+    if context.map:
+        blocks.append(data_block("map", key, context.map))
+    return blocks
+
+
+def own_blocks(context: Context, key: str) -> list[str]:
+    """What is shown for this task: whole files, parts of files, the map of what is near."""
+    blocks = [
+        data_block("file", key, file.text, path=file.path, lines=len(file.text.splitlines()))
+        for file in context.files
+    ]
+    blocks += [
+        data_block("excerpt", key, piece.text, path=piece.path, first=piece.first)
+        for piece in context.excerpts
+    ]
+    if context.nearby:
+        blocks.append(data_block("map", key, context.nearby))
+    return blocks
+
+
+def task_block(task: Task, key: str) -> str:
+    """The task as data: its text, its kind, the files it names."""
+    return data_block("task", key, task.text, kind=task.kind.value, files=list(task.files))

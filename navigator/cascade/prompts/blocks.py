@@ -25,7 +25,7 @@ class KeyRing:
         self._secret = secret or secrets.token_bytes(16)
 
     def key_for(self, texts: Sequence[str]) -> str:
-        """The first key of the ring that stands in none of `texts` (12 hex digits)."""
+        """The first key of the ring that occurs in none of `texts` (12 hex digits)."""
         counter = 0
         while True:
             message = counter.to_bytes(4, "big")

@@ -2,7 +2,7 @@
 
 A template is a Markdown file with front matter. A line `<!-- user -->` splits the system text from the user text.
 A version is `name@` and the first 8 hex digits of the SHA-256 of the whole file, line endings apart: one changed word is a
-new version, and the same text has the same version wherever it stands.
+new version, and the same text has the same version wherever it is.
 
 The first folder holds the packaged templates; a file in a later one replaces that of the same name. Such a file is tried
 before it is used: it may only name values that the packaged one names, and must name those without which the model would
@@ -12,7 +12,7 @@ not see what it is asked about.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from navigator.domain.errors import ConfigError, NotFound
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, Template
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 _SPLIT = "<!-- user -->"
@@ -41,7 +41,28 @@ REQUIRED: Mapping[str, frozenset[str]] = {
 """What a template must show, by its name: a review without the diff would still give verdicts."""
 
 MAIN = {"generator": "generate", "reviewer": "review"}
-"""The template that one of a new name stands in for when it is tried, by its role."""
+"""The template that one of a new name replaces in a trial, by its role."""
+
+
+_SAMPLES: Mapping[str, Any] = {
+    "blocks": ["a block"],
+    "problems": ["a problem"],
+    "kinds": ["fix"],
+    "asked": (1,),
+    "part": 1,
+    "parts": 2,
+    "max_findings": 8,
+    "most": 8,
+    "open": "<<<<<<<",
+    "divider": "=======",
+    "close": ">>>>>>>",
+    "key": "0123456789ab",
+}
+"""Values of another sort than text; everything else is tried with a word."""
+
+_MAY_BE_EMPTY = frozenset(
+    {"note", "others", "asked", "blocks", "whole_file", "allow_delete", "allow_rename", "may_report"}
+)
 
 
 @dataclass(frozen=True)
@@ -68,9 +89,9 @@ class PromptLibrary:
     """All templates of one or more folders; a later folder's file replaces an earlier one of the same name.
 
     Args:
-        folders: searched in order, the packaged one first; those that do not exist are passed over.
+        folders: searched in order, the packaged one first; those that do not exist are skipped.
 
-    A file in a later folder that has no front matter and no packaged template's name is no prompt: it stands in `strays`.
+    A file in a later folder that has no front matter and no packaged template's name is no prompt: it is listed in `strays`.
 
     Raises:
         ConfigError: another file is no template, or two in one folder have the same name.
@@ -90,8 +111,8 @@ class PromptLibrary:
                 prompt = read_prompt(path)
                 if prompt.name in found:
                     raise ConfigError(
-                        f"{path}: {found[prompt.name].path.name} beside it is the prompt {prompt.name!r} too.",
-                        hint="Give one of them another name, or take it away.",
+                        f"{path}: {found[prompt.name].path.name} in the same folder has the same name, {prompt.name!r}.",
+                        hint="Rename or remove one of them.",
                     )
                 found[prompt.name] = prompt
             self._prompts |= found
@@ -119,7 +140,7 @@ class PromptLibrary:
             NotFound: there is none.
         """
         if name not in self._prompts:
-            raise NotFound(f"There is no prompt {name!r}.", hint=f"There are: {', '.join(self._prompts)}.")
+            raise NotFound(f"There is no prompt {name!r}.", hint=f"Available: {', '.join(self._prompts)}.")
         return self._prompts[name]
 
     def render(self, name: str, **values: Any) -> tuple[str, str, str]:
@@ -150,25 +171,23 @@ class PromptLibrary:
         Raises:
             ConfigError: it cannot; the message names file and line.
         """
-        from navigator.cascade.prompts.template_check import allowed_values, named_values, sample_values
-
         place = self.replaces(prompt)
-        named = named_values(self._environment, prompt)
+        named = _named_values(self._environment, prompt)
         if place:
-            allowed = allowed_values(self._environment, self._packaged[place])
+            allowed = _named_values(self._environment, self._packaged[place]).keys()
             for name, line in sorted(named.items(), key=lambda entry: entry[1]):
                 if name not in allowed:
                     raise ConfigError(
-                        f"{prompt.path}:{line}: the prompt names {name!r}, which is not given to {place!r}.",
-                        hint=f"It is given: {', '.join(sorted(allowed))}.",
+                        f"{prompt.path}:{line}: the prompt uses {name!r}, which {place!r} does not provide.",
+                        hint=f"Available: {', '.join(sorted(allowed))}.",
                     )
             missing = sorted(REQUIRED.get(place, frozenset()) - named.keys())
             if missing:
                 raise ConfigError(
-                    f"{prompt.path}: the prompt does not name {', '.join(missing)}: the model would not see it.",
+                    f"{prompt.path}: the prompt does not use {', '.join(missing)}, so the model would not see it.",
                     hint=f"Compare it with the packaged one: `navigator prompts diff {prompt.name}`.",
                 )
-        for values in sample_values(named):
+        for values in _sample_values(named):
             for source, line in prompt.parts:
                 self._filled(prompt, source, line, values)
 
@@ -182,12 +201,10 @@ class PromptLibrary:
     def _filled(self, prompt: Prompt, source: str, first: int, values: Mapping[str, Any]) -> str:
         from jinja2 import TemplateError
 
-        from navigator.cascade.prompts.template_check import line_of
-
         try:
             return self._compiled(source).render(values).strip()
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-            line = first + line_of(error) - 1
+            line = first + _line_of(error) - 1
             raise ConfigError(
                 f"{prompt.path}:{line}: the prompt cannot be filled in: {error}",
                 hint=f"Compare it with the packaged one: `navigator prompts diff {prompt.name}`.",
@@ -230,7 +247,7 @@ def read_prompt(path: Path) -> Prompt:
     lines = text.split("\n")
     if not lines or lines[0] != _FENCE or _FENCE not in lines[1:]:
         raise ConfigError(
-            f"{path}: the prompt has no front matter.", hint="It begins with --- and `name: …`."
+            f"{path}: the prompt has no front matter.", hint="It has to begin with --- and `name: …`."
         )
     end = lines.index(_FENCE, 1)
     meta = dict(_entry(path, line) for line in lines[1:end] if line.strip())
@@ -265,3 +282,47 @@ def _entry(path: Path, line: str) -> tuple[str, str]:
     if not colon:
         raise ConfigError(f"{path}: {line!r} in the front matter is not `key: value`.")
     return key.strip(), value.strip()
+
+
+def _named_values(environment: Environment, prompt: Prompt) -> dict[str, int]:
+    """The values that a template names, each with the line of the file on which it is named first.
+
+    Raises:
+        ConfigError: the template does not parse; the message names file and line.
+    """
+    from jinja2 import TemplateSyntaxError, meta, nodes
+
+    named: dict[str, int] = {}
+    for source, first in prompt.parts:
+        try:
+            tree = environment.parse(source)
+            # Compiling finds what parsing does not: filters and tests that do not exist.
+            environment.compile(source)
+            free = meta.find_undeclared_variables(tree)
+        except TemplateSyntaxError as error:
+            raise ConfigError(
+                f"{prompt.path}:{first + error.lineno - 1}: the prompt is no Jinja template: {error.message}.",
+                hint="https://jinja.palletsprojects.com describes what can be between the braces.",
+            ) from error
+        for node in tree.find_all(nodes.Name):
+            if node.name in free and node.name not in environment.globals:
+                named.setdefault(node.name, first + node.lineno - 1)
+    return named
+
+
+def _sample_values(names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Two sets of values to try a template with: all of them, and those empty that can be."""
+    whole = {name: _SAMPLES.get(name, f"some {name}") for name in names}
+    yield whole
+    yield whole | {name: type(value)() for name, value in whole.items() if name in _MAY_BE_EMPTY}
+
+
+def _line_of(error: BaseException) -> int:
+    """The line of the template's source, from 1, on which filling it in failed."""
+    line = getattr(error, "lineno", 0) or 0
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<template>":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return max(1, line)

@@ -9,36 +9,32 @@ from dataclasses import dataclass
 from typing import Any
 
 from navigator.cascade.dependencies import Dependencies, at_home
-from navigator.cascade.prompts.assemble import prompt_for
+from navigator.cascade.prompts.assemble import Prompted, prompt_for
 from navigator.cascade.prompts.blocks import data_block
-from navigator.cascade.prompts.context_blocks import task_block
-from navigator.cascade.stages.calls import Message
+from navigator.cascade.prompts.library import PromptLibrary
+from navigator.cascade.stages.calls import Message, opening
 from navigator.domain.models import Finding, Project, Task
 from navigator.domain.states import Role, Severity
-from navigator.workspace.context.build import Context
 from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.git.snapshot import take_snapshot
 from navigator.workspace.git.source import TreeSource
 
-__all__ = ["Material", "findings_block", "gather", "task_block", "worth_sending"]
-
 
 @dataclass(frozen=True)
 class Material:
-    """One task's ground: where it stands and what is shown."""
+    """One task's base, as `source`, and the prompt that was made of it for `writer`."""
 
     task: Task
-    project: Project
-    private: PrivateRepo
     source: TreeSource
-    base_commit: str
-    context: Context
-    marker: int
-    messages: tuple[Message, ...]
-    prompt_version: str
-    key: str
+    prompted: Prompted
     writer: Role = Role.GENERATOR
+
+    def asking(self, prompts: PromptLibrary, name: str, **values: object) -> tuple[list[Message], str]:
+        """The same material under other instructions, and the version of that prompt: for a report or a scan."""
+        shown = self.prompted.messages[1]["content"]
+        system, user, version = prompts.render(name, key=self.prompted.key, material=shown, **values)
+        return list(opening(system, user)), version
 
 
 async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) -> Material:
@@ -49,29 +45,17 @@ async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) 
     """
     project = deps.project(task.project_id)
     async with deps.project_lock(project.id):
-        base, private = await asyncio.to_thread(_ground, deps, project, task)
+        base, private = await asyncio.to_thread(_pinned_base, deps, project, task)
         if base != task.base_commit:
             with deps.store.transaction() as tx:
                 tx.set_task_base(task.id, base)
             task = task.model_copy(update={"base_commit": base})
         source = TreeSource(private, base, project)
         made = await asyncio.to_thread(prompt_for, deps, source, task, project, writer)
-    return Material(
-        task,
-        project,
-        private,
-        source,
-        base,
-        made.context,
-        made.marker,
-        made.messages,
-        made.version,
-        made.key,
-        writer,
-    )
+    return Material(task, source, made, writer)
 
 
-def _ground(deps: Dependencies, project: Project, task: Task) -> tuple[str, PrivateRepo]:
+def _pinned_base(deps: Dependencies, project: Project, task: Task) -> tuple[str, PrivateRepo]:
     private = deps.private(project)
     with at_home(project):
         base = task.base_commit or new_base(project, private)
@@ -87,7 +71,7 @@ def new_base(project: Project, private: PrivateRepo) -> str:
 
 
 def worth_sending(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings that a revision answers: those that stand on a quote and are more than taste or a later remark."""
+    """The findings that a revision answers: those with an anchored quote that are more than taste or a later remark."""
     return [
         finding
         for finding in findings
@@ -96,7 +80,7 @@ def worth_sending(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def findings_block(kind: str, findings: Sequence[Finding], key: str) -> str:
-    """Findings as numbered JSON, for the generator ("findings") or the reviewer's second reading ("earlier")."""
+    """Findings as numbered JSON, for the generator ("findings") or the review of a revision ("earlier")."""
     rows: list[dict[str, Any]] = [
         {"number": number}
         | finding.model_dump(

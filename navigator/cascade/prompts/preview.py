@@ -1,14 +1,14 @@
-"""What a task's writer would be shown, or was shown: the conductor's own prompt, looked at and not sent.
+"""What a task's writer would be shown, or was shown: the conductor's own prompt, rendered and not sent.
 
-Nothing is pinned and no state changes. A task that has begun is shown on its base; one that waits, on the base that it would
-begin on now. A project whose base is the checkout as it stands needs a snapshot for that, which takes the lock; while a
-conductor holds it, HEAD stands in for the snapshot, and `base_note` says so.
+Nothing is pinned and no state changes. A task that has begun is shown on its base; a waiting one on the base that it would
+begin on now. A project whose base is the checkout needs a snapshot for that, which takes the lock; while a
+conductor holds it, HEAD is used instead of the snapshot, and `base_note` says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from navigator.cascade.dependencies import at_home
 from navigator.cascade.prompts.assemble import CONTEXT_AIM, Prompted, prompt_for
 from navigator.cascade.prompts.blocks import KeyRing
 from navigator.cascade.prompts.library import PromptLibrary
+from navigator.cascade.prompts.material import Material
 from navigator.cascade.prompts.repo_maps import MapShelf
 from navigator.cascade.routing import writer_of
 from navigator.config.paths import StatePaths, config_path
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class PreviewDependencies:
-    """What a prompt is made with, without a hold on the state."""
+    """What a prompt is made with, without the state lock."""
 
     settings: Settings
     keys: KeyRing = field(default_factory=KeyRing)
@@ -58,7 +59,7 @@ class PreviewDependencies:
 
 
 @dataclass(frozen=True)
-class Piece:
+class PromptPart:
     """One part of the prompt. `shared` is the same for every task of the base; `lines` is "" for what is not part of a file."""
 
     part: str
@@ -75,48 +76,36 @@ class Preview:
 
     Attributes:
         base_note: how the base was found.
-        pieces: every part, in the prompt's order; their tokens and those of the delimiters make up `prompted.tokens`.
+        pieces: every part, in the prompt's order; their tokens and those of the delimiters add up to the prompt's tokens.
     """
 
-    task: Task
-    project: Project
-    base: str
+    material: Material
     base_note: str
     model: str
-    prompted: Prompted
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PromptPart, ...]
     exact: bool
     why_estimate: str
 
     def document(self) -> dict[str, Any]:
         """As `navigator context --json` prints it."""
-        context = self.prompted.context
+        source, prompted = self.material.source, self.material.prompted
+        context = prompted.context
         return {
-            "task": self.task.id,
-            "project": self.project.name,
-            "base": self.base,
+            "task": self.material.task.id,
+            "project": source.project.name,
+            "base": source.treeish,
             "base_note": self.base_note,
             "model": self.model,
-            "prompt_version": self.prompted.version,
-            "tokens": self.prompted.tokens,
+            "prompt_version": prompted.version,
+            "tokens": prompted.tokens,
             "context_tokens": context.tokens,
             "shared_tokens": context.shared_tokens,
             "budget": context.budget,
-            "room": self.prompted.room,
+            "room": prompted.room,
             "exact": self.exact,
             "why_estimate": self.why_estimate,
-            "pieces": [
-                {
-                    "part": piece.part,
-                    "path": piece.path,
-                    "lines": piece.lines,
-                    "why": piece.why,
-                    "tokens": piece.tokens,
-                    "shared": piece.shared,
-                }
-                for piece in self.pieces
-            ],
-            "left_out": [{"path": left.path, "why": left.why} for left in context.left_out],
+            "pieces": [asdict(piece) for piece in self.pieces],
+            "left_out": [asdict(left) for left in context.left_out],
             "hidden": dict(context.hidden),
         }
 
@@ -130,7 +119,7 @@ def preview(
     budget: int | None = None,
     prompts: PromptLibrary | None = None,
 ) -> Preview:
-    """The prompt that opens a task's next attempt, or opened its present one.
+    """The prompt that opens a task's next attempt, or opened its current one.
 
     Args:
         budget: tokens of context, instead of the usual aim.
@@ -149,12 +138,9 @@ def preview(
     source = TreeSource(private, base, project)
     made = prompt_for(deps, source, task, project, writer, budget or CONTEXT_AIM)
     return Preview(
-        task=task,
-        project=project,
-        base=base,
+        material=Material(task, source, made, writer),
         base_note=note,
         model=settings.server(writer).model,
-        prompted=made,
         pieces=tuple(_pieces(deps, made, task)),
         exact=deps.counter.exact,
         why_estimate=deps.counter.why,
@@ -171,37 +157,41 @@ def _base(paths: StatePaths, project: Project, task: Task, private: PrivateRepo)
     facts = read_facts(project.path)
     try:
         with locked_dependencies(paths):
-            return take_snapshot(private, facts).commit, "the checkout as it stands now"
+            return take_snapshot(private, facts).commit, "the checkout as it is now"
     except Conflict:
-        return facts.head_commit, "HEAD, without the uncommitted work: a conductor is at work"
+        return facts.head_commit, "HEAD, without the uncommitted work: a conductor is running"
 
 
-def _pieces(deps: PreviewDependencies, made: Prompted, task: Task) -> Iterable[Piece]:
+def _pieces(deps: PreviewDependencies, made: Prompted, task: Task) -> Iterable[PromptPart]:
     """Every part of the prompt, in its order; what the delimiters and the headings take is one part at the end."""
     count, context = deps.counter.count, made.context
-    pieces = [Piece("instructions", "", "", made.version, count(made.messages[0]["content"]), True)]
+    pieces = [PromptPart("instructions", "", "", made.version, count(made.messages[0]["content"]), True)]
     if context.conventions:
         pieces.append(_file_piece("conventions", context.conventions, shared=True))
-    pieces.append(Piece("tree", "", "", "every path, folders summed up", context.tree_tokens, True))
+    pieces.append(
+        PromptPart("tree", "", "", "all paths; large folders as a count", context.tree_tokens, True)
+    )
     if context.map:
         pieces.append(
-            Piece("map", "", "", "what the files that others lean on define", context.map_tokens, True)
+            PromptPart("map", "", "", "definitions in the most used files", context.map_tokens, True)
         )
     pieces += [_file_piece("file", file, shared=False) for file in context.files]
     pieces += [_file_piece("excerpt", piece, shared=False) for piece in context.excerpts]
     if context.nearby:
         pieces.append(
-            Piece("nearby", "", "", "what the files next in rank define", context.nearby_tokens, False)
+            PromptPart(
+                "nearby", "", "", "definitions in the next files by rank", context.nearby_tokens, False
+            )
         )
-    pieces.append(Piece("task", "", "", task.kind.value, count(task.text), False))
+    pieces.append(PromptPart("task", "", "", task.kind.value, count(task.text), False))
     if task.note:
-        pieces.append(Piece("note", "", "", "sent back with it", count(task.note), False))
+        pieces.append(PromptPart("note", "", "", "your note when you sent it back", count(task.note), False))
     rest = made.tokens - sum(piece.tokens for piece in pieces)
-    pieces.append(Piece("delimiters", "", "", "around each part", max(rest, 0), False))
+    pieces.append(PromptPart("delimiters", "", "", "around each part", max(rest, 0), False))
     return pieces
 
 
-def _file_piece(part: str, file: ContextFile, *, shared: bool) -> Piece:
+def _file_piece(part: str, file: ContextFile, *, shared: bool) -> PromptPart:
     last = file.first + len(file.text.splitlines()) - 1
     lines = "" if file.whole else f"{file.first}-{last}"
-    return Piece(part, file.path, lines, file.why, file.tokens, shared)
+    return PromptPart(part, file.path, lines, file.why, file.tokens, shared)

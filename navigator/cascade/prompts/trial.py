@@ -1,7 +1,7 @@
-"""A prompt tried on a task: rendered as the conductor would, and, if asked for, sent once and judged.
+"""A prompt tried on a task: rendered as the conductor would, and, on request, sent once and judged.
 
-Nothing of a trial is recorded: no call, no proposal, no review. A wording that is being tuned would otherwise count among
-the answers of those that are in use.
+Nothing is recorded: no call, no proposal, no review. Otherwise the wording being tuned would count among the answers of
+those in use.
 """
 
 from __future__ import annotations
@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.cascade.prompts.library import Prompt, PromptLibrary
 from navigator.cascade.prompts.material import findings_block, worth_sending
-from navigator.cascade.prompts.preview import PreviewDependencies, preview
+from navigator.cascade.prompts.preview import Preview, PreviewDependencies, preview
 from navigator.cascade.reviewing.answer_schema import review_schema
 from navigator.cascade.reviewing.grounding import UnreadableReview, read_review
 from navigator.cascade.reviewing.join import Answered
 from navigator.cascade.reviewing.prompt import Plan, ReviewPromptDependencies
 from navigator.cascade.stages import review as reviewing
-from navigator.cascade.stages.calls import Message
+from navigator.cascade.stages.calls import Message, chat_request
 from navigator.cascade.stages.drafting import Draft, NoChange, draft
 from navigator.domain.errors import MissingPart, UsageError
 from navigator.domain.models import Proposal, Task
 from navigator.domain.states import Role
 from navigator.serving.client.tokens import load_counter
 from navigator.workspace.git.private import PrivateRepo
-from navigator.workspace.git.source import TreeSource
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
@@ -44,12 +43,12 @@ class Trial:
 
     Attributes:
         prompt: the template that is tried.
-        place: the packaged one that it stands in for.
+        place: the packaged one that it replaces.
         role: whose server would be asked.
         conversations: the messages; a large review has several.
         tokens: of each, as counted; `exact` says whether by the model's own tokenizer.
         room: tokens that the server leaves for a prompt.
-        too_large: in words, what fits into no prompt.
+        too_large: what fits into no prompt, in words.
     """
 
     task: Task
@@ -63,7 +62,7 @@ class Trial:
     too_large: tuple[str, ...] = ()
     _plan: Plan | None = None
     _subject: reviewing.Subject | None = None
-    _ground: tuple[PrivateRepo, TreeSource, str, int, frozenset[str]] | None = None
+    _made: Preview | None = None
 
     def document(self) -> dict[str, Any]:
         """As `navigator prompts try --json` prints it, the answer apart."""
@@ -103,7 +102,7 @@ def try_prompt(
 
     Raises:
         ConfigError: the template cannot be used; the message names file and line.
-        UsageError: it is of a sort that nothing can be made of here.
+        UsageError: this kind of prompt cannot be tried here.
     """
     task = store.task(identifier)
     proposals = store.proposals(task_id=task.id)
@@ -114,16 +113,16 @@ def try_prompt(
     if place in _REVIEWS:
         if not proposals:
             raise UsageError(
-                f"{task.id} has no proposal that {name!r} could be tried on.",
-                hint="`navigator run` makes one.",
+                f"{task.id} has no proposal to try {name!r} on.",
+                hint="Run `navigator run` first.",
             )
         final = Role.FINAL if role is Role.FINAL else Role.REVIEWER
         library = prompts.standing_in(place, prompt)
         return _review_trial(paths, settings, store, library, task, proposals[-1], prompt, place, final)
     if place not in ("generate", "report", "revise"):
         raise UsageError(
-            f"{name!r} follows an answer that failed, or stands for no prompt that is in use: it cannot be tried alone.",
-            hint="What can be tried: generate, report, revise, review, review-again, and your own with `role:` in front.",
+            f"{name!r} cannot be tried on its own: it follows a failed answer, or replaces no prompt in use.",
+            hint="Try generate, report, revise, review, review-again, or your own with `role:` in its front matter.",
         )
     return _writer_trial(paths, settings, store, prompts, task, prompt, place)
 
@@ -153,8 +152,8 @@ def _review_trial(
         earlier = worth_sending(before.findings) if before else []
         if not earlier:
             raise UsageError(
-                f"{proposal.id} answers no findings, so there is nothing that {prompt.name!r} could ask about.",
-                hint="Try it on a task whose change was revised: `navigator proposals` shows the rounds.",
+                f"{proposal.id} answers no findings, so {prompt.name!r} has nothing to ask about.",
+                hint="Try it on a task whose change was revised; `navigator proposals` shows the rounds.",
             )
     project = store.project(task.project_id)
     private = PrivateRepo.open(paths.private, project)
@@ -192,17 +191,14 @@ def _writer_trial(
 ) -> Trial:
     library = prompts.standing_in("generate", prompt) if place == "generate" else prompts
     made = preview(paths, settings, store, task.id, prompts=library)
-    prompted = made.prompted
-    messages: list[Message] = [dict(message) for message in prompted.messages]
+    material, prompted = made.material, made.material.prompted
     library = prompts.standing_in(place, prompt)
+    messages = list(prompted.messages)
     if place == "report":
-        material = messages[1]["content"]
-        system, user, _ = library.render(place, kind=task.kind.value, key=prompted.key, material=material)
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        messages, _ = material.asking(library, place, kind=task.kind.value)
     if place == "revise":
         messages += _revision(store, library, task, place, prompted.key)
     counter = PreviewDependencies(settings).counter
-    private = PrivateRepo.open(paths.private, made.project)
     return Trial(
         task,
         prompt,
@@ -212,13 +208,7 @@ def _writer_trial(
         (sum(counter.count(message["content"]) for message in messages),),
         counter.exact,
         prompted.room,
-        _ground=(
-            private,
-            TreeSource(private, made.base, made.project),
-            made.base,
-            prompted.marker,
-            prompted.context.shown_whole,
-        ),
+        _made=made,
     )
 
 
@@ -231,9 +221,7 @@ def _revision(store: Reader, library: PromptLibrary, task: Task, place: str, key
         if findings and answer is not None:
             _, user, _ = library.render(place, findings=findings_block("findings", findings, key))
             return [{"role": "assistant", "content": answer.text}, {"role": "user", "content": user}]
-    raise UsageError(
-        f"{task.id} was never asked to be revised.", hint="Try it on a task whose review has findings."
-    )
+    raise UsageError(f"{task.id} has no review with findings.", hint="Try it on a task that has one.")
 
 
 async def send(
@@ -255,8 +243,8 @@ async def send(
         if not strategy.both_resident and resident is not trial.role:
             held = resident.value if resident else "nothing"
             raise MissingPart(
-                f"{held} is resident, and the prompt is for the {trial.role.value}.",
-                hint=f"`navigator swap to {trial.role.value}`, then try again.",
+                f"{held} is resident, but the prompt is for the {trial.role.value}.",
+                hint=f"Run `navigator swap to {trial.role.value}`, then try again.",
             )
         server = strategy.server(trial.role)
     async with ModelClient(server) as client:
@@ -269,20 +257,9 @@ async def send(
 async def _ask(
     client: ModelClient, settings: Settings, trial: Trial, number: int, schema: dict[str, Any] | None
 ) -> ChatAnswer:
-    from navigator.serving.client.chat import ChatRequest
-
     server = settings.server(trial.role)
-    return await client.chat(
-        ChatRequest(
-            messages=list(trial.conversations[number]),
-            max_tokens=reviewing.answer_room(server)[0] if schema else server.max_tokens,
-            temperature=server.temperature,
-            top_p=server.top_p,
-            schema=schema,
-            thinking=server.thinking,
-            extra=server.extra_body,
-        )
-    )
+    most = reviewing.answer_room(server)[0] if schema else server.max_tokens
+    return await client.chat(chat_request(server, trial.conversations[number], most, schema))
 
 
 def _said(answers: Sequence[ChatAnswer]) -> dict[str, Any]:
@@ -323,9 +300,16 @@ def _became(trial: Trial, text: str) -> dict[str, Any]:
     """What the conductor would make of a writer's answer. The tree goes into the private repository, which collects it."""
     if trial.place == "report":
         return {"what": "report", "words": len(text.split())}
-    assert trial._ground is not None
-    private, source, base, marker, shown = trial._ground
-    outcome = draft(text, private, source, base, marker=marker, kind=trial.task.kind, shown=shown)
+    assert trial._made is not None
+    material = trial._made.material
+    prompted = material.prompted
+    outcome = draft(
+        text,
+        material.source,
+        marker=prompted.marker,
+        kind=trial.task.kind,
+        shown=prompted.context.shown_whole,
+    )
     if isinstance(outcome, Draft):
         edits = [edit.model_dump(mode="json") for edit in outcome.edits]
         policy = [item.model_dump(mode="json") for item in outcome.policy]

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from navigator.cascade.prompts.assemble import task_block
 from navigator.cascade.prompts.blocks import KeyRing, data_block, diff_text, file_title
-from navigator.cascade.prompts.context_blocks import task_block
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.reviewing.answer_schema import MAX_FINDINGS
 from navigator.cascade.reviewing.grounding import Shown

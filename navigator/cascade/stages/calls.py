@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.config.settings import ServerSettings
 from navigator.domain.models import Task, Usage
 from navigator.domain.states import Role
 from navigator.serving.client.client import ChatRequest
-from navigator.serving.client.errors import ServingError
+from navigator.serving.client.errors import Refused, ServingError
 from navigator.store.writes.ledger import LOST
 
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Message = dict[str, str]
+
+FAILED_CALLS_A_ROUND = 3
+"""Calls of one round that may break off (stalled, cut, timed out) before the task, not the server, is at fault."""
+
+TASKS_OWN_FAULT = frozenset({400, 413, 422})
+"""HTTP statuses about this request; others (401, 404 …) are about the server and concern every task."""
 
 
 async def call_model(
@@ -35,17 +42,17 @@ async def call_model(
     seq: int = 0,
     thinking: bool | None = None,
 ) -> ChatAnswer:
-    """Ask the server of `role` once; the call stands in the store whatever becomes of it.
+    """Ask the server of `role` once; the call is recorded whatever becomes of it.
 
-    `seq` tells apart the calls of one purpose in a round, so that only asking the same thing again counts as a repeat.
-    `thinking` None is as the settings say.
+    A call that a crash cut off stays "started" in the store; asking the same again is counted as a repeat.
 
-    A call that a crash cut off stays "started" there; asking the same again is counted as a repeat.
+    Args:
+        seq: tells apart the calls of one purpose in a round, so that only asking the same thing again counts as a repeat.
+        thinking: None is as the settings say.
 
     Raises:
         ServingError: the answer does not count; the call is recorded with the error's code.
     """
-    server = deps.settings.server(role)
     with deps.store.transaction() as tx:
         call = tx.begin_call(
             role=role,
@@ -56,7 +63,47 @@ async def call_model(
             seq=seq,
             prompt_version=prompt_version,
         )
-    request = ChatRequest(
+    request = chat_request(deps.settings.server(role), messages, max_tokens, schema, thinking)
+    live = {"task": task.id, "role": role.value, "purpose": purpose}
+    try:
+        async with deps.lent_client(role) as client:
+            answer = await client.chat(request, lambda chars, _: deps.on_live({**live, "chars": chars}))
+    except asyncio.CancelledError:
+        _end_call(deps, call, outcome=LOST)
+        raise
+    except ServingError as error:
+        spent = {"usage": error.usage, "retries": error.retries}
+        _end_call(deps, call, outcome="failed", error_code=error.code, **spent)
+        log.warning("%s: %s for %s: %s", role.value, purpose, task.id, error)
+        raise
+    _end_call(
+        deps,
+        call,
+        outcome="ok",
+        model=answer.model,
+        usage=answer.usage,
+        retries=answer.retries,
+        rehearsal=is_rehearsal(answer.model),
+        # Some servers put what a schema constrains into the reasoning channel, even with thinking off.
+        answer=answer.text or (answer.reasoning if schema is not None else ""),
+    )
+    return answer
+
+
+def _end_call(deps: Dependencies, call: int, **result: Any) -> None:
+    with deps.store.transaction() as tx:
+        tx.end_call(call, **result)
+
+
+def chat_request(
+    server: ServerSettings,
+    messages: Sequence[Message],
+    max_tokens: int,
+    schema: dict[str, Any] | None = None,
+    thinking: bool | None = None,
+) -> ChatRequest:
+    """A request with the server's own sampling settings; `thinking` None is as they say."""
+    return ChatRequest(
         messages=list(messages),
         max_tokens=max_tokens,
         temperature=server.temperature,
@@ -66,36 +113,17 @@ async def call_model(
         extra=server.extra_body,
     )
 
-    def tell(characters: int, tail: str) -> None:
-        deps.on_live({"task": task.id, "role": role.value, "purpose": purpose, "chars": characters})
 
-    try:
-        async with deps.lent_client(role) as client:
-            answer = await client.chat(request, tell)
-    except asyncio.CancelledError:
-        # The session ends, or the task was cancelled: nobody will read an answer.
-        with deps.store.transaction() as tx:
-            tx.end_call(call, outcome=LOST)
-        raise
-    except ServingError as error:
-        with deps.store.transaction() as tx:
-            tx.end_call(
-                call, outcome="failed", error_code=error.code, usage=error.usage, retries=error.retries
-            )
-        log.warning("%s: %s for %s: %s", role.value, purpose, task.id, error)
-        raise
-    with deps.store.transaction() as tx:
-        tx.end_call(
-            call,
-            outcome="ok",
-            model=answer.model,
-            usage=answer.usage,
-            retries=answer.retries,
-            rehearsal=is_rehearsal(answer.model),
-            # Some servers put what a schema constrains into the reasoning channel, with thinking off, too.
-            answer=answer.text or (answer.reasoning if schema is not None else ""),
-        )
-    return answer
+def opening(system: str, user: str) -> tuple[Message, Message]:
+    """The two messages that open a conversation."""
+    return {"role": "system", "content": system}, {"role": "user", "content": user}
+
+
+def is_tasks_fault(deps: Dependencies, task: Task, error: ServingError, role: Role) -> bool:
+    """Whether this request, not the server, is at fault for a failed call: asking again later would change nothing."""
+    if isinstance(error, Refused) and error.status in TASKS_OWN_FAULT:
+        return True
+    return deps.reader.failed_calls(task.id, task.attempt, task.round, role) >= FAILED_CALLS_A_ROUND
 
 
 def usage_of(answers: Sequence[ChatAnswer]) -> Usage:

@@ -1,4 +1,4 @@
-"""The gates again on a part of a proposal: nobody writes it and nobody reviews it, so these are all that it goes through."""
+"""Where a task in `checking` goes on, and the gates on a part of a proposal: no model writes or reviews it."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ async def check(deps: Dependencies, task_id: str) -> None:
 
 
 def is_part(deps: Dependencies, task_id: str) -> bool:
-    """Whether what the task has in hand now is a part of another proposal."""
+    """Whether the task's current proposal is a part of another proposal."""
     task = deps.reader.task(task_id)
     held = deps.reader.proposals(task_id=task.id)
     return bool(held) and bool(held[-1].parent) and held[-1].attempt == task.attempt
 
 
 async def check_part(deps: Dependencies, task_id: str) -> None:
-    """Run every gate on a part's own tree; whatever they say, it goes before the developer with it.
+    """Run every gate on a part's own tree; whatever they say, the developer sees it with the part.
 
     Raises:
         NavigatorError: the private repository cannot be read.

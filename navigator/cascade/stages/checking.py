@@ -36,7 +36,7 @@ SCRATCH = "checks"
 
 @dataclass(frozen=True, slots=True)
 class CheckSetup:
-    """What one run of a project's tests stands on."""
+    """What one run of a project's tests needs."""
 
     project: Project
     private: PrivateRepo
@@ -96,19 +96,19 @@ async def check_setup(deps: Dependencies, project: Project) -> CheckSetup:
 
 
 async def baseline_of(
-    deps: Dependencies, setup: CheckSetup, base_tree: str, *, anew: bool = False
+    deps: Dependencies, setup: CheckSetup, base_tree: str, *, rerun: bool = False
 ) -> Baseline:
     """What the project's tests say of an unchanged tree: known, or found out now, once for all who ask.
 
     Args:
-        anew: run them whatever is known.
+        rerun: run them whatever is known.
     """
     project = setup.project
     async with deps.baseline_lock(project.id):
         spec = await asyncio.to_thread(prepare, project, setup.private, base_tree)
         environment = await asyncio.to_thread(environment_digest, setup.sandbox, spec, setup.limits)
         known = deps.reader.baseline(project.id, base_tree, project.check, environment)
-        if known is not None and not anew:
+        if known is not None and not rerun:
             return known
         return await _remember(deps, setup, spec, base_tree, await _run(deps, setup, base_tree, spec))
 
@@ -129,7 +129,7 @@ async def _remember(
         seconds=round(run.seconds, 3),
     )
     if not run.ran:
-        # Nothing was started: what stood in the way may be gone the next time.
+        # Nothing was started: the obstacle may be gone the next time.
         return found
     with deps.store.transaction() as tx:
         return tx.set_baseline(found)

@@ -14,7 +14,6 @@ from navigator.domain.states import CheckOutcome, EditCode, PolicyAction, TaskKi
 from navigator.workspace.checks.change import no_functional_change
 from navigator.workspace.checks.policy import check_policy
 from navigator.workspace.edits import EditProblem, apply_answer, parse_answer
-from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.git.source import TreeSource
 
 
@@ -57,20 +56,19 @@ _MEANT_TO_WORK_OTHERWISE = frozenset({TaskKind.IMPLEMENT, TaskKind.FIX})
 
 def draft(
     text: str,
-    private: PrivateRepo,
     source: TreeSource,
-    base_commit: str,
     *,
     marker: int,
     kind: TaskKind | None = None,
     shown: Collection[str] | None = None,
 ) -> Draft | NoChange | NotApplied:
-    """Turn one answer into a tree on `base_commit`, all or nothing.
+    """Turn one answer into a tree on the base `source`, all or nothing.
 
     Args:
         kind: says which gates the change itself has to pass.
         shown: the files that the model was shown whole; no other file of the base may be written whole.
     """
+    private, base_commit = source.private, source.treeish
     answer = parse_answer(text, marker=marker)
     if not answer.problems and not answer.blocks:
         if answer.no_change is not None:

@@ -9,34 +9,43 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from navigator.cascade.dependencies import Dependencies, at_home
-from navigator.cascade.stages.land_tests import in_turn, tests_are_due, why_not_on
+from navigator.cascade.stages.checking import run_checks
 from navigator.cascade.views.parts import landing_batch, note_after_part, waits_for, why_part_is_lost
 from navigator.cascade.views.repairs import repair_prompts
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, Proposal, Task, utc_now
-from navigator.domain.states import DecisionKind, LandingState, TaskState
+from navigator.domain.states import CheckOutcome, DecisionKind, LandingState, TaskState
 from navigator.workspace.git.facts import read_facts
 from navigator.workspace.git.landing.land import execute_landing, inspect_landing, prepare_landing
 from navigator.workspace.git.landing.plan import LandingPlan, LandingRefused, StaleBase
 from navigator.workspace.git.landing.ref_locks import clear_plan_locks
 from navigator.workspace.git.landing.undo import prepare_undo, undo_result
+from navigator.workspace.sandbox.compare import NAME
 
 log = logging.getLogger(__name__)
 
 _UNDO = "undo"
-"""Marks a journal entry that takes a landing back."""
+"""Marks a journal entry of an undo."""
 
 TIPS = 3
-"""How often a landing is planned anew because somebody moved the branch while its tests ran."""
+"""How often a landing is planned again because the branch moved while its tests ran."""
 
 _T = TypeVar("_T")
+
+
+class TestsDue(NavigatorError):
+    """A landing waits for tests that take longer than the caller is willing to wait; the conductor runs them."""
+
+    code: ClassVar[str] = "tests_due"
+    __test__ = False
 
 
 async def land(
@@ -55,7 +64,7 @@ async def land(
     """
     task = deps.reader.task(task_id)
     sound = ""
-    async with in_turn(deps, task, patience):
+    async with _in_turn(deps, task, patience):
         for _ in range(TIPS):
             async with deps.project_lock(task.project_id):
                 # While the lock is held, an open entry of this project can only be what a crash cut off.
@@ -69,7 +78,7 @@ async def land(
                 )
             if isinstance(made, Landing):
                 return made
-            refusal = await why_not_on(deps, task, made, patience)
+            refusal = await _why_not_on(deps, task, made, patience)
             if refusal:
                 return _refuse(deps, proposal, refusal)
             sound = made.tree
@@ -86,13 +95,13 @@ async def _land(
     """
     try:
         _require_nothing_open(deps, proposal)
-        _require_part_record(deps, proposal)
+        _require_parent_landed(deps, proposal)
         plan = await asyncio.to_thread(_prepare, deps, task, proposal, allow_rehearsal)
     except StaleBase as error:
         return _stale(deps, task, proposal, str(error))
     except NavigatorError as error:
         return _refuse(deps, proposal, str(error))
-    if plan.tree != sound and tests_are_due(deps, proposal, plan):
+    if plan.tree != sound and _tests_are_due(deps, proposal, plan):
         return plan
     with deps.store.transaction() as tx:
         entry = tx.journal_open(proposal.id, asdict(plan))
@@ -114,6 +123,60 @@ async def _land(
     return _landed(deps, task, proposal, plan, entry)
 
 
+@asynccontextmanager
+async def _in_turn(deps: Dependencies, task: Task, patience: float | None) -> AsyncIterator[None]:
+    """One landing of a project at a time, from its plan to its end.
+
+    Raises:
+        TestsDue: the one under way takes longer than `patience` seconds.
+    """
+    lock = deps.landing_lock(task.project_id)
+    try:
+        await asyncio.wait_for(lock.acquire(), patience)
+    except TimeoutError:
+        raise TestsDue(
+            f"The project's tests run for another landing in {task.project}.", hint="It lands after that one."
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _tests_are_due(deps: Dependencies, proposal: Proposal, plan: LandingPlan) -> bool:
+    """Whether the result has to be tested: it is another tree than the proposal's, and the developer did not approve a
+    change whose tests fail."""
+    if plan.tree == proposal.tree or not deps.project(proposal.project_id).check.strip():
+        return False
+    return not any(check.name == NAME for check in proposal.failed_checks)
+
+
+async def _why_not_on(deps: Dependencies, task: Task, plan: LandingPlan, patience: float | None) -> str:
+    """Run the tests on a plan's tree, against its parent; why it does not land, or "".
+
+    Raises:
+        TestsDue: they are expected to take longer than `patience` seconds.
+    """
+    project = deps.project(task.project_id)
+    if patience is not None:
+        known = deps.reader.newest_baseline(project.id)
+        # Twice: its parent may not have been tested either.
+        if known is not None and 2 * known.seconds > patience:
+            raise TestsDue(
+                f"{plan.branch} has moved on since the base: the project's tests run on the result first.",
+                hint="It lands when they pass.",
+            )
+    results = await run_checks(deps, project, plan.parent, plan.tree, task=task, keep=True)
+    failed = [result for result in results if result.outcome is CheckOutcome.FAILED]
+    if not failed:
+        return ""
+    line = failed[0].detail.partition("\n")[0]
+    return (
+        f"On the current tip of {plan.branch} the project's tests fail with this change: {line}. Send it back with a note, "
+        "or take the approval back."
+    )
+
+
 async def _to_the_end(work: Callable[[], _T]) -> _T:
     """Run `work` in a thread. A cancellation waits for its end: a reference must not move after its journal was read."""
     running = asyncio.ensure_future(asyncio.to_thread(work))
@@ -128,12 +191,12 @@ def _require_nothing_open(deps: Dependencies, proposal: Proposal) -> None:
     for entry in deps.reader.journal_pending():
         if entry.proposal_id == proposal.id:
             raise LandingRefused(
-                f"An earlier landing of {proposal.id} was cut off and cannot be looked at.",
+                f"An earlier landing of {proposal.id} was interrupted and cannot be inspected.",
                 hint="Check that the repository is still at its path, then approve again; the log has the reason.",
             )
 
 
-def _require_part_record(deps: Dependencies, proposal: Proposal) -> None:
+def _require_parent_landed(deps: Dependencies, proposal: Proposal) -> None:
     """What was written on top of a part lands after it, and on its branch."""
     part = waits_for(deps.reader, proposal)
     if part is not None:
@@ -143,7 +206,9 @@ def _require_part_record(deps: Dependencies, proposal: Proposal) -> None:
         )
     lost = why_part_is_lost(deps.reader, proposal)
     if lost:
-        raise StaleBase(lost, paths=proposal.paths, hint="The task starts a new attempt on today's files.")
+        raise StaleBase(
+            lost, paths=proposal.paths, hint="The task starts a new attempt on the current files."
+        )
 
 
 def _prepare(deps: Dependencies, task: Task, proposal: Proposal, allow_rehearsal: bool) -> LandingPlan:
@@ -236,7 +301,7 @@ async def undo(deps: Dependencies, proposal_id: str) -> Landing:
 
     Raises:
         Conflict: the proposal has not landed.
-        LandingRefused: it can not be taken back any more, in words.
+        LandingRefused: it cannot be taken back any more; the message says why.
     """
     proposal = deps.reader.proposal(proposal_id)
     if proposal.landing is None or proposal.landing.state is not LandingState.LANDED:
@@ -313,8 +378,8 @@ async def recover_landings(deps: Dependencies, project_id: int | None = None) ->
             continue
         log.info("what was cut off for %s: %s", proposal.id, seen)
         if seen != "done":
-            # The task is still approved and its landing pending (or still landed, for an undo): it is tried anew, and
-            # what a reference that moved away means is judged then, against the tip as it stands.
+            # The task is still approved and its landing pending (or still landed, for an undo): it is tried again, and
+            # what a reference that moved away means is judged then, against the current tip.
             _close(deps, entry.id, seen)
         elif entry.plan.get(_UNDO):
             _undone(deps, proposal, plan, entry.id)
@@ -327,7 +392,7 @@ async def recover_landings(deps: Dependencies, project_id: int | None = None) ->
 def _finish(plan: LandingPlan, opened: str) -> str:
     """How far a journaled plan got; one that began to write files is carried to its end first.
 
-    Locks that a git of the plan left when it was killed go before anything is looked at: with them, nobody's git could
+    Locks that a git of the plan left when it was killed go before anything is looked at: with them, no git could
     move the branch again.
     """
     for path in clear_plan_locks(plan, since=datetime.fromisoformat(opened).timestamp()):

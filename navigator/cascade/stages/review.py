@@ -17,8 +17,7 @@ from navigator.cascade.reviewing.grounding import RawReview, UnreadableReview, r
 from navigator.cascade.reviewing.join import Answered, join
 from navigator.cascade.reviewing.prompt import Plan, Planner, Reading, ReviewPromptDependencies
 from navigator.cascade.reviewing.rereview import reversals
-from navigator.cascade.stages.calls import call_model, usage_of
-from navigator.cascade.stages.limits import FAILED_CALLS_A_ROUND, TASKS_OWN_FAULT
+from navigator.cascade.stages.calls import call_model, is_tasks_fault, usage_of
 from navigator.cascade.views.inbox import open_proposal
 from navigator.config.settings import ServerSettings
 from navigator.domain.diff import FileDiff
@@ -27,7 +26,7 @@ from navigator.domain.secrets import find_secret, secret_in
 from navigator.domain.states import Role, TaskState, Verdict
 from navigator.domain.text import safe_line
 from navigator.serving.client.client import ChatAnswer
-from navigator.serving.client.errors import BadAnswer, CutByLength, Refused, ServingError
+from navigator.serving.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.serving.client.names import same_base
 from navigator.workspace.bounded.run import WorkerLost, run_bounded
 from navigator.workspace.git.diffs import decode_lines
@@ -185,7 +184,7 @@ def read_subject(
     around: dict[str, list[str]] = {}
     for file in files:
         content = None if file.binary else source.read(file.new_path)
-        # What a model is never shown stands in no excerpt either; the change itself has to be read.
+        # What a model is never shown is in no excerpt either; the change itself has to be read.
         if content is not None and not source.why_hidden(file.new_path) and not secret_in(content):
             around[file.new_path] = decode_lines(content).splitlines()
     between = private.diff(tree_before, proposal.tree, context=0) if tree_before and earlier else []
@@ -261,7 +260,7 @@ async def _ask(
             room = longer if isinstance(error, CutByLength) and fits else first
             continue
         except ServingError as error:
-            if not _never_answered(deps, task, error, role):
+            if not is_tasks_fault(deps, task, error, role):
                 raise
             why = error.message
             break
@@ -275,13 +274,6 @@ async def _ask(
                     "review_unreadable", task_id=task.id, proposal_id=subject.proposal.id, data={"why": why}
                 )
     return Answered(reading, None, why)
-
-
-def _never_answered(deps: Dependencies, task: Task, error: ServingError, role: Role) -> bool:
-    """Whether this prompt, not the server, is at fault: asking again later would change nothing."""
-    if isinstance(error, Refused) and error.status in TASKS_OWN_FAULT:
-        return True
-    return deps.reader.failed_calls(task.id, task.attempt, task.round, role) >= FAILED_CALLS_A_ROUND
 
 
 def conclude(
@@ -331,7 +323,7 @@ def is_own(proposal: Proposal, role: Role, model: str) -> bool:
 def _record(deps: Dependencies, task: Task, proposal: Proposal, review: Review, role: Role) -> None:
     revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
     with deps.store.transaction() as tx:
-        # A finding quotes what the reviewer was shown; a secret in it is shown to nobody else.
+        # A finding quotes what the reviewer was shown; a secret in it is not shown to anyone else.
         tx.add_review(proposal.id, Review.model_validate(deps.redact.data(review.model_dump())))
         if role is Role.GENERATOR:
             return

@@ -6,8 +6,6 @@ import asyncio
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.material import Material
-from navigator.cascade.stages.calls import Message
-from navigator.cascade.stages.report import keep_report
 from navigator.cascade.stages.scan_answer import (
     KINDS,
     MOST,
@@ -18,7 +16,7 @@ from navigator.cascade.stages.scan_answer import (
     scan_schema,
     sift,
 )
-from navigator.cascade.stages.turn import ask
+from navigator.cascade.stages.turn import ask, keep_report
 from navigator.domain.models import Task
 from navigator.domain.states import LOOP_TASK_STATES, TaskState
 from navigator.workspace.context.scope import in_scope, is_secret
@@ -37,7 +35,7 @@ _OPEN = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVED}
 
 
 async def scan(deps: Dependencies, material: Material) -> None:
-    """Ask for suggestions, unless a stored answer is there, and put what stands up before the developer.
+    """Ask for suggestions, unless a stored answer is there, and offer what holds up to the developer.
 
     Raises:
         ServingError: the server did not answer; the task is back in the queue.
@@ -62,7 +60,7 @@ async def scan(deps: Dependencies, material: Material) -> None:
         break
     known = await asyncio.to_thread(_known, material, _said_before(deps, task))
     found = sift(raw, known)
-    not_shown = [f"{entry.path or 'files'}: {entry.why}" for entry in material.context.left_out]
+    not_shown = [f"{entry.path or 'files'}: {entry.why}" for entry in material.prompted.context.left_out]
     with deps.store.transaction() as tx:
         tx.add_suggestions(task.id, task.attempt, found.suggestions)
         count = len(found.suggestions)
@@ -79,28 +77,22 @@ def _place(task: Task) -> tuple[str, int, int]:
 
 
 async def _ask(deps: Dependencies, material: Material) -> str | None:
-    system, user, version = deps.prompts.render(
-        "scan",
-        key=material.key,
-        kinds=[kind.value for kind in KINDS],
-        most=MOST,
-        material=material.messages[1]["content"],
-    )
-    messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    schema = scan_schema([file.path for file in material.context.files])
+    kinds = [kind.value for kind in KINDS]
+    messages, version = material.asking(deps.prompts, "scan", kinds=kinds, most=MOST)
+    schema = scan_schema([file.path for file in material.prompted.context.files])
     return await ask(deps, material.task, material.writer, "scan", version, messages, schema=schema)
 
 
 def _unreadable(deps: Dependencies, task: Task, text: str) -> None:
-    """Twice no list: the developer gets the words as they came, and is told so."""
+    """No answer could be read: the report shows the last one as it came."""
     more = f"\n… and {len(text) - RAW_SHOWN:,} characters more" if len(text) > RAW_SHOWN else ""
     shown = "\n".join(f"    {line}" for line in text[:RAW_SHOWN].splitlines())
     keep_report(
         deps,
         task,
         "# The suggestions could not be read\n\n"
-        f"The model was asked {TRIES} times and did not answer in the form that it was given, so nothing here can be "
-        f"accepted as a task. Its last answer, as it came:\n\n{shown}{more}\n",
+        f"The model was asked {TRIES} times and did not answer in the required form, so nothing here can be "
+        f"accepted as a task. Its last answer:\n\n{shown}{more}\n",
     )
 
 
@@ -118,16 +110,16 @@ def _said_before(deps: Dependencies, task: Task) -> list[tuple[str, frozenset[st
 
 
 def _known(material: Material, titles: list[tuple[str, frozenset[str], str]]) -> Known:
-    """What stands in the project. Runs git: call it in a thread."""
+    """What the project holds. Runs git: call it in a thread."""
     source = material.source
 
     def may_be_new(path: str) -> bool:
         if unsafe_path(path) or not path.isprintable() or is_secret(path):
             return False
-        return source.mode(path) is None and in_scope(path, material.project)
+        return source.mode(path) is None and in_scope(path, source.project)
 
     return Known(
-        shown={file.path: file.text for file in material.context.files},
+        shown={file.path: file.text for file in material.prompted.context.files},
         paths=frozenset(source.paths()),
         may_be_new=may_be_new,
         titles=titles,

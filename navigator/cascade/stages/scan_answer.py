@@ -99,7 +99,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Found:
+class ScanResult:
     """The suggestions by rank, and what was left out or changed, a sentence each."""
 
     suggestions: tuple[Suggestion, ...]
@@ -137,7 +137,7 @@ def scan_schema(shown: Sequence[str]) -> dict[str, Any]:
 
 
 def read_scan(text: str) -> list[RawSuggestion | str]:
-    """The suggestions of an answer in the model's order; a sentence stands for one that cannot be read.
+    """The suggestions of an answer in the model's order; a sentence replaces one that cannot be read.
 
     Raises:
         UnreadableScan: the answer holds no JSON object with a list of suggestions.
@@ -173,7 +173,7 @@ def _one(number: int, entry: Any) -> RawSuggestion | str:
         return f"Suggestion {number} of the answer could not be read: {where}."
 
 
-def sift(raw: Sequence[RawSuggestion | str], known: Known) -> Found:
+def sift(raw: Sequence[RawSuggestion | str], known: Known) -> ScanResult:
     """Check, ground, drop what is there already, and rank.
 
     The ids of task and attempt are left for whoever stores them.
@@ -200,7 +200,7 @@ def sift(raw: Sequence[RawSuggestion | str], known: Known) -> Found:
         sifted.kept.append((place, _suggestion(entry, title, files, new, known)))
     sifted.kept.sort(key=_rank)
     ranked = (one.model_copy(update={"rank": rank}) for rank, (_, one) in enumerate(sifted.kept, 1))
-    return Found(tuple(ranked), tuple(sifted.notes))
+    return ScanResult(tuple(ranked), tuple(sifted.notes))
 
 
 def _suggestion(
@@ -300,12 +300,12 @@ def _mended(text: str) -> str:
     return safe_text(text.encode("utf-8", "replace").decode("utf-8"))
 
 
-def report_text(found: Found, not_shown: Sequence[str]) -> str:
+def report_text(found: ScanResult, not_shown: Sequence[str]) -> str:
     """What the scan says in words, as Markdown: the list, what was left out, what was not seen."""
     return "\n".join(_report(found, not_shown)) + "\n"
 
 
-def _report(found: Found, not_shown: Sequence[str]) -> Iterator[str]:
+def _report(found: ScanResult, not_shown: Sequence[str]) -> Iterator[str]:
     count = len(found.suggestions)
     loose = sum(not one.grounded for one in found.suggestions)
     yield f"# {count or 'No'} suggestion{'' if count == 1 else 's'}"

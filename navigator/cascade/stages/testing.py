@@ -1,7 +1,7 @@
 """Between an answer and its review: the project's tests, and what a failure leads to.
 
-A failure that the base does not have goes back to the model that wrote, while that one is at hand and has repairs left;
-a repair is no round. Otherwise the proposal goes on with the failure beside it. Everything is in the store before it is
+A failure that the base does not have goes back to the model that wrote, while that one is resident and has repairs left;
+a repair is no round. Otherwise the proposal goes to review with the failure. Everything is in the store before it is
 acted on: a restart tests again, or repairs, and asks for nothing twice.
 """
 
@@ -75,7 +75,7 @@ async def try_proposal(deps: Dependencies, task: Task, proposal: Proposal) -> No
 
 
 def repair_messages(deps: Dependencies, material: Material) -> tuple[str, list[Message]] | None:
-    """What is said to the writer after its answer broke tests, and the prompt's version; None where nothing is known of it."""
+    """The message to the writer after its answer broke tests, with the prompt's version; None without a test result."""
     proposal = of_round(deps, material.task)
     result = tests_of(proposal) if proposal is not None else None
     if result is None:
@@ -83,7 +83,7 @@ def repair_messages(deps: Dependencies, material: Material) -> tuple[str, list[M
     key = deps.keys.key_for([result.detail])
     _, user, version = deps.prompts.render(
         "repair-tests",
-        command=safe_line(material.project.check),
+        command=safe_line(material.source.project.check),
         output=data_block("output", key, result.detail),
     )
     return version, [{"role": "user", "content": user}]
@@ -94,11 +94,11 @@ async def keep(deps: Dependencies, material: Material, tree: str) -> None:
     task = material.task
     name = f"{task.id}-{task.attempt}-{task.round}"
     async with deps.project_lock(task.project_id):
-        await asyncio.to_thread(material.private.keep, name, tree, material.base_commit)
+        await asyncio.to_thread(material.source.private.keep, name, tree, material.source.treeish)
 
 
-def as_it_stands(deps: Dependencies, task: Task, reason: str) -> bool:
-    """Where a repair came to nothing: the proposal that it was to mend goes to the reviewer, with its failing tests.
+def review_as_is(deps: Dependencies, task: Task, reason: str) -> bool:
+    """After a failed repair: send the proposal that it was to fix to the reviewer, with its failing tests.
 
     Returns:
         Whether there was one.

@@ -1,4 +1,4 @@
-"""What every stage that writes does: ask the model that writes, and move the task when the answer never comes."""
+"""What every stage that writes does: ask the model, keep a report, and move the task when no answer comes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.stages.calls import Message, call_model
-from navigator.cascade.stages.limits import FAILED_CALLS_A_ROUND, TASKS_OWN_FAULT
-from navigator.cascade.stages.testing import as_it_stands
+from navigator.cascade.stages.calls import Message, call_model, is_tasks_fault
+from navigator.cascade.stages.testing import review_as_is
 from navigator.domain.models import Task
 from navigator.domain.states import Role, TaskState
-from navigator.serving.client.errors import CutByLength, Refused, ServingError
+from navigator.serving.client.errors import CutByLength, ServingError
 
 
 async def ask(
@@ -46,8 +45,7 @@ async def ask(
         give_up(deps, task, f"The answer did not end within max_tokens = {server.max_tokens}.")
         return None
     except ServingError as error:
-        failed = deps.reader.failed_calls(task.id, task.attempt, task.round, writer)
-        if (isinstance(error, Refused) and error.status in TASKS_OWN_FAULT) or failed >= FAILED_CALLS_A_ROUND:
+        if is_tasks_fault(deps, task, error, writer):
             give_up(deps, task, str(error))
             return None
         requeue(deps, task, str(error))
@@ -55,12 +53,18 @@ async def ask(
     return answer.text
 
 
-def give_up(deps: Dependencies, task: Task, reason: str) -> None:
-    """In round 0 the task failed; a revision that cannot be made leaves the last proposal to the developer.
+def keep_report(deps: Dependencies, task: Task, text: str) -> None:
+    """End the task with this text as its report."""
+    with deps.store.transaction() as tx:
+        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, report=text.strip(), reason="report")
 
-    A repair of failing tests that cannot be made leaves the round's proposal to the reviewer, as it stands.
+
+def give_up(deps: Dependencies, task: Task, reason: str) -> None:
+    """In round 0 the task fails; a revision that cannot be made leaves the last proposal to the developer.
+
+    A repair of failing tests that cannot be made leaves the round's proposal to the reviewer, as it is.
     """
-    if as_it_stands(deps, task, f"The failing tests were not mended. {reason}"):
+    if review_as_is(deps, task, f"The failing tests were not fixed. {reason}"):
         return
     if task.round == 0:
         put(deps, task, TaskState.FAILED, reason)
@@ -69,18 +73,18 @@ def give_up(deps: Dependencies, task: Task, reason: str) -> None:
 
 
 def requeue(deps: Dependencies, task: Task, reason: str) -> None:
-    """Back to where the round began."""
+    """Put the task back to where the round began."""
     put(deps, task, TaskState.QUEUED if task.round == 0 else TaskState.REVISING, reason)
 
 
 def put(deps: Dependencies, task: Task, state: TaskState, reason: str) -> None:
-    """To a state, with the reason for the developer."""
+    """Set a state, with the reason for the developer."""
     with deps.store.transaction() as tx:
         tx.set_task_state(task.id, state, reason=reason)
 
 
 def move(deps: Dependencies, task: Task, state: TaskState) -> None:
-    """To a state, unless it is there already."""
+    """Set a state, unless it is that already."""
     if deps.reader.task(task.id).state is state:
         return
     with deps.store.transaction() as tx:

@@ -16,16 +16,23 @@ from navigator.cascade.routing import writer_for
 from navigator.cascade.stages.calls import Message
 from navigator.cascade.stages.checking import UNTESTED
 from navigator.cascade.stages.drafting import POLICY_CODE, Draft, NoChange, NotApplied, draft
-from navigator.cascade.stages.report import is_report, keep_report, report
 from navigator.cascade.stages.scan import scan
-from navigator.cascade.stages.testing import TESTS_FAILED, as_it_stands, keep, repair_messages
-from navigator.cascade.stages.turn import ask, give_up, move, requeue
+from navigator.cascade.stages.testing import TESTS_FAILED, keep, repair_messages, review_as_is
+from navigator.cascade.stages.turn import ask, give_up, keep_report, move, requeue
 from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Proposal
-from navigator.domain.states import NO_CHANGE_NEEDED, REPORT_KINDS, EditCode, TaskKind, TaskState
+from navigator.domain.models import Proposal, Task
+from navigator.domain.states import (
+    EITHER_KINDS,
+    NO_CHANGE_NEEDED,
+    REPORT_KINDS,
+    EditCode,
+    TaskKind,
+    TaskState,
+)
 from navigator.domain.text import cut_title, safe_line
 from navigator.store.errors import StoreError
 from navigator.store.space import require_space
+from navigator.workspace.edits import parse_answer
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +52,7 @@ async def write(deps: Dependencies, task_id: str) -> None:
 
     Raises:
         ServingError: the server did not answer; the task is back where it was, for the conductor to try later.
-        StoreError: what happened could not be written down; the task stands where it was last seen.
+        StoreError: what happened could not be written down; the task stays where it was last seen.
     """
     task = deps.reader.task(task_id)
     writer = writer_for(deps, task)
@@ -57,96 +64,118 @@ async def write(deps: Dependencies, task_id: str) -> None:
     except StoreError:
         raise
     except NavigatorError as error:
-        require_space(
-            deps.paths.root
-        )  # a git that found no room says so in many ways: none is the task's fault
+        require_space(deps.paths.root)  # git reports a full disk in many ways: none is the task's fault
         give_up(deps, task, f"{error}")
         return
     if task.kind is TaskKind.SCAN:
         await scan(deps, material)
         return
     if task.kind in REPORT_KINDS:
-        await report(deps, material)
+        await _report(deps, material)
         return
     await _write_change(deps, material, may_call=not resumed)
 
 
+async def _report(deps: Dependencies, material: Material) -> None:
+    """Ask for a report, unless a stored answer is there, and keep it."""
+    task = material.task
+    messages, version = material.asking(deps.prompts, "report", kind=task.kind.value)
+    stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
+    text = stored.text if stored else await ask(deps, task, material.writer, "report", version, messages)
+    if text is not None:
+        keep_report(deps, task, text)
+
+
+def _is_report(task: Task, text: str, *, marker: int) -> bool:
+    """Whether the answer to a task that may be either is a report: no edit block, and a Markdown heading first.
+
+    A revision never is one.
+    """
+    if task.kind not in EITHER_KINDS or task.round > 0 or not text.lstrip().startswith("#"):
+        return False
+    answer = parse_answer(text, marker=marker)
+    return not answer.blocks and not answer.problems and answer.no_change is None
+
+
 async def _write_change(deps: Dependencies, material: Material, *, may_call: bool) -> None:
+    """Judge the stored answer, or a new one, until one applies, none is to be asked for, or the task is given up."""
     task = material.task
     stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
-    if stored is None:
-        first = await _opening(deps, material)
-        if first is None:
-            return
-        text = first
-    else:
-        text = stored.text
-    if is_report(task, text, marker=material.marker):
+    text = stored.text if stored is not None else await _open(deps, material)
+    if text is not None and _is_report(task, text, marker=material.prompted.marker):
         keep_report(deps, task, text)
         return
     judged = stored is not None and stored.outcome == REFUSED
     if stored is not None and stored.outcome == TESTS_FAILED:
-        mended = await _mend(deps, material, text)
-        if mended is None:
+        text = await _fix_tests(deps, material, stored.text)
+    while text is not None:
+        outcome = await _judge(deps, material, text, again=judged)
+        if not isinstance(outcome, NotApplied):
             return
-        text = mended
-    while True:
-        if not judged:
-            move(deps, task, TaskState.CHECKING)
-        async with deps.project_lock(task.project_id):
-            outcome = await asyncio.to_thread(
-                draft,
-                text,
-                material.private,
-                material.source,
-                material.base_commit,
-                marker=material.marker,
-                kind=task.kind,
-                shown=material.context.shown_whole,
-            )
-        if isinstance(outcome, Draft):
-            await _propose(deps, material, outcome)
-            return
-        if isinstance(outcome, NoChange):
-            if as_it_stands(deps, task, f"The {material.writer.value} keeps its change: {outcome.reason}"):
-                return
-            _no_change(deps, material, outcome.reason)
-            return
-        if not judged:
-            _record(deps, material, outcome)
-        next_step = _repair(deps, material, outcome)
-        if isinstance(next_step, str):
-            give_up(deps, task, next_step)
-            return
-        if not may_call:
-            # Resumed on the CPU alone, perhaps while the reviewer holds the GPU: the repair waits its turn.
-            requeue(deps, task, "a repair is due")
-            return
-        move(deps, task, TaskState.GENERATING)
-        answer = await ask(
-            deps,
-            task,
-            material.writer,
-            "repair",
-            next_step[0],
-            [*_opening_messages(deps, material)[0], {"role": "assistant", "content": text}, *next_step[1]],
+        text, judged = await _repaired(deps, material, text, outcome, may_call=may_call), False
+
+
+async def _judge(
+    deps: Dependencies, material: Material, text: str, *, again: bool
+) -> Draft | NoChange | NotApplied:
+    """Apply an answer and act on the result: a proposal, the end without a change, or a recorded refusal.
+
+    Args:
+        again: it was refused, and recorded as that, before a restart.
+    """
+    task = material.task
+    if not again:
+        move(deps, task, TaskState.CHECKING)
+    prompted = material.prompted
+    async with deps.project_lock(task.project_id):
+        outcome = await asyncio.to_thread(
+            draft,
+            text,
+            material.source,
+            marker=prompted.marker,
+            kind=task.kind,
+            shown=prompted.context.shown_whole,
         )
-        if answer is None:
-            return
-        text, judged = answer, False
+    if isinstance(outcome, Draft):
+        await _propose(deps, material, outcome)
+    elif isinstance(outcome, NoChange):
+        if not review_as_is(deps, task, f"The {material.writer.value} keeps its change: {outcome.reason}"):
+            _no_change(deps, material, outcome.reason)
+    elif not again:
+        _record(deps, material, outcome)
+    return outcome
+
+
+async def _repaired(
+    deps: Dependencies, material: Material, text: str, refused: NotApplied, *, may_call: bool
+) -> str | None:
+    """The next answer after one that did not apply; None where the task left this stage instead."""
+    task = material.task
+    next_step = _repair(deps, material, refused)
+    if isinstance(next_step, str):
+        give_up(deps, task, next_step)
+        return None
+    if not may_call:
+        # Resumed on the CPU alone, perhaps while the reviewer holds the GPU: the repair waits for the writer.
+        requeue(deps, task, "a repair is due")
+        return None
+    move(deps, task, TaskState.GENERATING)
+    version, message = next_step
+    messages = [*_opening_messages(deps, material)[0], {"role": "assistant", "content": text}, *message]
+    return await ask(deps, task, material.writer, "repair", version, messages)
 
 
 def _opening_messages(deps: Dependencies, material: Material) -> tuple[list[Message], str, str]:
     """The messages that open this round, the version of the prompt that leads it, and its purpose."""
     task = material.task
-    messages = list(material.messages)
+    messages = list(material.prompted.messages)
     if task.round == 0:
-        return messages, material.prompt_version, "generate"
+        return messages, material.prompted.version, "generate"
     previous = deps.reader.last_answer(task.id, task.attempt, task.round - 1, role=material.writer)
     review = deps.reader.review_of_round(task.id, task.attempt, task.round - 1)
     findings = worth_sending(review.findings) if review else []
     _, user, version = deps.prompts.render(
-        "revise", findings=findings_block("findings", findings, material.key)
+        "revise", findings=findings_block("findings", findings, material.prompted.key)
     )
     if previous is not None:
         messages.append({"role": "assistant", "content": previous.text})
@@ -154,18 +183,18 @@ def _opening_messages(deps: Dependencies, material: Material) -> tuple[list[Mess
     return messages, version, "revise"
 
 
-async def _mend(deps: Dependencies, material: Material, text: str) -> str | None:
-    """Ask for the change again, with what the tests said of it; None when the task went on without."""
+async def _fix_tests(deps: Dependencies, material: Material, text: str) -> str | None:
+    """Ask for the change again, with its test output; None when the task left this stage instead."""
     asked = repair_messages(deps, material)
     if asked is None:
-        give_up(deps, material.task, "What the tests said is not kept.")
+        give_up(deps, material.task, "The test output was not kept.")
         return None
     opening = _opening_messages(deps, material)[0]
     messages = [*opening, {"role": "assistant", "content": text}, *asked[1]]
     return await ask(deps, material.task, material.writer, "repair-tests", asked[0], messages)
 
 
-async def _opening(deps: Dependencies, material: Material) -> str | None:
+async def _open(deps: Dependencies, material: Material) -> str | None:
     messages, version, purpose = _opening_messages(deps, material)
     return await ask(deps, material.task, material.writer, purpose, version, messages)
 
@@ -192,7 +221,7 @@ def _repair(deps: Dependencies, material: Material, refused: NotApplied) -> tupl
 
 def _fits_whole(material: Material, path: str) -> bool:
     """Whether a file may be asked for whole: it is short, and the model was shown all of it."""
-    if path not in material.context.shown_whole:
+    if path not in material.prompted.context.shown_whole:
         return False
     content = material.source.read(path)
     return content is not None and content.count(b"\n") <= WHOLE_FILE_LINES
@@ -208,7 +237,7 @@ async def _propose(deps: Dependencies, material: Material, made: Draft) -> None:
         project=task.project,
         attempt=task.attempt,
         round=task.round,
-        base_commit=material.base_commit,
+        base_commit=material.source.treeish,
         tree=made.tree,
         written_by=material.writer,
         title=title_of(task.text),
@@ -226,7 +255,7 @@ async def _propose(deps: Dependencies, material: Material, made: Draft) -> None:
     await keep(deps, material, made.tree)
     with deps.store.transaction() as tx:
         added = tx.add_proposal(proposal)
-        if not material.project.check.strip():
+        if not material.source.project.check.strip():
             tx.set_checks(added.id, (*made.checks, UNTESTED))
             tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
         # Else it stays in `checking`: its tests run apart from this stage, which holds the writer's place.

@@ -94,7 +94,7 @@ class CheckProject(Verb[CheckProjectArgs, ProjectChecked]):
         found = await asyncio.to_thread(_found, setup, base, tree)
         if not project.check.strip():
             return found
-        return found.model_copy(update={"baseline": await baseline_of(deps, setup, tree, anew=True)})
+        return found.model_copy(update={"baseline": await baseline_of(deps, setup, tree, rerun=True)})
 
     def tell(self, result: ProjectChecked) -> list[Told]:
         detail = result.baseline.detail.partition("\n")[0] if result.baseline else "no test command"

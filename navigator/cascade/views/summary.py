@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from navigator.cascade.dependencies import Dependencies
@@ -27,6 +27,7 @@ class Session:
         self._assumptions: dict[Role, TimingModel] = {}
         self.swaps: list[Swap] = []
         self.reason = ""
+        self.problems: dict[str, str] = {}
 
     def swapped(self, swap: Swap) -> None:
         """Note a swap or a first load."""
@@ -38,8 +39,9 @@ class Session:
         if model is not None:
             self._assumptions[role] = model
 
-    def ended(self, reason: str) -> None:
-        """Stop the clock."""
+    def ended(self, reason: str, problems: Mapping[str, str]) -> None:
+        """Stop the clock. `problems`: roles whose server does not answer, with the reason."""
+        self.problems = dict(problems)
         self._wall = time.monotonic() - self._started
         self.reason = reason
 
@@ -79,6 +81,7 @@ class Session:
             "wall_seconds": round(wall, 3),
             **self._times(wall),
             "rehearsal": self._deps.strategy.rehearsal,
+            "problems": self.problems,
             "reason": self.reason,
         }
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from navigator.rehearsal.reading import Block
+from navigator.rehearsal.reading import DataBlock
 from navigator.rehearsal.reviewer.checks import tokens
 from navigator.rehearsal.reviewer.diff import ReadFile, ReadHunk
 from navigator.rehearsal.reviewer.remarks import Remark, wrong
@@ -48,7 +48,7 @@ _PLACES: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def unknown_names(files: list[ReadFile], excerpts: tuple[Block, ...], task: str) -> Iterator[Remark]:
+def unknown_names(files: list[ReadFile], excerpts: tuple[DataBlock, ...], task: str) -> Iterator[Remark]:
     """Names in added lines that nothing else shown knows and that look like one that is known.
 
     The code around the change is the new text, so it holds the added lines too; a name counts as known only where it
@@ -101,7 +101,7 @@ def _names(text: str) -> list[str]:
     return [part for part in tokens(text) if _NAME.fullmatch(part)]
 
 
-def places_left(files: list[ReadFile], excerpts: tuple[Block, ...], task: str) -> Iterator[Remark]:
+def places_left(files: list[ReadFile], excerpts: tuple[DataBlock, ...], task: str) -> Iterator[Remark]:
     """Lines of the code shown that need the same change as others got, and did not get it."""
     if re.search(r"`\w+(\(\))?`", task):
         return
@@ -137,7 +137,7 @@ def _missing(file: ReadFile, hunk: ReadHunk, left: tuple[int, str], what: str) -
     )  # fmt: skip
 
 
-def _undocumented(file: ReadFile, hunk: ReadHunk, excerpts: tuple[Block, ...]) -> Iterator[Remark]:
+def _undocumented(file: ReadFile, hunk: ReadHunk, excerpts: tuple[DataBlock, ...]) -> Iterator[Remark]:
     """A public function without a docstring, where the change documents others."""
     opened = [line for line in file.of("+") if re.match(r'\s+"""\S', line.text)]
     if not opened or file.status == "new file":
@@ -156,13 +156,13 @@ def _undocumented(file: ReadFile, hunk: ReadHunk, excerpts: tuple[Block, ...]) -
                 return
 
 
-def _excerpt_lines(path: str, excerpts: tuple[Block, ...]) -> Iterator[tuple[int, str]]:
+def _excerpt_lines(path: str, excerpts: tuple[DataBlock, ...]) -> Iterator[tuple[int, str]]:
     for block in excerpts:
         if block.attributes.get("path") == path:
             first = _first(block)
             yield from ((first + at, text) for at, text in enumerate(block.text.split("\n")))
 
 
-def _first(block: Block) -> int:
+def _first(block: DataBlock) -> int:
     first = block.attributes.get("first", 1)
     return first if isinstance(first, int) else 1

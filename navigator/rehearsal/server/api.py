@@ -23,7 +23,7 @@ from navigator.rehearsal.server.chat_request import (
     read_chat,
     tokenize_texts,
 )
-from navigator.rehearsal.server.engine import Completion, Engine, Job
+from navigator.rehearsal.server.engine import Completion, Engine, EngineJob
 from navigator.rehearsal.server.http import Request, Response, json_response
 from navigator.rehearsal.server.reports import Reports
 from navigator.rehearsal.server.timing import MODEL_NAMES, Pace
@@ -190,7 +190,7 @@ class Api:
         content, reasoning = ("".join(parts[channel]) for channel in ("content", "reasoning"))
         return json_response(wording.whole(content, reasoning, meta_info=body.meta_info))
 
-    async def _streamed(self, body: ChatBody, job: Job, wording: Wording) -> Response:
+    async def _streamed(self, body: ChatBody, job: EngineJob, wording: Wording) -> Response:
         """The status goes out with the first chunk, and that with the first token: as SGLang has it."""
         pieces = self.engine.run(job)
         first = await anext(pieces, None)
@@ -211,7 +211,7 @@ class Api:
 
         return Response(content_type="text/event-stream; charset=utf-8", body=events())
 
-    def _job(self, body: ChatBody) -> Job:
+    def _job(self, body: ChatBody) -> EngineJob:
         mark = hashlib.blake2b(body.prompt.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         repeat = self._seen[mark]
         self._seen[mark] += 1
@@ -220,7 +220,7 @@ class Api:
             answer = self._brain(body.messages, body.schema, repeat)
             return Completion(answer.text, answer.finish_reason, THOUGHT) if body.thinking else answer
 
-        return Job(
+        return EngineJob(
             rid=body.rid or uuid.uuid4().hex,
             prompt=body.prompt,
             prompt_tokens=body.prompt_tokens,

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from navigator.rehearsal.server.engine import Job
+from navigator.rehearsal.server.engine import EngineJob
 from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN
 
 FINGERPRINT = "rehearsal"
@@ -26,7 +26,7 @@ VOCABULARY = 248_320
 class Wording:
     """The wording of one answer."""
 
-    def __init__(self, job: Job, model: str, *, top_logprobs: int | None) -> None:
+    def __init__(self, job: EngineJob, model: str, *, top_logprobs: int | None) -> None:
         self._job = job
         self._model = model
         self._top = top_logprobs
@@ -135,7 +135,7 @@ class Wording:
         return {"content": content}
 
 
-def usage(job: Job) -> dict[str, Any]:
+def usage(job: EngineJob) -> dict[str, Any]:
     """The counts, cached tokens included (what SGLang tells with `--enable-cache-report`)."""
     thought = job.reasoning_tokens
     return {
@@ -186,7 +186,7 @@ def _entry(token: str, share: float) -> dict[str, Any]:
     }
 
 
-def _matched(job: Job) -> int | None:
+def _matched(job: EngineJob) -> int | None:
     return END_TOKEN if job.finish_reason == "stop" else None
 
 

@@ -46,7 +46,7 @@ class Totals:
     cached_tokens: int = 0
     completion_tokens: int = 0
 
-    def add(self, job: Job) -> None:
+    def add(self, job: EngineJob) -> None:
         """Count a request that ended, however it did."""
         self.requests += 1
         self.aborted += job.finish_reason in ("abort", "")
@@ -56,7 +56,7 @@ class Totals:
 
 
 @dataclass(slots=True)
-class Job:
+class EngineJob:
     """One request on its way through the engine. Token counts are estimates."""
 
     rid: str
@@ -150,7 +150,7 @@ class Engine:
         self.cache = PrefixCache()
         self.totals = Totals()
         self._slots = asyncio.Semaphore(max_running)
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, EngineJob] = {}
         self._running: set[str] = set()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -197,7 +197,7 @@ class Engine:
         for job in self._jobs.values():
             job.aborted.set()
 
-    async def run(self, job: Job) -> AsyncGenerator[tuple[str, str], None]:
+    async def run(self, job: EngineJob) -> AsyncGenerator[tuple[str, str], None]:
         """Yield `("reasoning" | "content", piece)` as simulated time passes; afterwards the job holds its counts.
 
         Closing the iterator early (the client went away) frees the slot.
@@ -227,7 +227,7 @@ class Engine:
             if not self._jobs:
                 self._idle.set()
 
-    async def _slot(self, job: Job) -> bool:
+    async def _slot(self, job: EngineJob) -> bool:
         """Wait for a slot; False when the job was aborted first."""
         acquire = asyncio.ensure_future(self._slots.acquire())
         stop = asyncio.ensure_future(job.aborted.wait())
@@ -243,13 +243,13 @@ class Engine:
                 acquire.cancel()
         return acquire.done() and not acquire.cancelled()
 
-    async def _write(self, job: Job) -> AsyncGenerator[tuple[str, str], None]:
+    async def _write(self, job: EngineJob) -> AsyncGenerator[tuple[str, str], None]:
         clock = asyncio.get_running_loop().time
         due = clock()
         job.cached_tokens = self.cache.admit(job.prompt, job.prompt_tokens)
         answer = await asyncio.to_thread(job.compute)
         due = self._read(due, job.prompt_tokens - job.cached_tokens)
-        stood = self._reading
+        before = self._reading
         await self._until(due, job)
 
         step = (8 if self.pace.scale else 128) * CHARACTERS_PER_TOKEN
@@ -263,8 +263,8 @@ class Engine:
                 size = step if job.completion_tokens else CHARACTERS_PER_TOKEN
                 piece, cut = cut[:size], cut[size:]
                 count = estimate_tokens(piece)
-                due += self.pace.decode_wait(count, self.running) + self._reading - stood
-                stood = self._reading
+                due += self.pace.decode_wait(count, self.running) + self._reading - before
+                before = self._reading
                 await self._until(due, job)
                 if job.aborted.is_set():
                     job.finish_reason = "abort"
@@ -284,15 +284,15 @@ class Engine:
     def _read(self, now: float, tokens: int) -> float:
         """Queue a prompt behind those being read; return the loop time at which it is read.
 
-        The GPU reads one prompt at a time and writes nothing meanwhile: `_reading` is all the time that writing has stood
-        still for, and every stream adds to its own time what was added since it last looked.
+        The GPU reads one prompt at a time and writes nothing meanwhile: `_reading` is all the time for which writing
+        paused, and every stream adds to its own time what was added since it last looked.
         """
         wait = self.pace.prefill_wait(tokens)
         self._reading += wait
         self._reading_until = max(self._reading_until, now) + wait
         return self._reading_until
 
-    async def _until(self, due: float, job: Job) -> None:
+    async def _until(self, due: float, job: EngineJob) -> None:
         """Sleep until a loop time, or until the job is aborted. Past and very near times cost nothing."""
         wait = due - asyncio.get_running_loop().time()
         if wait < SHORTEST_WAIT:

@@ -1,6 +1,6 @@
 """What the generator is shown of a project: what every task of a base shares, then what this task is about.
 
-The shared part (conventions, list of files, map of what others lean on) depends on the base and the budget alone: it stands
+The shared part (conventions, list of files, map of what others lean on) depends on the base and the budget alone: it comes
 first in the prompt and is the same to the byte for all tasks, so a server's prefix cache serves it. Then the task's own:
 named files whole, the files that matter most to it whole or in parts, and a map of what is near them.
 
@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 
 from navigator.domain.models import Project
 from navigator.domain.secrets import secret_in
-from navigator.workspace.context.pack import MAX_FILE_BYTES, SIZES, Count, Packed, Sizes, fit, pack
+from navigator.workspace.context.pack import MAX_FILE_BYTES, SIZES, Count, Packed, Sizes, fit, outline, pack
 from navigator.workspace.context.repomap.files import MapFile
 from navigator.workspace.context.repomap.index import RepoMap
-from navigator.workspace.context.repomap.outline import outline
-from navigator.workspace.context.repomap.relevance import Query, Ranking, rank_files, read_task
+from navigator.workspace.context.repomap.relevance import Ranking, TaskTerms, rank_files, read_task
 from navigator.workspace.git.source import TreeSource
 
 __all__ = ["MAX_FILE_BYTES", "Context", "ContextFile", "LeftOut", "build_context", "text_of"]
@@ -101,7 +100,7 @@ class Context:
 
     @property
     def shown_whole(self) -> frozenset[str]:
-        """The files that stand in it from the first line to the last."""
+        """The files that are shown whole."""
         return frozenset(file.path for file in self.files)
 
 
@@ -147,26 +146,9 @@ def build_context(
     wished = shared_budget or budget_tokens
     shared = _share(repo, project, wished if 2 * budget_tokens >= wished else budget_tokens, count)
     left_out = list(shared.left_out)
-    left = budget_tokens - shared.tokens
-    query = read_task(task_text, repo.number)
-    conventions = shared.conventions.path if shared.conventions else ""
-    wanted = [path for path in dict.fromkeys(files) if path != conventions]
-    shown = _named(repo, wanted, query, left, count, left_out)
-    spent = sum(piece.tokens for piece in shown)
-    ranking = rank_files(repo, query, files)
-    known = {conventions, *wanted}
-    ranked = [
-        repo.files[number]
-        for number in ranking.order(sizes.least_score)[:_MOST_RANKED]
-        if repo.files[number].path not in known
-    ]
-    nearby_budget = int(budget_tokens * NEARBY_SHARE)
-    shown += _relevant(repo, ranking, ranked, query, left - spent - nearby_budget, count, left_out, sizes)
-    spent = sum(piece.tokens for piece in shown)
-    taken = {piece.path for piece in shown}
-    rest = [file for file in ranked if file.path not in taken]
-    nearby, nearby_tokens = outline(rest, min(nearby_budget, left - spent), count)
-    _tell_rest(rest, left_out)
+    shown, nearby, nearby_tokens = _for_task(
+        repo, task_text, files, budget_tokens, shared, count, left_out, sizes
+    )
     return Context(
         conventions=shared.conventions,
         tree=shared.tree,
@@ -180,9 +162,39 @@ def build_context(
         map_tokens=shared.map_tokens,
         nearby_tokens=nearby_tokens,
         shared_tokens=shared.tokens,
-        tokens=shared.tokens + spent + nearby_tokens,
+        tokens=shared.tokens + sum(piece.tokens for piece in shown) + nearby_tokens,
         budget=budget_tokens,
     )
+
+
+def _for_task(
+    repo: RepoMap,
+    task_text: str,
+    files: Sequence[str],
+    budget: int,
+    shared: _Shared,
+    count: Count,
+    left_out: list[LeftOut],
+    sizes: Sizes,
+) -> tuple[list[ContextFile], str, int]:
+    """What this task is shown beside the shared part: files and excerpts, then a map of what is near them, and its tokens."""
+    left = budget - shared.tokens
+    query = read_task(task_text, repo.number)
+    conventions = shared.conventions.path if shared.conventions else ""
+    wanted = [path for path in dict.fromkeys(files) if path != conventions]
+    shown = _named(repo, wanted, query, left, count, left_out)
+    ranking = rank_files(repo, query, files)
+    best = [repo.files[number] for number in ranking.order(sizes.least_score)[:_MOST_RANKED]]
+    ranked = [file for file in best if file.path not in {conventions, *wanted}]
+    nearby_budget = int(budget * NEARBY_SHARE)
+    spent = sum(piece.tokens for piece in shown)
+    shown += _relevant(repo, ranking, ranked, query, left - spent - nearby_budget, count, left_out, sizes)
+    taken = {piece.path for piece in shown}
+    rest = [file for file in ranked if file.path not in taken]
+    spent = sum(piece.tokens for piece in shown)
+    nearby, nearby_tokens = outline(rest, min(nearby_budget, left - spent), count)
+    _tell_rest(rest, left_out)
+    return shown, nearby, nearby_tokens
 
 
 def text_of(content: bytes) -> str | None:
@@ -228,7 +240,7 @@ def _share(repo: RepoMap, project: Project, budget: int, count: Count) -> _Share
 
 
 def _named(
-    repo: RepoMap, wanted: Sequence[str], query: Query, budget: int, count: Count, left_out: list[LeftOut]
+    repo: RepoMap, wanted: Sequence[str], query: TaskTerms, budget: int, count: Count, left_out: list[LeftOut]
 ) -> list[ContextFile]:
     """The files that the task names, whole where they fit, else the parts that speak of the task."""
     repo.source.prefetch(path for path in wanted if not repo.source.why_hidden(path))
@@ -259,7 +271,7 @@ def _relevant(
     repo: RepoMap,
     ranking: Ranking,
     ranked: Sequence[MapFile],
-    query: Query,
+    query: TaskTerms,
     budget: int,
     count: Count,
     left_out: list[LeftOut],

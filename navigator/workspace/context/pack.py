@@ -1,6 +1,6 @@
 """Fits ranked files into a number of tokens: whole where they are short enough for their rank, else the parts that matter.
 
-An excerpt is made of whole lines as they stand in the file, so that an edit can quote it. Parts follow the file's own
+An excerpt is made of whole lines as they are in the file, so that an edit can quote it. Parts follow the file's own
 structure: a definition, or a stretch of lines where no grammar is known.
 """
 
@@ -26,9 +26,11 @@ _GAP = 12
 _LINES_AROUND = 4
 _MOST_PARTS = 4
 _DELIMITERS = 30
-"""Tokens that stand around each part."""
+"""Tokens around each part."""
 
 _SMALLEST_SHARE = 40
+_MOST_OUTLINED = 12
+_FEWEST_OUTLINED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ def excerpt(
 
 
 def _ranges(file: MapFile, length: int) -> list[tuple[int, int]]:
-    """Line ranges that cover the file: innermost definitions, and what stands between them."""
+    """Line ranges that cover the file: innermost definitions, and what is between them."""
     starts = {1}
     for definition in file.definitions:
         if definition.first <= length:
@@ -181,7 +183,7 @@ def _ranges(file: MapFile, length: int) -> list[tuple[int, int]]:
 def _scored(
     ranges: Sequence[tuple[int, int]], lines: Sequence[str], stems: Mapping[str, float]
 ) -> list[tuple[int, int]]:
-    """The ranges, those that hold most of the task's stems first; the file's head counts a little by itself."""
+    """The ranges, those that hold most of the task's stems first; the file's head counts a little anyway."""
     held = [_stems_of(lines[first - 1 : last]) & stems.keys() for first, last in ranges]
     spread: dict[str, int] = {}
     for found in held:
@@ -231,3 +233,57 @@ def _joined(
                 continue
         joined.append((first, last))
     return joined
+
+
+def outline(files: Sequence[MapFile], budget: int, count: Count) -> tuple[str, int]:
+    """As many of the files, the first ones first, as fit into `budget` tokens, with as many lines each as all of them may have.
+
+    Returns:
+        The text and its tokens; ("", 0) where not one file fits.
+    """
+    drawable = [file for file in files if file.definitions and not file.out]
+    if not drawable or budget <= 0:
+        return "", 0
+    blocks = [_block(file, _MOST_OUTLINED) for file in drawable]
+    # The longest beginning that fits, by halving; then with fewer lines a file, if that shows more than half as many again.
+    best, tokens = _fitted(blocks, budget, count)
+    short, short_tokens = _fitted([_block(file, _FEWEST_OUTLINED) for file in drawable], budget, count)
+    if short > 1.5 * best:
+        blocks, best, tokens = [_block(file, _FEWEST_OUTLINED) for file in drawable], short, short_tokens
+    return "".join(blocks[:best]), tokens
+
+
+def _fitted(blocks: Sequence[str], budget: int, count: Count) -> tuple[int, int]:
+    low, high, tokens = 0, len(blocks), 0
+    while low < high:
+        middle = (low + high + 1) // 2
+        size = count("".join(blocks[:middle]))
+        if size <= budget:
+            low, tokens = middle, size
+        else:
+            high = middle - 1
+    return low, tokens
+
+
+def _block(file: MapFile, most: int) -> str:
+    """One file: outer definitions before inner ones where not all fit; in the order of the file."""
+    if len(file.definitions) > most:
+        depths = _depths(file)
+        chosen = sorted(sorted(range(len(depths)), key=lambda n: (depths[n], n))[:most])
+    else:
+        chosen = list(range(len(file.definitions)))
+    lines = [f"{file.definitions[n].first:>5} {file.definitions[n].signature}" for n in chosen]
+    if len(chosen) < len(file.definitions):
+        lines.append(f"      … {len(file.definitions) - len(chosen)} more")
+    return "\n".join([f"{file.path}:", *lines, ""])
+
+
+def _depths(file: MapFile) -> list[int]:
+    """How many other definitions contain each one. They come by first line, outer before inner."""
+    depths: list[int] = []
+    ends: list[int] = []
+    for definition in file.definitions:
+        ends = [end for end in ends if end >= definition.last and end >= definition.first]
+        depths.append(len(ends))
+        ends.append(definition.last)
+    return depths

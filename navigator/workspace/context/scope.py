@@ -1,11 +1,17 @@
-"""Which paths of a repository a project is about, and which hold secrets. Pure rules over path names."""
+"""Which paths of a repository a project is about, which hold secrets, and which `.navigatorignore` names. Pure rules."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 
 from navigator.domain.models import Project
+
+IGNORE_FILE = ".navigatorignore"
+"""Which files a model is never shown, in the syntax of `.gitignore`; read from the root of the task's base commit."""
+
+_LONGEST_IGNORE = 256 * 1024
 
 _SECRET_NAMES = re.compile(
     r"""(?xi) ^(?:
@@ -82,3 +88,28 @@ def in_scope(path: str, project: Project) -> bool:
     if project.include and not fits(path, project.include):
         return False
     return not fits(path, project.exclude)
+
+
+def ignore_rules(content: bytes | None) -> Callable[[str], bool]:
+    """Whether a path is ignored, by the content of an ignore file (None where there is none).
+
+    A line that is no pattern is skipped, as git does; of a file longer than 256 KiB only the beginning is read.
+    """
+    if not content:
+        return lambda path: False
+    from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore import GitIgnorePatternError
+
+    patterns: list[str] = []
+    for line in content[:_LONGEST_IGNORE].decode("utf-8", "replace").splitlines():
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except GitIgnorePatternError:
+            continue
+        patterns.append(line)
+    spec = GitIgnoreSpec.from_lines(patterns)
+
+    def ignored(path: str) -> bool:
+        return bool(spec.match_file(path))
+
+    return ignored

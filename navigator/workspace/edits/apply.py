@@ -16,7 +16,7 @@ from navigator.workspace.edits.markers import BlockKind
 from navigator.workspace.edits.overlay import MAX_RESULT, Entry, Overlay
 from navigator.workspace.edits.parser import Block, ParsedAnswer
 from navigator.workspace.edits.paths import doubtful_new_path, unsafe_path
-from navigator.workspace.edits.problems import MAX_PROBLEMS, EditProblem, Refused, plural, quote
+from navigator.workspace.edits.problems import MAX_PROBLEMS, BlockRefused, EditProblem, plural, quote
 from navigator.workspace.edits.source_protocol import FileChange, FileSource
 from navigator.workspace.edits.textfile import TextFile, align
 
@@ -82,7 +82,7 @@ class _Application:
                 break
             try:
                 self._apply(block)
-            except Refused as refused:
+            except BlockRefused as refused:
                 self._problem(refused, block.path, block.number)
                 if block.path in self.tree.entries:
                     self.tree.entries[block.path].failed.append(block.number)
@@ -92,7 +92,7 @@ class _Application:
             return Applied({}, (), tuple(ordered[:MAX_PROBLEMS]))
         return Applied(changes, tuple(self.edits))
 
-    def _problem(self, refused: Refused, path: str, block: int) -> None:
+    def _problem(self, refused: BlockRefused, path: str, block: int) -> None:
         self.problems.append(EditProblem(refused.code, path, block, self.of, refused.message))
 
     def _nothing_to_apply(self) -> None:
@@ -101,7 +101,7 @@ class _Application:
                 "The answer holds no edit block. Write the path alone on a line and a block below it, or one line "
                 "NO_CHANGE: with the reason."
             )
-            self._problem(Refused(EditCode.MARKER, message), "", 0)
+            self._problem(BlockRefused(EditCode.MARKER, message), "", 0)
 
     # One block ---------------------------------------------------------------------------------------------
 
@@ -109,13 +109,15 @@ class _Application:
         self._require_path(block.path)
         size = sum(map(len, block.body)) + len(block.body)
         if size > MAX_BLOCK:
-            raise Refused(
+            raise BlockRefused(
                 EditCode.MARKER,
                 f"The block holds {size} characters; the most is {MAX_BLOCK}. Write several smaller blocks.",
             )
         entry = self.tree.entry(block.path)
         if entry.refusal:
-            raise Refused(EditCode.UNKNOWN_PATH, f"{quote(block.path)} cannot be edited. {entry.refusal}")
+            raise BlockRefused(
+                EditCode.UNKNOWN_PATH, f"{quote(block.path)} cannot be edited. {entry.refusal}"
+            )
         if block.kind is BlockKind.DELETE:
             self._delete(block, entry)
         elif block.kind is BlockKind.RENAME:
@@ -128,13 +130,13 @@ class _Application:
     def _require_path(self, path: str) -> None:
         reason = unsafe_path(path) or self.tree.blocked(path)
         if reason:
-            raise Refused(
+            raise BlockRefused(
                 EditCode.UNKNOWN_PATH, messages.unknown_path(path, self.tree.paths(), reason=reason)
             )
 
     def _require_file(self, entry: Entry) -> TextFile:
         if entry.text is None:
-            raise Refused(
+            raise BlockRefused(
                 EditCode.UNKNOWN_PATH,
                 messages.unknown_path(entry.path, self.tree.paths(), gone=entry.gone),
             )
@@ -143,7 +145,7 @@ class _Application:
     def _require_room(self, path: str) -> None:
         reason = doubtful_new_path(path) or self.tree.no_room(path)
         if reason:
-            raise Refused(
+            raise BlockRefused(
                 EditCode.UNKNOWN_PATH, messages.unknown_path(path, self.tree.paths(), reason=reason)
             )
 
@@ -164,20 +166,20 @@ class _Application:
         text = self._require_file(entry)
         target = block.target
         if target == block.path:
-            raise Refused(EditCode.NO_OP, "The new path is the old one. Drop this block.")
+            raise BlockRefused(EditCode.NO_OP, "The new path is the old one. Drop this block.")
         try:
             self._require_path(target)
-        except Refused as refused:
-            raise Refused(refused.code, f"The new path {quote(target)}: {refused.message}") from None
+        except BlockRefused as refused:
+            raise BlockRefused(refused.code, f"The new path {quote(target)}: {refused.message}") from None
         there = self.tree.entry(target)
         if there.text is not None or there.refusal:
-            raise Refused(
+            raise BlockRefused(
                 EditCode.ALREADY_EXISTS, f"{quote(target)} already exists; choose another new path."
             )
         entry.text = None
         try:
             self._require_room(target)
-        except Refused:
+        except BlockRefused:
             entry.text = text
             raise
         entry.gone, entry.moved = f"was renamed to {quote(target)} by block {block.number}", True
@@ -192,7 +194,7 @@ class _Application:
             self._require_room(block.path)
             old = TextFile()
         if self._unseen(entry):
-            raise Refused(
+            raise BlockRefused(
                 EditCode.OMISSION,
                 "You were not shown all of this file: written whole, it would lose what you did not see. Change what you "
                 "saw with SEARCH and REPLACE blocks.",
@@ -201,7 +203,7 @@ class _Application:
         gates.check_new_text(block, old, old.lines, block.body)
         text = whole_text(old, block.body)
         if entry.text is not None and text.encode() == old.encode():
-            raise Refused(EditCode.NO_OP, "The content is the file's own. Drop this block.")
+            raise BlockRefused(EditCode.NO_OP, "The content is the file's own. Drop this block.")
         self._set(entry, text, block, Rung.WHOLE_FILE)
 
     def _unseen(self, entry: Entry) -> bool:
@@ -216,7 +218,7 @@ class _Application:
     def _search(self, block: Block, entry: Entry) -> None:
         dividers = block.dividers()
         if len(dividers) > _MAX_DIVIDERS:
-            raise Refused(
+            raise BlockRefused(
                 EditCode.MARKER,
                 f"The block holds {len(dividers)} divider lines. Write it with nine-character markers.",
             )
@@ -225,21 +227,21 @@ class _Application:
             return
         text = self._require_file(entry)
         if (twin := self.done.get((block.path, block.body))) is not None:
-            raise Refused(
+            raise BlockRefused(
                 EditCode.ALREADY_APPLIED, f"Block {twin} makes the same change already. Drop this block."
             )
         search, replace, match = self._resolve(block, entry, text, dividers)
         if search == replace:
-            raise Refused(
+            raise BlockRefused(
                 EditCode.NO_OP, "SEARCH and REPLACE are the same. Drop this block, or write the change."
             )
         if len(match.starts) > 1:
-            raise Refused(EditCode.AMBIGUOUS, messages.ambiguous(entry, match))
+            raise BlockRefused(EditCode.AMBIGUOUS, messages.ambiguous(entry, match))
         gates.refuse_standing(entry, text.lines, match, search, replace)
         gates.check_new_text(block, text, search, replace)
         pieces = replacement(text.lines, match, search, replace)
         if pieces is None:
-            raise Refused(EditCode.NO_MATCH, messages.indent_too_small(entry, match))
+            raise BlockRefused(EditCode.NO_MATCH, messages.indent_too_small(entry, match))
         self._set(entry, text.splice(match.starts[0], len(search), pieces), block, match.rung)
         self.done[block.path, block.body] = block.number
 
@@ -252,7 +254,7 @@ class _Application:
         gates.check_new_text(block, old or TextFile(), (), content)
         text = whole_text(old or TextFile(), content)
         if old is not None and text.encode() == old.encode():
-            raise Refused(EditCode.NO_OP, "The file is empty already. Drop this block.")
+            raise BlockRefused(EditCode.NO_OP, "The file is empty already. Drop this block.")
         self._set(entry, text, block, Rung.NEW_FILE)
 
     def _resolve(
@@ -261,7 +263,7 @@ class _Application:
         """The divider whose upper part is in the file, and where it is."""
         parts = [(block.body[:at], block.body[at + 1 :]) for at in dividers]
         if len(parts) == 1 and _filled(parts[0][0]) and parts[0][0] == parts[0][1]:
-            raise Refused(
+            raise BlockRefused(
                 EditCode.NO_OP, "SEARCH and REPLACE are the same. Drop this block, or write the change."
             )
         found = [
@@ -272,7 +274,7 @@ class _Application:
         if len(found) == 1:
             return found[0]
         if found:
-            raise Refused(
+            raise BlockRefused(
                 EditCode.MARKER,
                 f"The block holds {len(dividers)} divider lines, and the lines above more than one of them are in the "
                 "file. Write this block with nine-character markers.",
@@ -281,7 +283,7 @@ class _Application:
             self._refuse_existing(entry, text, parts[0][1])
         gates.refuse_applied(entry, text.lines, parts)
         self.no_matches += 1
-        raise Refused(
+        raise BlockRefused(
             EditCode.NO_MATCH,
             messages.no_match(entry, text.lines, parts[0][0], brief=self.no_matches > _FULL_NO_MATCHES),
         )
@@ -289,11 +291,11 @@ class _Application:
     def _refuse_existing(self, entry: Entry, text: TextFile, content: Sequence[str]) -> NoReturn:
         """An empty SEARCH, or one of blank lines, where the file has content."""
         if whole_text(text, content).encode() == text.encode():
-            raise Refused(
-                EditCode.ALREADY_APPLIED, "The file stands there with this content. Drop this block."
+            raise BlockRefused(
+                EditCode.ALREADY_APPLIED, "The file already has this content. Drop this block."
             )
         made = f" Block {entry.blocks[-1]} wrote it." if entry.blocks else ""
-        raise Refused(
+        raise BlockRefused(
             EditCode.ALREADY_EXISTS,
             f"SEARCH holds no text, which makes a new file, but the file exists with {plural(len(text.lines), 'line')}.{made} "
             "Put the lines to change into SEARCH, or write the whole file with WHOLE.",
@@ -311,7 +313,7 @@ class _Application:
                     continue
                 try:
                     change = _change_of(entry, grammars)
-                except Refused as refused:
+                except BlockRefused as refused:
                     self._problem(refused, entry.path, entry.blocks[-1])
                     continue
                 if change is not None:
@@ -320,7 +322,7 @@ class _Application:
 
 
 def whole_text(old: TextFile, content: Sequence[str]) -> TextFile:
-    """`content` as the whole file; lines that stood there keep their endings, blank lines at the end do not grow."""
+    """`content` as the whole file; lines that were there keep their endings, blank lines at the end do not grow."""
     most = _blank_tail(old.lines)
     spare = _blank_tail(content) - most
     kept = content[: len(content) - spare] if spare > 0 else content
@@ -346,14 +348,16 @@ def _change_of(entry: Entry, grammars: GrammarGate) -> FileChange | None:
             return FileChange(None)
         if entry.moved:
             return None
-        raise Refused(EditCode.NO_OP, "The answer makes this file and deletes it again. Drop both blocks.")
+        raise BlockRefused(
+            EditCode.NO_OP, "The answer makes this file and deletes it again. Drop both blocks."
+        )
     data = entry.text.encode()
     if data == entry.base:
-        raise Refused(
+        raise BlockRefused(
             EditCode.NO_OP, "The blocks for this file cancel each other out. Drop them, or write the change."
         )
     if len(data) > MAX_RESULT:
-        raise Refused(
+        raise BlockRefused(
             EditCode.ENCODING,
             f"The file would have {len(data)} bytes; the most that is written is {MAX_RESULT}.",
         )
@@ -362,5 +366,5 @@ def _change_of(entry: Entry, grammars: GrammarGate) -> FileChange | None:
         said = None  # it did not parse before either
     said = said or grammars.new_fault(entry.path, entry.origin, data)
     if said is not None:
-        raise Refused(EditCode.SYNTAX, messages.syntax(entry.text, said, entry.blocks))
+        raise BlockRefused(EditCode.SYNTAX, messages.syntax(entry.text, said, entry.blocks))
     return FileChange(data, entry.mode)

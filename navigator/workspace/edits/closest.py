@@ -20,7 +20,7 @@ _OTHER_INDENT = 0.9
 """What a line counts that differs in its whitespace only."""
 
 _MAX_SCANNED = 20_000
-"""Lines of a file that are rated one by one where no line of SEARCH stands in it as it is."""
+"""Lines of a file that are rated one by one where no line of SEARCH is in it unchanged."""
 
 _MAX_VOTES = 200_000
 _SHOWN = 10
@@ -62,7 +62,7 @@ def find_closest(lines: Sequence[str], search: Sequence[str]) -> Closest | None:
 
 
 class _Rating:
-    """How like SEARCH some lines are, from 0 to 1: whole lines first, then characters where lines stand for lines."""
+    """How like SEARCH some lines are, from 0 to 1: whole lines first, then characters where lines replace lines."""
 
     def __init__(self, search: Sequence[str]) -> None:
         self._search = [line[:_MAX_RATED_WIDTH] for line in search[:_MAX_RATED_LINES]]
@@ -131,7 +131,7 @@ def describe(lines: Sequence[str], search: Sequence[str], near: Closest) -> str:
     span = f"lines {near.start + 1}-{near.start + near.count}" if near.count > 1 else f"line {near.start + 1}"
     text = f"Closest: {span} ({near.percent} %):\n{numbered_lines(shown, near.start + first + 1)}\n"
     if near.differs >= near.count:
-        return f"{text}After line {near.start + near.count} the file ends; SEARCH goes on with {quote(search[near.count])}."
+        return f"{text}After line {near.start + near.count} the file ends; SEARCH continues with {quote(search[near.count])}."
     there, wanted = lines[near.start + near.differs], search[near.differs]
     column = next(
         (c for c, (a, b) in enumerate(zip(there, wanted, strict=False)) if a != b),

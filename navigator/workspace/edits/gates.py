@@ -15,7 +15,7 @@ from navigator.workspace.edits.markers import BlockKind, is_conflict, is_divider
 from navigator.workspace.edits.messages import counting
 from navigator.workspace.edits.overlay import Entry
 from navigator.workspace.edits.parser import Block
-from navigator.workspace.edits.problems import Refused, quote
+from navigator.workspace.edits.problems import BlockRefused, quote
 from navigator.workspace.edits.textfile import TextFile
 
 _PROSE = frozenset(
@@ -36,28 +36,28 @@ def check_new_text(block: Block, file: TextFile, old: Sequence[str], new: Sequen
         new: the lines that replace them.
 
     Raises:
-        Refused: MARKER, OMISSION or ENCODING.
+        BlockRefused: MARKER, OMISSION or ENCODING.
     """
     _refuse_markers(block, old, new)
     omitted = omission_in("\n".join(old), "\n".join(new))
     if omitted is not None:
-        raise Refused(
+        raise BlockRefused(
             EditCode.OMISSION,
-            f"The new text holds {quote(omitted)}, which would stand in the file in place of the lines it speaks of. "
+            f"The new text holds {quote(omitted)}, which would be in the file instead of the lines it speaks of. "
             "Write every line, or a smaller block round the lines that change.",
         )
     _refuse_unwritable(block, file, old, new)
 
 
 def refuse_fenced(path: str, content: Sequence[str]) -> None:
-    """Refuse a whole file that stands in a code fence, unless it is a text that may begin and end with one."""
+    """Refuse a whole file inside a code fence, unless it is a text that may begin and end with one."""
     filled = [line for line in content if line.strip()]
     if len(filled) < 2 or PurePosixPath(path).suffix.lower() in _PROSE:
         return
     if is_fence(filled[0]) and filled[-1].strip() in {"```", "~~~", "````"}:
-        raise Refused(
+        raise BlockRefused(
             EditCode.MARKER,
-            f"The content begins with {quote(filled[0])} and ends with {quote(filled[-1])}: those lines would stand in the "
+            f"The content begins with {quote(filled[0])} and ends with {quote(filled[-1])}: those lines would be in the "
             "file. Put code fences round the block, not into it.",
         )
 
@@ -65,9 +65,9 @@ def refuse_fenced(path: str, content: Sequence[str]) -> None:
 def refuse_standing(
     entry: Entry, lines: Sequence[str], match: Match, search: Sequence[str], replace: Sequence[str]
 ) -> None:
-    """Refuse to add lines round SEARCH that stand there already, exactly so.
+    """Refuse to add lines around SEARCH that are there already, exactly so.
 
-    Lines without a word (braces, blank lines) are added whatever stands there.
+    Lines without a word (braces, blank lines) are added whatever is there.
     """
     start, count = match.starts[0], len(search)
     for at in repeats(replace, search):
@@ -81,9 +81,9 @@ def refuse_standing(
             or tuple(lines[end : end + len(after)]) != after
         ):
             continue
-        raise Refused(
+        raise BlockRefused(
             EditCode.ALREADY_APPLIED,
-            f"The REPLACE text stands at line {start - at + 1} already. Drop this block. To add the same lines a second "
+            f"The REPLACE text is at line {start - at + 1} already. Drop this block. To add the same lines a second "
             f"time, put those that are there into SEARCH too.{counting(entry)}",
         )
 
@@ -93,7 +93,7 @@ def refuse_applied(
 ) -> None:
     """Refuse, as done already, a block whose SEARCH is not in the file while its REPLACE is.
 
-    Not where REPLACE only takes lines away, since what is left stands there anyway; nor where another place of the file is
+    Not where REPLACE only takes lines away, since what is left is there anyway; nor where another place of the file is
     nearly what SEARCH says.
 
     Args:
@@ -114,9 +114,9 @@ def refuse_applied(
         )
         if near is not None and near.percent >= _SURE_PERCENT and not meets:
             continue
-        raise Refused(
+        raise BlockRefused(
             EditCode.ALREADY_APPLIED,
-            f"The SEARCH lines are not in the file, and the REPLACE text stands at line {starts[0] + 1} already. Drop this "
+            f"The SEARCH lines are not in the file, and the REPLACE text is at line {starts[0] + 1} already. Drop this "
             f"block; if it is meant for another place, correct SEARCH.{counting(entry)}",
         )
 
@@ -132,7 +132,9 @@ def _refuse_markers(block: Block, old: Sequence[str], new: Sequence[str]) -> Non
     if found is None and block.kind is BlockKind.SEARCH:
         found = _stray_divider(block, known, new)
     if found is not None:
-        raise Refused(EditCode.MARKER, f"The marker line {quote(found)} is left in the new text.{way_out}")
+        raise BlockRefused(
+            EditCode.MARKER, f"The marker line {quote(found)} is left in the new text.{way_out}"
+        )
 
 
 def _stray_divider(block: Block, known: set[str], new: Sequence[str]) -> str | None:
@@ -150,7 +152,9 @@ def _stray_divider(block: Block, known: set[str], new: Sequence[str]) -> str | N
 
 def _refuse_unwritable(block: Block, file: TextFile, old: Sequence[str], new: Sequence[str]) -> None:
     if any("\0" in line for line in new):
-        raise Refused(EditCode.ENCODING, "The new text holds a NUL character, which makes a file binary.")
+        raise BlockRefused(
+            EditCode.ENCODING, "The new text holds a NUL character, which makes a file binary."
+        )
     known = set(old)
     bad = file.unwritable([line for line in new if line not in known])
     if bad is None:
@@ -158,7 +162,7 @@ def _refuse_unwritable(block: Block, file: TextFile, old: Sequence[str], new: Se
     character = bad[1]
     name = unicodedata.name(character, "no character of its own")
     encoding = "Latin-1" if file.codec == "latin-1" else "UTF-8"
-    raise Refused(
+    raise BlockRefused(
         EditCode.ENCODING,
         f"The file is {encoding} and cannot hold {quote(character)} (U+{ord(character):04X}, {name}). Write another "
         "character, or an escape sequence of the language.",

@@ -1,4 +1,4 @@
-"""Where SEARCH lines stand in a file. Four rungs, strictest first; nothing that is merely similar ever matches."""
+"""Where SEARCH lines are in a file. Four rungs, strictest first; nothing that is merely similar ever matches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from navigator.domain.states import Rung
-from navigator.workspace.edits.textfile import Piece, align
+from navigator.workspace.edits.textfile import NewLine, align
 
 _MOST = 20
 """Places gathered before a match counts as ambiguous and the rest is left unread."""
@@ -31,7 +31,7 @@ _PUNCTUATION = {
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A uniform difference of indent: `prefix` stands in front of the file's lines (`add`) or of SEARCH's."""
+    """A uniform difference of indent: `prefix` is in front of the file's lines (`add`) or of SEARCH's."""
 
     prefix: str
     add: bool
@@ -62,18 +62,18 @@ def locate(lines: Sequence[str], search: Sequence[str]) -> Match | None:
 
 
 def occurrences(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...]:
-    """0-based indexes at which the lines stand, trailing whitespace aside."""
+    """0-based indexes at which the lines are, trailing whitespace aside."""
     return _find_all(lines, wanted, _without_trailing) if lines and wanted else ()
 
 
 def repeats(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...]:
-    """0-based indexes at which the lines stand, character for character."""
+    """0-based indexes at which the lines are, character for character."""
     return _find_all(lines, wanted, None) if lines and wanted else ()
 
 
 def replacement(
     lines: Sequence[str], match: Match, search: Sequence[str], replace: Sequence[str]
-) -> list[Piece] | None:
+) -> list[NewLine] | None:
     """The pieces that take SEARCH's place at the match's only start.
 
     Lines that REPLACE repeats from SEARCH stay as the file has them. The others are shifted by the match's indent, or
@@ -89,7 +89,7 @@ def replacement(
         window = "".join(lines[match.starts[0] : match.starts[0] + len(search)])
         pretty = {ord(c) for c in set("".join(search)) - set(window)} & _PUNCTUATION.keys()
         table = {code: _PUNCTUATION[code] for code in pretty}
-        return [p if p.keep is not None else Piece(p.text.translate(table), like=p.like) for p in pieces]
+        return [p if p.keep is not None else NewLine(p.text.translate(table), like=p.like) for p in pieces]
     return pieces
 
 
@@ -107,7 +107,7 @@ def _without_trailing(line: str) -> str:
 def _find_all(
     lines: Sequence[str], wanted: Sequence[str], form: Callable[[str], str] | None
 ) -> tuple[int, ...]:
-    """Where `wanted` stands among `lines`, both in that form, overlaps included; at most `_MOST` places."""
+    """Where `wanted` is among `lines`, both in that form, overlaps included; at most `_MOST` places."""
     return tuple(islice(_places(lines, wanted, form), _MOST))
 
 
@@ -127,7 +127,7 @@ def _places(lines: Sequence[str], wanted: Sequence[str], form: Callable[[str], s
 
 
 def _find_shifted(lines: Sequence[str], search: Sequence[str]) -> list[tuple[int, Shift]]:
-    """Where every line of SEARCH stands with one and the same indent added or taken away."""
+    """Where every line of SEARCH is with one and the same indent added or taken away."""
     if not any(line.strip() for line in search):
         return []
     found: list[tuple[int, Shift]] = []
@@ -170,15 +170,15 @@ def _indent_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip(_INDENT))]
 
 
-def _shifted(pieces: Sequence[Piece], shift: Shift) -> list[Piece] | None:
-    moved: list[Piece] = []
+def _shifted(pieces: Sequence[NewLine], shift: Shift) -> list[NewLine] | None:
+    moved: list[NewLine] = []
     for piece in pieces:
         if piece.keep is not None or not piece.text.strip():
             moved.append(piece)
         elif shift.add:
-            moved.append(Piece(shift.prefix + piece.text, like=piece.like))
+            moved.append(NewLine(shift.prefix + piece.text, like=piece.like))
         elif piece.text.startswith(shift.prefix):
-            moved.append(Piece(piece.text[len(shift.prefix) :], like=piece.like))
+            moved.append(NewLine(piece.text[len(shift.prefix) :], like=piece.like))
         else:
             return None
     return moved

@@ -67,14 +67,14 @@ def indent_too_small(entry: Entry, match: Match) -> str:
     """SEARCH matches only with another indent, and REPLACE cannot be shifted by it."""
     prefix = match.shift.prefix if match.shift is not None else ""
     return (
-        f"The SEARCH lines stand at line {match.starts[0] + 1} with a smaller indent: SEARCH has {quote(prefix)} too much, "
+        f"The SEARCH lines are at line {match.starts[0] + 1} with a smaller indent: SEARCH has {quote(prefix)} too much, "
         "and not every REPLACE line begins with that. Copy the indent of the file in both parts."
         f"{counting(entry)}"
     )
 
 
 def unknown_path(path: str, known: Collection[str], *, gone: str = "", reason: str = "") -> str:
-    """No file stands at the path, or none may: what may be meant."""
+    """No file is at the path, or none may be: what may be meant."""
     said = reason or (f"The file {gone}." if gone else f"There is no file {quote(path)}.")
     meant = did_you_mean(path, known)
     if meant:

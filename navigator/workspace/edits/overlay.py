@@ -23,7 +23,7 @@ class Entry:
         path: from the tree's root.
         base: its bytes in the base tree; None where the base has no file there.
         mode: git's mode, kept over edits.
-        text: the file now; None where none stands there.
+        text: the file now; None where there is none.
         origin: the base bytes its text came from, over renames; None for a new file.
         refusal: why it cannot be edited at all, as a sentence; "" for an ordinary file.
         gone: how it went, as a clause: "was deleted by block 2"; "" where it did not.
@@ -68,7 +68,7 @@ class Overlay:
         return known.keys()
 
     def blocked(self, path: str) -> str:
-        """Why nothing can stand at the path: a link, a submodule or a file is where a folder of it would be."""
+        """Why nothing can be at the path: a link, a submodule or a file is where a folder of it would be."""
         names = path.split("/")
         for depth in range(1, len(names)):
             above = "/".join(names[:depth])
@@ -78,7 +78,7 @@ class Overlay:
             if mode == _SUBMODULE:
                 return f"The path leads into {quote(above)}, which is a submodule: another repository."
             if mode and mode != _FOLDER:
-                return f"{quote(above)} is a file, so nothing can stand below it."
+                return f"{quote(above)} is a file, so nothing can be below it."
         return ""
 
     def no_room(self, path: str) -> str:

@@ -57,8 +57,8 @@ class ParsedAnswer:
     Attributes:
         blocks: the well-formed blocks, in order.
         no_change: the reason of a `NO_CHANGE:` line; None when there is none or when there are blocks.
-        prose: what stands outside the blocks.
-        problems: what stands where a block should be and cannot be read as one.
+        prose: the text outside the blocks.
+        problems: what should be a block and cannot be read as one.
         count: blocks begun, well-formed or not.
     """
 
@@ -197,7 +197,7 @@ class _Parser:
                 EditCode.MARKER,
                 path,
                 f"A block that opens with {kind.value} closes with {quote('>' * length + ' ' + CLOSING_WORD[kind])}; "
-                f"here stands {quote(self.lines[end])}.",
+                f"found {quote(self.lines[end])}.",
             )
             return
         if self.marker == 9 and length != 9:
@@ -263,7 +263,7 @@ class _Parser:
         self._problem(
             EditCode.MARKER,
             path,
-            f"Line {i + 1} of the answer, {quote(self.lines[i])}, is no opener. A marker stands alone on its line, "
+            f"Line {i + 1} of the answer, {quote(self.lines[i])}, is no opener. A marker is alone on its line, "
             f"from the first column, with exactly {_NUMBER_WORDS[length]} characters, one space and its word in "
             f"capitals: {quote('<' * length + ' SEARCH')}.",
         )

@@ -47,7 +47,7 @@ class EditProblem:
         return f"{self.code.value}{path}{place}: {self.message}"
 
 
-class Refused(Exception):
+class BlockRefused(Exception):
     """One block cannot be applied; never leaves this package."""
 
     def __init__(self, code: EditCode, message: str) -> None:
@@ -67,7 +67,7 @@ def quote(text: str, limit: int = 160) -> str:
 
 
 def numbered_lines(lines: Sequence[str], first: int, *, limit: int = 200) -> str:
-    """Lines of a file as they stand, each with its 1-based number: `    42|text`."""
+    """Lines of a file as they are, each with its 1-based number: `    42|text`."""
     return "\n".join(f"{first + i:>6}|{shorten(line, limit)}" for i, line in enumerate(lines))
 
 

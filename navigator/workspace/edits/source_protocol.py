@@ -19,7 +19,7 @@ class FileSource(Protocol):
         ...
 
     def mode(self, path: str) -> str | None:
-        """Git's mode (`100644`, `100755`, `120000`, `160000`, `040000`); None where nothing stands at the path."""
+        """Git's mode (`100644`, `100755`, `120000`, `160000`, `040000`); None where nothing is at the path."""
         ...
 
 

@@ -22,13 +22,13 @@ class BinaryContent(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class NewLine:
     """One line of a replacement.
 
     Attributes:
         text: the line, without its ending.
         keep: index of the replaced line it repeats, whose bytes and ending it keeps; None for a changed line.
-        like: index of the replaced line it stands for, whose ending it takes; None for an added line.
+        like: index of the line it replaces, whose ending it takes; None for an added line.
     """
 
     text: str
@@ -44,7 +44,7 @@ class TextFile:
         lines: without endings.
         ends: one per line: LF, CRLF, or "" on a last line that has none.
         codec: `utf-8` or `latin-1`.
-        bom: whether a UTF-8 byte order mark stands in front.
+        bom: whether the file begins with a UTF-8 byte order mark.
         open_end: the last line has no newline, and never gets one.
         usual: the ending most lines had when the file was read; LF where none had one.
     """
@@ -103,10 +103,10 @@ class TextFile:
                 return number, line[error.start]
         return None
 
-    def splice(self, start: int, count: int, pieces: Sequence[Piece]) -> TextFile:
+    def splice(self, start: int, count: int, pieces: Sequence[NewLine]) -> TextFile:
         """The file with `count` lines from index `start` replaced.
 
-        A kept line stays as it is; a changed one takes the ending of the line it stands for; an added one that of
+        A kept line stays as it is; a changed one takes the ending of the line it replaces; an added one that of
         the line before it, or after it. A missing final newline stays missing.
         """
         first = self.ends[start] if start < len(self.ends) else ""
@@ -140,24 +140,24 @@ def _split(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(lines), tuple(ends)
 
 
-def align(old: Sequence[str], new: Sequence[str]) -> list[Piece]:
-    """Say for each new line whether it repeats an old one, stands for one, or is added."""
+def align(old: Sequence[str], new: Sequence[str]) -> list[NewLine]:
+    """Say for each new line whether it repeats an old one, replaces one, or is added."""
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
         head += 1
     tail = 0
     while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    pieces = [Piece(new[i], keep=i) for i in range(head)]
+    pieces = [NewLine(new[i], keep=i) for i in range(head)]
     middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
     pieces += _align_middle(middle_old, middle_new, head)
-    pieces += [Piece(new[len(new) - t], keep=len(old) - t) for t in range(tail, 0, -1)]
+    pieces += [NewLine(new[len(new) - t], keep=len(old) - t) for t in range(tail, 0, -1)]
     return pieces
 
 
-def _align_middle(old: Sequence[str], new: Sequence[str], offset: int) -> list[Piece]:
+def _align_middle(old: Sequence[str], new: Sequence[str], offset: int) -> list[NewLine]:
     """Longest runs first; parts that would take too long are taken as changed line by line."""
-    changed = [Piece(line, like=offset + min(i, len(old) - 1)) for i, line in enumerate(new)]
+    changed = [NewLine(line, like=offset + min(i, len(old) - 1)) for i, line in enumerate(new)]
     if len(old) * len(new) > _MAX_ALIGN:
         return changed
     times = Counter(old)
@@ -166,15 +166,15 @@ def _align_middle(old: Sequence[str], new: Sequence[str], offset: int) -> list[P
         opcodes = run_bounded(_opcodes, old, new, size=steps // _STEPS_A_CHARACTER, seconds=2.0)
     except WorkerLost:
         return changed
-    pieces: list[Piece] = []
+    pieces: list[NewLine] = []
     for tag, i1, i2, j1, j2 in opcodes:
         for k in range(j2 - j1):
             if tag == "equal":
-                pieces.append(Piece(new[j1 + k], keep=offset + i1 + k))
+                pieces.append(NewLine(new[j1 + k], keep=offset + i1 + k))
             elif tag == "replace":
-                pieces.append(Piece(new[j1 + k], like=offset + min(i1 + k, i2 - 1)))
+                pieces.append(NewLine(new[j1 + k], like=offset + min(i1 + k, i2 - 1)))
             else:
-                pieces.append(Piece(new[j1 + k]))
+                pieces.append(NewLine(new[j1 + k]))
     return pieces
 
 

@@ -1,5 +1,4 @@
-"""What a project's repository is, read without running anything of it. The only module that imports
-GitPython.
+"""What a project's repository is, read without running anything of it. The only module that imports GitPython.
 
 GitPython finds the directories and reads HEAD from the files, which starts no process. It knows neither
 SHA-256 nor reftable repositories and starts git with the caller's environment, so everything else goes
@@ -10,19 +9,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
-from navigator.workspace.git.bounded import Bounded
 from navigator.workspace.git.runner import Git, GitError
 
 WORKTREE = "worktree"
-"""The base that is no branch: the checkout as it stands, see `snapshot`."""
+"""The base that is no branch: the checkout as it is, see `snapshot`."""
 
 _SHA1_DIGITS = 40
-_roots: Bounded[tuple[str, str], str] = Bounded(256)
 
 _OPERATIONS = (
     ("rebase-merge", "rebase"),
@@ -41,7 +39,7 @@ class RepositoryError(NavigatorError):
 
 
 class NotARepository(RepositoryError):
-    """No git repository stands at the path."""
+    """There is no git repository at the path."""
 
     code = "not_a_repository"
 
@@ -71,16 +69,15 @@ class RepoFacts:
     Attributes:
         path: the folder as the project names it, resolved.
         git_dir: the git directory of this worktree; `common_dir` the one that all its worktrees share.
-        work_tree: where the files stand; None in a bare repository.
+        work_tree: where the files are; None in a bare repository.
         head_commit: the commit of HEAD.
         branch: short name of the branch HEAD is on; None when detached.
         object_format: "sha1" or "sha256".
-        root_commit: the first commit of HEAD's first-parent line, which identifies the history whatever the
-            path;
-            "" in a shallow clone, where that commit is not known.
+        root_commit: the first commit of HEAD's first-parent line, which identifies the history wherever it
+            is; "" in a shallow clone, where that commit is unknown.
         hooks: names of the hooks that a normal commit here might run. Navigator never runs them.
         operation: "merge", "rebase", "cherry-pick", "revert" or "bisect" while one is under way, else "".
-        checked_out: branches that some worktree stands on, or is rebasing.
+        checked_out: branches that some worktree has checked out or is rebasing.
         partial: a partial clone, which may lack blobs.
     """
 
@@ -93,7 +90,6 @@ class RepoFacts:
     object_format: str
     root_commit: str
     bare: bool
-    shallow: bool
     partial: bool
     operation: str
     hooks: tuple[str, ...]
@@ -215,7 +211,7 @@ def _require_owner(places: _Places) -> None:
 
 
 def _commit(git: Git, name: str) -> str:
-    """The commit that `name` stands for, or "" when there is none."""
+    """The commit that `name` resolves to, or "" when there is none."""
     found = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False)
     return found.text if found.status == 0 else ""
 
@@ -239,7 +235,7 @@ def _operation(git_dir: Path) -> str:
 
 
 def checked_out_branches(common_dir: Path, git: Git) -> frozenset[str]:
-    """Branches that must not move because a worktree stands on them or is in the middle of rebasing them."""
+    """Branches that must not move because a worktree has them checked out or is rebasing them."""
     names: set[str] = set()
     for line in os.fsdecode(git.run("worktree", "list", "--porcelain").stdout).splitlines():
         if line.startswith("branch refs/heads/"):
@@ -316,8 +312,7 @@ def read_facts(path: Path | str) -> RepoFacts:
         ) from error
     branch_ref, head = _head(places, git, where)
     shallow = (places.common_dir / "shallow").exists()
-    settings = _settings(git)
-    root = "" if shallow else _root_commit(git, head)
+    root = "" if shallow else _root_commit(git.git_dir, git.outside, head)
     listed = git.run("for-each-ref", "--format=%(refname)", "refs/heads/").stdout
     return RepoFacts(
         path=where,
@@ -329,8 +324,7 @@ def read_facts(path: Path | str) -> RepoFacts:
         object_format=found,
         root_commit=root,
         bare=places.work_tree is None,
-        shallow=shallow,
-        partial="extensions.partialclone" in settings or any(key.endswith(".promisor") for key in settings),
+        partial=_is_partial(git),
         operation=_operation(places.git_dir),
         hooks=_hooks(places),
         branches=tuple(os.fsdecode(line).removeprefix("refs/heads/") for line in listed.splitlines()),
@@ -338,33 +332,27 @@ def read_facts(path: Path | str) -> RepoFacts:
     )
 
 
-def _root_commit(git: Git, head: str) -> str:
-    """The first commit of the first-parent line; remembered, since a commit's history does not change."""
-    key = (str(git.git_dir), head)
-    known = _roots.get(key)
-    if known is not None:
-        return known
-    return _roots.put(key, git.run("rev-list", "--first-parent", "--max-parents=0", head).text)
+@lru_cache(maxsize=256)
+def _root_commit(git_dir: Path, outside: tuple[Path, ...], head: str) -> str:
+    """The first commit of the first-parent line; cached, since a commit's history does not change."""
+    return Git(git_dir, outside=outside).run("rev-list", "--first-parent", "--max-parents=0", head).text
 
 
-def _settings(git: Git) -> dict[str, str]:
-    """The few settings of the repository that say what kind it is; keys in lower case."""
-    pattern = r"^(extensions\.partialclone|core\.sparsecheckout|remote\..*\.promisor)$"
-    found = git.run("config", "--null", "--get-regexp", pattern, check=False)
-    pairs = (item.partition("\n") for item in os.fsdecode(found.stdout).split("\0") if item)
-    return {key.lower(): value.lower() for key, _, value in pairs}
+def _is_partial(git: Git) -> bool:
+    pattern = r"^(extensions\.partialclone|remote\..*\.promisor)$"
+    return git.run("config", "--name-only", "--get-regexp", pattern, check=False).status == 0
 
 
 def require_same(facts: RepoFacts, project: Project) -> None:
-    """Raise where another history stands at a project's path than the one it was added with.
+    """Refuse a path that now holds another history than the one the project was added with.
 
     Raises:
         RepositoryError: nothing is read from there, and nothing written.
     """
     if project.root_commit and facts.root_commit and project.root_commit != facts.root_commit:
         raise RepositoryError(
-            f"Another repository stands at {facts.path} than the one that {project.name} is about.",
-            hint=f"Put it back, or say where it is now: `navigator project move {project.name} PATH`.",
+            f"{facts.path} holds a different repository than {project.name}.",
+            hint=f"Move it back, or give its new path: `navigator project move {project.name} PATH`.",
         )
 
 
@@ -373,7 +361,7 @@ def resolve_base(facts: RepoFacts, base: str = "") -> tuple[str, str]:
 
     Args:
         base: the project's base branch; "" for the branch HEAD is on, or HEAD itself when detached. The same for
-            "worktree", whose snapshots stand on HEAD; a branch of that name is written `refs/heads/worktree`.
+            "worktree", whose snapshots are based on HEAD; a branch of that name is written `refs/heads/worktree`.
 
     Returns:
         The full reference name ("HEAD" when detached) and its commit.

@@ -99,7 +99,7 @@ def build_part(private: PrivateRepo, base: str, tree: str, wanted: Iterable[str]
         made = private.write_tree(base, changes)
     except PathRefused as error:
         raise ChoiceRefused(
-            f"{', '.join(chosen)} cannot stand without the rest: {error.message}",
+            f"{', '.join(chosen)} cannot be split off without the rest: {error.message}",
             hint="Choose the hunk that makes room for it too.",
         ) from error
     return Chosen(made, chosen, rest, tuple(changes))
@@ -136,7 +136,7 @@ def _changes(
 
 
 def mixed(old: bytes, new: bytes, hunks: Sequence[Hunk]) -> bytes:
-    """`old` with the ranges of some hunks as they stand in `new`. Line endings, encodings and a missing last newline are
+    """`old` with the ranges of some hunks as they are in `new`. Line endings, encodings and a missing last newline are
     the bytes that were there: a line is what ends with LF."""
     before, after = _lines(old), _lines(new)
     made: list[bytes] = []

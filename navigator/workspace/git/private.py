@@ -1,8 +1,8 @@
 """The private repository of a project: where proposals are made, outside of the user's repository.
 
 A bare repository in the state folder borrows the user's objects through `objects/info/alternates` and writes
-only into itself. The base of every proposal is packed into it whole, so what the user's repository later
-prunes, rebases away or deletes cannot take a proposal's ground from under it.
+only into itself. The base of every proposal is packed into it whole, so a proposal survives whatever the user's
+repository later prunes, rebases away or deletes.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from navigator.domain.diff import FileDiff
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
 from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.git.bounded import Bounded
 from navigator.workspace.git.diffs import (
     ABSENT,
     Comparison,
@@ -38,6 +38,9 @@ from navigator.workspace.git.landing.ref_locks import clear_private_locks
 from navigator.workspace.git.private_layout import create, own_objects, replace_file
 from navigator.workspace.git.runner import Git, GitError
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _KEPT_INDEXES = 4
@@ -46,12 +49,17 @@ _CACHED_LINES = 200_000
 _LEFTOVER_SECONDS = 7200.0
 _BLOB_CACHE_BYTES = 32 * 1024 * 1024
 
+_COMPARE = (
+    "-r", "-z", "--raw", "-p", "--full-index", "--find-renames=100%", "--no-ext-diff", "--no-textconv", "--no-color",
+    "--diff-algorithm=histogram", "--src-prefix=a/", "--dst-prefix=b/",
+)  # fmt: skip
+
 # One at a time: the list of shallow commits is read, changed and replaced.
 _PINNING = threading.Lock()
 
 
 class PathRefused(NavigatorError):
-    """A change whose path cannot stand in a tree: git refuses it, or it collides with a file or folder."""
+    """A path that no tree can hold: git refuses it, or it collides with a file or folder."""
 
     code: ClassVar[str] = "path_refused"
 
@@ -63,6 +71,42 @@ class TreeEntry:
     mode: str
     sha: str
     size: int
+
+
+class Bounded(Generic[K, V]):
+    """Keeps the entries used last, up to a total weight. Safe to use from several threads.
+
+    Args:
+        limit: the most weight that is kept.
+        weigh: weight of one value; 1 each by default, so that `limit` counts entries.
+    """
+
+    def __init__(self, limit: int, weigh: Callable[[V], int] = lambda _: 1) -> None:
+        self._limit = limit
+        self._weigh = weigh
+        self._held: OrderedDict[K, V] = OrderedDict()
+        self._weight = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: K) -> V | None:
+        """The value of `key`, or None."""
+        with self._lock:
+            value = self._held.get(key)
+            if value is not None:
+                self._held.move_to_end(key)
+            return value
+
+    def put(self, key: K, value: V) -> V:
+        """Keep `value`, which is returned, and drop what was used longest ago."""
+        with self._lock:
+            if key not in self._held:
+                self._weight += self._weigh(value)
+                self._held[key] = value
+            self._held.move_to_end(key)
+            while self._weight > self._limit and len(self._held) > 1:
+                _, old = self._held.popitem(last=False)
+                self._weight -= self._weigh(old)
+        return value
 
 
 def _lines_of(comparison: Comparison) -> int:
@@ -95,9 +139,8 @@ class PrivateRepo:
 
         Args:
             root: the folder that holds all private repositories.
-            project: whose; its id and root commit name the folder, so a database that was made anew never
-                meets
-                another repository's objects.
+            project: whose; its id and root commit name the folder, so a new database never
+                uses another repository's objects.
             facts: what is known of the user's repository; read when not given.
 
         Raises:
@@ -250,7 +293,7 @@ class PrivateRepo:
         id.
 
         Raises:
-            PathRefused: a file would stand where a folder is, or the other way round.
+            PathRefused: a file would replace a folder, or the other way round.
         """
         known = tuple(changes)
         removed = [change.path for change in known if change.new_mode == ABSENT]
@@ -315,7 +358,7 @@ class PrivateRepo:
         words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
         feed = "".join(names).encode("ascii")
         made = self.git.run(*words, input=feed, env=self.apart(), check=False)
-        # Packing at this very moment takes empty folders away, which git makes anew only where it sees them itself.
+        # Packing at this very moment takes empty folders away, which git makes again only where it sees them itself.
         shas = (made if made.status == 0 else self.git.run(*words, input=feed)).text.split()
         for sha, content in zip(shas, contents, strict=True):
             self._blobs.put(sha, content)
@@ -329,7 +372,7 @@ class PrivateRepo:
             kept.touch()
             return
         except FileNotFoundError:
-            # Never made, or just let go of by another thread.
+            # Never made, or just removed by another thread.
             Git(self.git_dir, index=target, outside=self.git.outside).run("read-tree", treeish)
         spare = target.with_name("spare")
         shutil.copyfile(target, spare)
@@ -352,24 +395,7 @@ class PrivateRepo:
         known = self._compared.get(key)
         if known is not None:
             return known
-        out = self.git.run(
-            "diff-tree",
-            "-r",
-            "-z",
-            "--raw",
-            "-p",
-            "--full-index",
-            "--find-renames=100%",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            "--diff-algorithm=histogram",
-            f"--unified={context}",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
-            a,
-            b,
-        ).stdout
+        out = self.git.run("diff-tree", *_COMPARE, f"--unified={context}", a, b).stdout
         return self._compared.put(key, parse_comparison(out))
 
     def raw_diff(self, a: str, b: str) -> list[RawChange]:
@@ -381,14 +407,13 @@ class PrivateRepo:
         return list(self.compare(a, b, context).files)
 
     def keep(self, name: str, tree: str, base: str) -> None:
-        """Hold on to a proposal's tree and base under a name of letters, digits, `_` and `-`, such as
-        `P7`."""
+        """Keep a proposal's tree and base under a name of letters, digits, `_` and `-`, such as `P7`."""
         where = f"refs/navigator/keep/{_name(name)}"
         lines = f"update {where}/tree {_oid(tree)}\nupdate {where}/base {_oid(base)}\n"
         self.git.run("update-ref", "--stdin", input=lines.encode("ascii"))
 
     def drop(self, name: str) -> None:
-        """Let go of what `keep` held; nothing happens when there is nothing. `collect` frees the space."""
+        """Drop what `keep` held, if anything. `collect` frees the space."""
         where = f"refs/navigator/keep/{_name(name)}"
         self.git.run(
             "update-ref", "--stdin", input=f"delete {where}/tree\ndelete {where}/base\n".encode("ascii")
@@ -409,7 +434,7 @@ class PrivateRepo:
         return {name: pair for name, pair in held.items() if all(pair)}
 
     def collect(self, bases: Collection[str] = ()) -> None:
-        """Free the space of what nothing holds any more. Objects younger than two hours stay.
+        """Free the space of what nothing refers to any more. Objects younger than two hours stay.
 
         Args:
             bases: further base commits to hold, such as those of tasks that have no proposal yet.
@@ -422,8 +447,8 @@ class PrivateRepo:
             gone = [base for base in pinned if base not in needed]
             lines = "".join(f"delete refs/navigator/base/{base}\n" for base in gone)
             self.git.run("update-ref", "--stdin", input=lines.encode("ascii"))
-            # Without --local: what is borrowed and still needed comes in, so that the repository stands
-            # alone.
+            # Without --local: what is borrowed and still needed comes in, so that the repository is
+            # complete.
             self.git.run("repack", "-a", "-d", "-q", timeout=1800)
             self.git.run("prune", "--expire=2.hours.ago", timeout=1800)
             own_objects(self.git_dir)  # packing took its empty folders away

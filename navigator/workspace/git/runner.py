@@ -154,15 +154,14 @@ def _version_of(executable: str) -> tuple[int, ...]:
 def safe_path(outside: Iterable[Path] = ()) -> str:
     """The PATH without relative entries and without folders inside any of `outside`.
 
-    A repository must not be able to bring its own `git` or `gpg` along when the PATH holds one of its
-    folders.
+    A repository must not be able to supply its own `git` or `gpg` when the PATH holds one of its folders.
     """
     return _safe_path(os.environ.get("PATH", os.defpath), tuple(outside))
 
 
 @lru_cache(maxsize=256)
 def _safe_path(path: str, outside: tuple[Path, ...]) -> str:
-    """Remembered, because resolving every entry of a PATH costs as much as starting a process."""
+    """Cached, because resolving every entry of a PATH costs as much as starting a process."""
     barred = tuple(folder.resolve() for folder in outside)
     entries = (entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())
     return os.pathsep.join(e for e in entries if not any(Path(e).resolve().is_relative_to(b) for b in barred))
@@ -200,11 +199,11 @@ class Git:
 
     Args:
         git_dir: the git directory, absolute. Discovery never takes place.
-        work_tree: where the files stand, for the few commands that look at them.
+        work_tree: where the files are, for the few commands that look at them.
         index: another index file than the repository's own.
         config: further `key=value` settings for every call.
         user_config: read the system's and the user's own configuration too. Only for reading who the user is.
-        outside: folders that no executable may come from; the git directory, the folder it stands in when
+        outside: folders that no executable may come from; the git directory, the folder it is in when
             it is named `.git`, and `work_tree` are always among them.
     """
 
@@ -270,7 +269,7 @@ class Git:
         """Run `git args…` and wait for it.
 
         Args:
-            args: words of the command; `--end-of-options` or `--` stands before any word the caller did not
+            args: words of the command; `--end-of-options` or `--` comes before any word the caller did not
                 write.
             input: bytes for standard input, which is closed otherwise.
             check: raise when the exit status is not 0.
@@ -283,26 +282,7 @@ class Git:
             GitError: git failed and `check` is set; `GitTimeout`, `GitOutputTooLarge` for the limits.
             MissingPart: there is no git to run.
         """
-        command = [str(find_git(self.outside))]
-        for setting in (*_HARDENED, *self.config, *config):
-            command += ["-c", setting]
-        command += args
-        cwd = self.work_tree or self.git_dir
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**self.environment(), **(env or {})},
-                cwd=cwd,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise GitError(
-                f"git could not be started in {cwd}: {error.strerror}.",
-                hint="Is the repository still there? `navigator project show NAME` tells.",
-            ) from error
+        process = self._start(args, config=config, env=env or {}, fed=input is not None)
         try:
             stdout, stderr = _talk(process, input, max_output, time.monotonic() + timeout)
         except BaseException as error:
@@ -319,16 +299,38 @@ class Git:
                 ) from None
             raise
         said = safe_text(stderr.decode("utf-8", "replace")).strip()
-        result = GitResult(process.returncode, stdout, said)
-        if check and result.status != 0:
-            first = said.splitlines()[0] if said else "it said nothing"
+        if check and process.returncode != 0:
+            first = said.splitlines()[0] if said else "no error message"
             raise GitError(
                 f"`git {args[0]}` failed in {self.git_dir}: {first}.",
-                hint="`git fsck` in the repository tells whether it is sound.",
-                status=result.status,
+                hint="Run `git fsck` in the repository to check it.",
+                status=process.returncode,
                 stderr=said,
             )
-        return result
+        return GitResult(process.returncode, stdout, said)
+
+    def _start(
+        self, args: Sequence[str], *, config: Sequence[str], env: Mapping[str, str], fed: bool
+    ) -> subprocess.Popen[bytes]:
+        """The process in a session of its own, with pipes; standard input is closed unless it is `fed`."""
+        settings = [part for setting in (*_HARDENED, *self.config, *config) for part in ("-c", setting)]
+        command = [str(find_git(self.outside)), *settings, *args]
+        cwd = self.work_tree or self.git_dir
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE if fed else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**self.environment(), **env},
+                cwd=cwd,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise GitError(
+                f"git could not be started in {cwd}: {error.strerror}.",
+                hint="Is the repository still there? Check with `navigator project show NAME`.",
+            ) from error
 
 
 def _talk(

@@ -1,4 +1,4 @@
-"""The base `worktree`: the checkout as it stands, uncommitted work included, as a commit of the private repository.
+"""The base `worktree`: the checkout as it is, uncommitted work included, as a commit of the private repository.
 
 git runs on the private repository with the checkout as its working tree and an index of its own. So every object is written
 there, the user's index is not even opened for writing, and no filter is known: the private configuration defines none. Line
@@ -40,7 +40,7 @@ _WHEN = "2000-01-01T00:00:00+0000"
 
 
 class NoWorktree(RepositoryError):
-    """The checkout cannot be taken as it stands; the message says why."""
+    """The checkout cannot be snapshotted; the message says why."""
 
     code: ClassVar[str] = "no_worktree"
 
@@ -77,7 +77,7 @@ def require_worktree(facts: RepoFacts) -> Path:
 
 
 def take_snapshot(private: PrivateRepo, facts: RepoFacts) -> WorktreeSnapshot:
-    """Put the checkout as it stands into the private repository. Nothing of the user's is written, nothing of it run.
+    """Put the checkout as it is into the private repository. Nothing of the user's is written or run.
 
     Raises:
         NoWorktree: there is no checkout, a merge left conflicts in it, or the uncommitted work is larger than `MAX_TOTAL`.
@@ -137,7 +137,7 @@ def _converted(facts: RepoFacts, paths: Iterable[str]) -> set[str]:
 
 
 def _size(work_tree: Path, path: str) -> int | None:
-    """Bytes of the file or link at a path; None where neither stands, or only behind a link."""
+    """Bytes of the file or link at a path; None where there is neither, or only behind a link."""
     place = work_tree
     parts = path.split("/")
     try:
@@ -168,7 +168,7 @@ def _commit(
         # Git updates the time of an object that it was about to write and finds in a store that it borrows from. The user's
         # objects must keep their times, so it writes without seeing them.
         apart = private.apart()
-        # What is gone goes first: a folder may stand where a file was.
+        # What is gone goes first: a folder may be where a file was.
         for words, paths in ((("--force-remove",), gone), (("--add", "--remove", "--replace"), present)):
             feed = b"".join(path_bytes(path) + b"\0" for path in paths)
             done = git.run("update-index", *words, "-z", "--stdin", input=feed, check=False, env=apart)

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 
 from navigator.domain.models import Project
-from navigator.workspace.context.ignore import IGNORE_FILE, ignore_rules
-from navigator.workspace.context.scope import in_scope, is_secret
+from navigator.workspace.context.scope import IGNORE_FILE, ignore_rules, in_scope, is_secret
 from navigator.workspace.git.diffs import path_text
 from navigator.workspace.git.private import PrivateRepo, TreeEntry
 
@@ -19,9 +18,7 @@ class TreeSource:
     """A tree of the private repository, read lazily; contents arrive in batches and stay cached there.
 
     `paths` shows what the project is about, without secrets, symlinks, submodules and what `.navigatorignore` names at this
-    very commit. `read` and `mode`
-    answer for every path of the tree, so that nothing that stands outside of the view is mistaken for a new
-    file.
+    commit. `read` and `mode` answer for every path of the tree, so that a hidden file is not mistaken for a new one.
     """
 
     def __init__(self, private: PrivateRepo, treeish: str, project: Project) -> None:
@@ -74,7 +71,7 @@ class TreeSource:
         return self.private.read_blob(entry.sha)
 
     def mode(self, path: str) -> str | None:
-        """Git's mode of what stands at the path, `040000` for a folder; None where nothing does."""
+        """Git's mode of what is at the path, `040000` for a folder; None where there is nothing."""
         entry = self.entries.get(path)
         if entry is not None:
             return entry.mode
@@ -102,15 +99,7 @@ class TreeSource:
             return {}
         args = [part for word in words for part in ("-e", word)]
         found = self.private.git.run(
-            "grep",
-            "-I",
-            "-F",
-            "-w",
-            "-o",
-            "-z",
-            "--no-textconv",
-            "--no-color",
-            "--full-name",
+            *["grep", "-I", "-F", "-w", "-o", "-z", "--no-textconv", "--no-color", "--full-name"],
             *args,
             self.private.tree_of(self.treeish),
             check=False,

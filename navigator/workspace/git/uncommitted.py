@@ -17,7 +17,7 @@ class Uncommitted:
     Attributes:
         tracked: paths of the index or of HEAD whose content, mode or presence differs.
         untracked: paths that git neither tracks nor ignores; one that ends in `/` is a folder.
-        dropped: taken out of the index; the file may still stand there.
+        dropped: taken out of the index; the file may still be there.
         conflicts: paths that a merge left undecided.
         submodules: those of `tracked` that are submodules.
     """
@@ -54,7 +54,7 @@ def uncommitted(facts: RepoFacts, *, untracked: Literal["normal", "all"] = "norm
     rows: dict[str, list[str]] = {"1": [], "?": [], "dropped": [], "u": [], "submodule": []}
     for record in status.stdout.split(b"\0"):
         kind = os.fsdecode(record[:1])
-        # Counted fields stand before the path in each kind of record: git-status(1), porcelain format 2.
+        # Counted fields come before the path in each kind of record: git-status(1), porcelain format 2.
         before = {"1": 8, "u": 10, "?": 1}.get(kind)
         if before is None:
             continue

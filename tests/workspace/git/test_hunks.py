@@ -279,7 +279,7 @@ def test_a_hunk_that_needs_another_is_refused(world: World) -> None:
     proposal = world.propose({"docs/guide.txt": None, "docs/guide.txt/first.md": b"# One\n"})
     files = world.private.diff(proposal.base_commit, proposal.tree)
     assert [file.status for file in files] == ["D", "A"]
-    with pytest.raises(ChoiceRefused, match="cannot stand without the rest"):
+    with pytest.raises(ChoiceRefused, match="cannot be split off without the rest"):
         build_part(world.private, proposal.base_commit, proposal.tree, ["H2"])
     assert build_part(world.private, proposal.base_commit, proposal.tree, ["H1"]).rest == ("H2",)
 

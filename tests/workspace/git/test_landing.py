@@ -270,7 +270,7 @@ def test_refusals_of_policy_rehearsal_and_identity(world: World, tmp_path: Path)
     prepare_landing(world.project, world.facts, world.private, played, "B1", "x", allow_rehearsal=True)
     other = world.project.model_copy(update={"root_commit": "1" * 40})
     real = world.propose({"a": b"a\n"})
-    with pytest.raises(LandingRefused, match="Another repository"):
+    with pytest.raises(LandingRefused, match="holds a different repository than"):
         prepare_landing(other, world.facts, world.private, real, "B1", "x")
     nothing = world.propose({})
     with pytest.raises(LandingRefused, match="changes nothing"):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from navigator.workspace.context.build import Context, build_context
-from navigator.workspace.context.ignore import IGNORE_FILE, ignore_rules
+from navigator.workspace.context.scope import IGNORE_FILE, ignore_rules
 from navigator.workspace.git.snapshot import take_snapshot
 from navigator.workspace.git.source import TreeSource
 from tests.workspace.git.world import World, commit, git, write

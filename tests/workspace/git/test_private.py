@@ -40,7 +40,7 @@ def test_ordinary(world: World) -> None:
 def test_linked_worktree(repo: Path, tmp_path: Path) -> None:
     git(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
     world = World(tmp_path / "linked", tmp_path / "state")
-    assert world.facts.branch == "side"
+    assert world.facts.git_dir != world.facts.common_dir and world.facts.branch == "side"
     assert world.facts.checked_out == {"main", "side"}
     before = fingerprint(repo)
     _prove(world)
@@ -58,7 +58,7 @@ def test_shallow(repo: Path, tmp_path: Path) -> None:
     commit(repo, {"b.txt": b"b\n"})
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", "shallow")
     world = World(tmp_path / "shallow", tmp_path / "state")
-    assert world.facts.shallow and world.facts.root_commit == ""
+    assert world.facts.root_commit == ""
     _prove(world)
     world.private.collect()
 

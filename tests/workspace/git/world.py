@@ -76,6 +76,13 @@ def fingerprint(repo: Path) -> dict[str, str]:
     return seen
 
 
+def undo_landing(plan: LandingPlan, facts: RepoFacts, private: PrivateRepo) -> UndoResult:
+    """Prepare an undo and execute it at once."""
+    back = prepare_undo(plan, facts, private)
+    execute_landing(back)
+    return undo_result(back)
+
+
 class World:
     """A project with its repository and its private repository."""
 

@@ -11,7 +11,7 @@ from navigator.workspace.bounded import run as bounded
 from navigator.workspace.bounded.run import Worker, WorkerLost
 from navigator.workspace.context.repomap import pool as pools
 from navigator.workspace.context.repomap.extract import tags
-from navigator.workspace.context.repomap.pool import Job, Pool, ask
+from navigator.workspace.context.repomap.pool import ParseJob, Pool, ask
 
 # A worker whose reading misbehaves over certain bytes; everything else in it is the real one.
 SPOILT = """
@@ -43,18 +43,18 @@ def spoilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_jobs_are_answered_whatever_their_number() -> None:
     with Pool(2) as pool:
-        found = dict(pool.read(Job(str(n), "python", b"def f%d(): pass\n" % n) for n in range(30)))
+        found = dict(pool.read(ParseJob(str(n), "python", b"def f%d(): pass\n" % n) for n in range(30)))
     assert {key: tags["defs"][0][0] for key, tags in found.items()} == {str(n): f"f{n}" for n in range(30)}
 
 
 @pytest.mark.usefixtures("spoilt")
 def test_a_file_that_hangs_or_crashes_the_parser_takes_part_by_its_words() -> None:
     jobs = [
-        Job("good", "python", b"def good(): pass\n"),
-        Job("hang", "python", b"def HANG(): word\n"),
-        Job("crash", "python", b"def CRASH(): word\n"),
-        Job("always", "python", b"ALWAYS\n"),
-        Job("after", "python", b"def after(): pass\n"),
+        ParseJob("good", "python", b"def good(): pass\n"),
+        ParseJob("hang", "python", b"def HANG(): word\n"),
+        ParseJob("crash", "python", b"def CRASH(): word\n"),
+        ParseJob("always", "python", b"ALWAYS\n"),
+        ParseJob("after", "python", b"def after(): pass\n"),
     ]
     with Pool(1) as pool:
         found = dict(pool.read(jobs))

@@ -3,51 +3,71 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from importlib import resources
 
-from navigator.rehearsal.writer.rules.base import MAX_PLACES, Outcome, Rule
+from navigator.rehearsal.writer.rules.base import MAX_PLACES, Apply, Outcome, Rule, transforming
 from navigator.rehearsal.writer.rules.calls import (
-    BARE_EXCEPT,
-    LOGGER_WARN,
-    NOT_IMPLEMENTED,
-    OPEN_ENCODING,
-    REQUEST_TIMEOUTS,
-    SAFE_YAML,
+    BareExcept,
+    LoggerWarn,
+    OpenEncoding,
+    RaiseNotImplemented,
+    RequestTimeouts,
+    SafeYaml,
 )
-from navigator.rehearsal.writer.rules.conditions import KEYS_CALLS, NONE_COMPARISONS, TYPE_COMPARISONS
-from navigator.rehearsal.writer.rules.functions import DOCSTRINGS, MUTABLE_DEFAULTS, RETURNS_NOTHING
-from navigator.rehearsal.writer.rules.interface_test import INTERFACE_TEST
-from navigator.rehearsal.writer.rules.markdown import ADDRESSES, FENCES, HEADINGS, TRAILING_SPACES
+from navigator.rehearsal.writer.rules.conditions import KeysCalls, NoneComparisons, TypeComparisons
+from navigator.rehearsal.writer.rules.functions import Docstrings, MutableDefaults, ReturnsNothing
+from navigator.rehearsal.writer.rules.markdown import addresses, fences, headings, trailing_spaces
 
 __all__ = ["MAX_PLACES", "RULES", "Outcome", "Rule", "choose_rules"]
 
-RULES: tuple[Rule, ...] = (
-    MUTABLE_DEFAULTS,
-    BARE_EXCEPT,
-    NOT_IMPLEMENTED,
-    NONE_COMPARISONS,
-    OPEN_ENCODING,
-    REQUEST_TIMEOUTS,
-    SAFE_YAML,
-    LOGGER_WARN,
-    TYPE_COMPARISONS,
-    KEYS_CALLS,
-    DOCSTRINGS,
-    RETURNS_NOTHING,
-    HEADINGS,
-    FENCES,
-    ADDRESSES,
-    TRAILING_SPACES,
-    INTERFACE_TEST,
-)
-"""In the order in which they are tried when a task's words name none: what breaks programs comes first."""
-
-_BY_KIND: dict[str, tuple[Rule, ...]] = {
-    "docs": (DOCSTRINGS, HEADINGS, FENCES, ADDRESSES, TRAILING_SPACES),
-    "security": (SAFE_YAML, REQUEST_TIMEOUTS, BARE_EXCEPT, OPEN_ENCODING),
-    "test": (INTERFACE_TEST,),
-    "refactor": (TYPE_COMPARISONS, NONE_COMPARISONS, KEYS_CALLS, RETURNS_NOTHING, LOGGER_WARN),
-    "implement": (RETURNS_NOTHING, DOCSTRINGS, REQUEST_TIMEOUTS),
+_PYTHON: dict[str, Apply] = {
+    "mutable-defaults": transforming(MutableDefaults),
+    "bare-except": transforming(BareExcept),
+    "not-implemented": transforming(RaiseNotImplemented),
+    "none-comparisons": transforming(NoneComparisons),
+    "open-encoding": transforming(OpenEncoding),
+    "request-timeouts": transforming(RequestTimeouts),
+    "safe-yaml": transforming(SafeYaml),
+    "logger-warn": transforming(LoggerWarn),
+    "type-comparisons": transforming(TypeComparisons),
+    "keys-calls": transforming(KeysCalls),
+    "docstrings": transforming(Docstrings),
+    "returns-nothing": transforming(ReturnsNothing),
 }
+_MARKDOWN: dict[str, Apply] = {
+    "markdown-headings": headings,
+    "markdown-fences": fences,
+    "markdown-addresses": addresses,
+    "markdown-trailing-spaces": trailing_spaces,
+}
+
+
+def _as_it_is(text: str, focus: frozenset[str], skip: frozenset[int]) -> Outcome:
+    """A rule that makes a new file leaves those that exist unchanged; `interface_test` makes the new one."""
+    return Outcome(text, 0, 0)
+
+
+def _rules() -> tuple[Rule, ...]:
+    tables = tomllib.loads((resources.files(__package__) / "rules.toml").read_text(encoding="utf-8"))
+    return tuple(
+        Rule(
+            name=name,
+            about=table["about"],
+            suffixes=(".md", ".markdown") if name in _MARKDOWN else (".py",) if creates else (".py", ".pyi"),
+            words=tuple(table["words"]),
+            hints=tuple(table["hints"]),
+            apply=_as_it_is if creates else (_PYTHON | _MARKDOWN)[name],
+            kinds=table.get("kinds", {}),
+            creates=creates,
+        )
+        for name, table in tables.items()
+        for creates in (bool(table.get("creates")),)
+    )
+
+
+RULES = _rules()
+"""In the order in which they are tried when a task's words name none: what breaks programs comes first."""
 
 
 def choose_rules(task: str, kind: str, note: str = "") -> tuple[tuple[Rule, ...], bool]:
@@ -64,7 +84,7 @@ def choose_rules(task: str, kind: str, note: str = "") -> tuple[tuple[Rule, ...]
     if named:
         named.sort(key=lambda rule: -scores[rule.name])
         return tuple(named), True
-    first = _BY_KIND.get(kind, ())
+    first = tuple(sorted((rule for rule in RULES if kind in rule.kinds), key=lambda rule: rule.kinds[kind]))
     rest = tuple(rule for rule in RULES if rule not in first and not rule.creates)
     return (*first, *rest), False
 

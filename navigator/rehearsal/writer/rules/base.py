@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -14,8 +14,6 @@ from libcst.metadata import MetadataWrapper, ProviderT, QualifiedNameProvider, Q
 MAX_PLACES = 40
 """Places one rule changes in one file; an answer has to stay readable, and within the tokens it is given."""
 
-Take = Callable[[], bool]
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -24,6 +22,9 @@ class Outcome:
     text: str
     changed: int
     seen: int
+
+
+Apply = Callable[[str, frozenset[str], frozenset[int]], Outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Rule:
         hints: regular expressions; a file in which none of them is found needs no parsing.
         apply: `(text, focus, skip) -> Outcome`. `focus` names functions and classes to stay within (empty: all); `skip`
             holds the numbers of places to leave as they are. Raises `ValueError` or a parser error on text it cannot read.
+        kinds: kinds of task for which it is tried early, with its place among those.
         creates: makes a new file instead of changing one.
     """
 
@@ -46,7 +48,8 @@ class Rule:
     suffixes: tuple[str, ...]
     words: tuple[str, ...]
     hints: tuple[str, ...]
-    apply: Callable[[str, frozenset[str], frozenset[int]], Outcome]
+    apply: Apply
+    kinds: Mapping[str, int]
     creates: bool = False
 
     def may_apply(self, text: str) -> bool:
@@ -54,32 +57,40 @@ class Rule:
         return any(re.search(hint, text, re.MULTILINE) for hint in self.hints)
 
 
-class PlaceTransformer(cst.CSTTransformer):
-    """Numbers the places a rule finds, in the order of leaving, and says which to change.
+class Places:
+    """Numbers the places a rule finds, and says which to change: not those to skip, and at most `MAX_PLACES`."""
 
-    Keeps the names of the functions and classes around the node being left, for `focus`.
-    """
-
-    METADATA_DEPENDENCIES: ClassVar[tuple[ProviderT, ...]] = ()
-
-    def __init__(self, focus: frozenset[str], skip: frozenset[int]) -> None:
-        super().__init__()
-        self.focus = focus
+    def __init__(self, skip: frozenset[int]) -> None:
         self.skip = skip
         self.seen = 0
         self.changed = 0
-        self.stack: list[str] = []
 
-    def take(self, *extra: str) -> bool:
-        """Count a place; True when it is to be changed. `extra` names belong to the place itself."""
-        if self.focus and not self.focus & {*self.stack, *extra}:
-            return False
+    def take(self) -> bool:
+        """Count a place; True when it is to be changed."""
         number = self.seen
         self.seen += 1
         if number in self.skip or self.changed >= MAX_PLACES:
             return False
         self.changed += 1
         return True
+
+
+class PlaceTransformer(cst.CSTTransformer):
+    """Counts places in the order of leaving. Keeps the functions and classes around the current node, for `focus`."""
+
+    METADATA_DEPENDENCIES: ClassVar[tuple[ProviderT, ...]] = ()
+
+    def __init__(self, focus: frozenset[str], skip: frozenset[int]) -> None:
+        super().__init__()
+        self.focus = focus
+        self.places = Places(skip)
+        self.stack: list[str] = []
+
+    def take(self, *extra: str) -> bool:
+        """Count a place; True when it is to be changed. `extra` names belong to the place itself."""
+        if self.focus and not self.focus & {*self.stack, *extra}:
+            return False
+        return self.places.take()
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> bool | None:
         self.stack.append(node.name.value)
@@ -123,37 +134,20 @@ def _parsed(text: str) -> cst.Module:
     return cst.parse_module(text)
 
 
-def run_transformer(
-    text: str,
-    make: Callable[[frozenset[str], frozenset[int]], PlaceTransformer],
-    focus: frozenset[str],
-    skip: frozenset[int],
-) -> Outcome:
-    """Parse, transform, print. Everything the transformer does not touch stays character for character."""
-    mark = "\ufeff" if text.startswith("\ufeff") else ""
-    module = _parsed(text.removeprefix("\ufeff"))
-    transformer = make(focus, skip)
-    if transformer.METADATA_DEPENDENCIES:
-        result = MetadataWrapper(module, unsafe_skip_copy=True).visit(transformer)
-    else:
-        result = module.visit(transformer)
-    return Outcome(mark + result.code, transformer.changed, transformer.seen)
-
-
-def python_rule(
-    name: str,
-    about: str,
-    *,
-    words: tuple[str, ...],
-    hints: tuple[str, ...],
-    transformer: Callable[[frozenset[str], frozenset[int]], PlaceTransformer],
-) -> Rule:
-    """A rule over Python files, done by one transformer."""
+def transforming(make: Callable[[frozenset[str], frozenset[int]], PlaceTransformer]) -> Apply:
+    """What a rule over Python files applies: parse, transform, print. What it does not touch stays as it is."""
 
     def apply(text: str, focus: frozenset[str], skip: frozenset[int]) -> Outcome:
-        return run_transformer(text, transformer, focus, skip)
+        mark = "\ufeff" if text.startswith("\ufeff") else ""
+        module = _parsed(text.removeprefix("\ufeff"))
+        transformer = make(focus, skip)
+        if transformer.METADATA_DEPENDENCIES:
+            result = MetadataWrapper(module, unsafe_skip_copy=True).visit(transformer)
+        else:
+            result = module.visit(transformer)
+        return Outcome(mark + result.code, transformer.places.changed, transformer.places.seen)
 
-    return Rule(name=name, about=about, suffixes=(".py", ".pyi"), words=words, hints=hints, apply=apply)
+    return apply
 
 
 def is_name(node: cst.CSTNode, *names: str) -> bool:

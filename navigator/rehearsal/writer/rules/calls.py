@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from navigator.rehearsal.writer.rules.base import BuiltinAware, PlaceTransformer, is_name, python_rule
+from navigator.rehearsal.writer.rules.base import BuiltinAware, PlaceTransformer, is_name
 
 _REQUEST_METHODS = frozenset({"get", "post", "put", "patch", "delete", "head", "options"})
 _LOGGERS = frozenset({"log", "logger", "logging", "LOG", "LOGGER", "_log", "_logger"})
@@ -142,52 +142,3 @@ def _raises_again(body: cst.BaseSuite) -> bool:
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1] if last.body else None
     return isinstance(last, cst.Raise) and last.exc is None
-
-
-OPEN_ENCODING = python_rule(
-    "open-encoding",
-    "Names UTF-8 where text files are opened in {count} {places} ({where}); without it the encoding depends on the machine.",
-    words=(r"\bencoding\b", r"\bopen\(", r"\butf-?8\b"),
-    hints=(r"(?<![\w.])open\(", r"\.read_text\(\)", r"\.write_text\("),
-    transformer=OpenEncoding,
-)
-
-REQUEST_TIMEOUTS = python_rule(
-    "request-timeouts",
-    "Gives {count} network {calls} a timeout ({where}), so that a silent server cannot hold the caller for ever.",
-    words=(r"\btimeouts?\b", r"\bnetwork calls?\b", r"\bhang\w*\b"),
-    hints=(r"\brequests\.\w+\(", r"\burlopen\("),
-    transformer=RequestTimeouts,
-)
-
-SAFE_YAML = python_rule(
-    "safe-yaml",
-    "Loads YAML with safe_load in {count} {places} ({where}): load can build any object the file names.",
-    words=(r"\byaml\b", r"\bsafe_load\b", r"\bdeserial\w*"),
-    hints=(r"\byaml\.load\(",),
-    transformer=SafeYaml,
-)
-
-LOGGER_WARN = python_rule(
-    "logger-warn",
-    "Calls `warning` instead of the removed `warn` in {count} {places} ({where}).",
-    words=(r"\blogger\.warn\b", r"\bwarn\(", r"\bdeprecated\b.{0,30}\blogg", r"\blogg\w*\b.{0,30}\bdeprecat"),
-    hints=(r"\.warn\(",),
-    transformer=LoggerWarn,
-)
-
-BARE_EXCEPT = python_rule(
-    "bare-except",
-    "Lets `except` in {count} {places} ({where}) catch errors only, and no longer Ctrl+C or an exit.",
-    words=(r"\bbare[- ]excepts?\b", r"\bexcept:", r"\bexcept (handlers?|clauses?)\b", r"\bswallow\w*"),
-    hints=(r"\bexcept\s*:",),
-    transformer=BareExcept,
-)
-
-NOT_IMPLEMENTED = python_rule(
-    "not-implemented",
-    "Raises NotImplementedError in {count} {places} ({where}); NotImplemented is a value and cannot be raised.",
-    words=(r"\bNotImplemented(Error)?\b",),
-    hints=(r"\braise\s+NotImplemented\b",),
-    transformer=RaiseNotImplemented,
-)

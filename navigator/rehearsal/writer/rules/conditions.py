@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from navigator.rehearsal.writer.rules.base import BuiltinAware, PlaceTransformer, is_name, python_rule
+from navigator.rehearsal.writer.rules.base import BuiltinAware, PlaceTransformer, is_name
 
 QUERY_METHODS = frozenset({"filter", "where", "having", "filter_by", "exclude"})
 """In an argument of these, `== None` may be an overloaded operator that builds a query."""
@@ -112,33 +112,3 @@ def _keys_of(node: cst.BaseExpression) -> cst.BaseExpression | None:
     if node.func.attr.value != "keys" or not isinstance(node.func.value, cst.Name | cst.Attribute):
         return None
     return node.func.value
-
-
-NONE_COMPARISONS = python_rule(
-    "none-comparisons",
-    "Compares with None by identity in {count} {places} ({where}): `==` asks the object, which may answer anything.",
-    words=(
-        r"\bNone\b.{0,40}\b(compar|identity|is\b|check)",
-        r"\bcompar\w*.{0,40}\bNone\b",
-        r"[=!]= ?None",
-        r"\bis (not )?None\b",
-    ),
-    hints=(r"[!=]=\s*None\b", r"\bNone\s*[!=]="),
-    transformer=NoneComparisons,
-)
-
-TYPE_COMPARISONS = python_rule(
-    "type-comparisons",
-    "Asks with isinstance instead of comparing types in {count} {places} ({where}), so that subclasses are accepted.",
-    words=(r"\bisinstance\b", r"\btype\(", r"\btype (check|compar)\w*", r"\bcompar\w* (of )?types?\b"),
-    hints=(r"\btype\(.*\)\s*([!=]=|is\b)", r"([!=]=|is)\s*type\("),
-    transformer=TypeComparisons,
-)
-
-KEYS_CALLS = python_rule(
-    "keys-calls",
-    "Walks and asks the mapping itself instead of `.keys()` in {count} {places} ({where}).",
-    words=(r"\.keys\(\)", r"\bkeys\(\)"),
-    hints=(r"\bin\s+[\w.]+\.keys\(\)",),
-    transformer=KeysCalls,
-)

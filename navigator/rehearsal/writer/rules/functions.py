@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from navigator.rehearsal.writer.rules.base import PlaceTransformer, is_name, python_rule
+from navigator.rehearsal.writer.rules.base import PlaceTransformer, is_name
 from navigator.rehearsal.writer.rules.docstring_text import docstring_lines
 
 Returned = cst.BaseStatement | cst.FlattenSentinel[cst.BaseStatement] | cst.RemovalSentinel
@@ -194,32 +194,3 @@ def _is_empty_container(node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.List | cst.Dict):
         return not node.elements
     return isinstance(node, cst.Call) and not node.args and is_name(node.func, "list", "dict", "set")
-
-
-MUTABLE_DEFAULTS = python_rule(
-    "mutable-defaults",
-    "Replaces {count} mutable {defaults} ({where}) by None and a guard: one list or dict was shared by all calls.",
-    words=(
-        r"\bmutable\b",
-        r"\bdefault (arguments?|values?|lists?|dicts?)\b",
-        r"\bshared (list|dict|default|state)\w*",
-    ),
-    hints=(r"=\s*(\[\]|\{\}|(list|dict|set)\(\))\s*[,)]",),
-    transformer=MutableDefaults,
-)
-
-DOCSTRINGS = python_rule(
-    "docstrings",
-    "Documents {count} public {functions} ({where}) from their signatures and the errors they raise.",
-    words=(r"\bdocstrings?\b", r"\bdocument (the |all |every |each |public )", r"\bundocumented\b"),
-    hints=(r"\bdef ",),
-    transformer=Docstrings,
-)
-
-RETURNS_NOTHING = python_rule(
-    "returns-nothing",
-    "Annotates {count} {functions} ({where}) that return nothing with `-> None`.",
-    words=(r"-> ?None", r"\breturn[- ](type|annotation)s?\b", r"\bannotat\w+", r"\btype hints?\b"),
-    hints=(r"\bdef ",),
-    transformer=ReturnsNothing,
-)

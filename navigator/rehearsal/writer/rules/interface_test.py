@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import sys
 
-from navigator.rehearsal.writer.rules.base import Outcome, Rule
-
 _MOST_FUNCTIONS = 12
 
 
@@ -74,23 +72,3 @@ def _imported(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             names.add(node.module.partition(".")[0])
     return names
-
-
-def _nothing(text: str, focus: frozenset[str], skip: frozenset[int]) -> Outcome:
-    """A file that exists is left as it is; the new one is made from it by `interface_test`."""
-    return Outcome(text, 0, 0)
-
-
-INTERFACE_TEST = Rule(
-    name="interface-test",
-    about="Adds a test that pins the public interface of {where}: names and parameters.",
-    suffixes=(".py",),
-    words=(
-        r"\binterface tests?\b",
-        r"\b(add|write) (a |an |some )?(unit |smoke )?tests?\b",
-        r"\bpublic interface\b",
-    ),
-    hints=(r"^def ",),
-    apply=_nothing,
-    creates=True,
-)

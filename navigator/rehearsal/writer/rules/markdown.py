@@ -6,29 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from navigator.rehearsal.writer.rules.base import MAX_PLACES, Outcome, Rule
+from navigator.rehearsal.writer.rules.base import Apply, Outcome, Places
 
 _FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})(.*)$")
 _HEADING = re.compile(r"^(#{1,6})([ \t]*)(\S.*?)([ \t]+#+)?[ \t]*$")
 _ADDRESS = re.compile(r"https?://[^\s<>`\"')\]}|]+")
 _COMMAND = re.compile(r"^(\$ |pip |python3? |git |make |npm |uv |curl |docker |cd |export )")
-
-
-class _Places:
-    """Counts places like the Python rules do."""
-
-    def __init__(self, skip: frozenset[int]) -> None:
-        self.skip = skip
-        self.seen = 0
-        self.changed = 0
-
-    def take(self) -> bool:
-        number = self.seen
-        self.seen += 1
-        if number in self.skip or self.changed >= MAX_PLACES:
-            return False
-        self.changed += 1
-        return True
 
 
 def _with_fences(lines: list[str]) -> Iterator[tuple[int, str, bool]]:
@@ -51,16 +34,16 @@ def _with_fences(lines: list[str]) -> Iterator[tuple[int, str, bool]]:
         yield at, line, match is None
 
 
-def _line_rule(fix: Callable[[list[str], _Places], list[str]]) -> Callable[..., Outcome]:
+def _line_rule(fix: Callable[[list[str], Places], list[str]]) -> Apply:
     def apply(text: str, focus: frozenset[str], skip: frozenset[int]) -> Outcome:
-        places = _Places(skip)
+        places = Places(skip)
         lines = fix(text.split("\n"), places)
         return Outcome("\n".join(lines), places.changed, places.seen)
 
     return apply
 
 
-def _trailing(lines: list[str], places: _Places) -> list[str]:
+def _trailing(lines: list[str], places: Places) -> list[str]:
     result = list(lines)
     for at, line, prose in _with_fences(lines):
         bare = line.rstrip(" \t")
@@ -71,7 +54,7 @@ def _trailing(lines: list[str], places: _Places) -> list[str]:
     return result
 
 
-def _headings(lines: list[str], places: _Places) -> list[str]:
+def _headings(lines: list[str], places: Places) -> list[str]:
     result: list[str] = []
     for at, line, prose in _with_fences(lines):
         match = _HEADING.match(line) if prose else None
@@ -96,7 +79,7 @@ def _headings(lines: list[str], places: _Places) -> list[str]:
     return result
 
 
-def _fences(lines: list[str], places: _Places) -> list[str]:
+def _fences(lines: list[str], places: Places) -> list[str]:
     result = list(lines)
     inside = False
     for at, line in enumerate(lines):
@@ -135,7 +118,7 @@ def _language(body: list[str]) -> str:
     return "text"
 
 
-def _addresses(lines: list[str], places: _Places) -> list[str]:
+def _addresses(lines: list[str], places: Places) -> list[str]:
     result = list(lines)
     for at, line, prose in _with_fences(lines):
         if not prose or line.startswith(("    ", "\t")) or re.match(r"^\s*\[[^\]]+\]:", line) or "<" in line:
@@ -144,7 +127,7 @@ def _addresses(lines: list[str], places: _Places) -> list[str]:
     return result
 
 
-def _linked(match: re.Match[str], line: str, places: _Places) -> str:
+def _linked(match: re.Match[str], line: str, places: Places) -> str:
     before = line[: match.start()]
     if before.count("`") % 2 or before.endswith(("(", "[", '"', "'", "=")):
         return match[0]
@@ -154,39 +137,7 @@ def _linked(match: re.Match[str], line: str, places: _Places) -> str:
     return f"<{address}>{match[0][len(address) :]}"
 
 
-def _rule(
-    name: str, about: str, words: tuple[str, ...], hints: tuple[str, ...], fix: Callable[..., list[str]]
-) -> Rule:
-    return Rule(
-        name=name, about=about, suffixes=(".md", ".markdown"), words=words, hints=hints, apply=_line_rule(fix)
-    )
-
-
-TRAILING_SPACES = _rule(
-    "markdown-trailing-spaces",
-    "Removes spaces at the end of {count} {lines} ({where}); line breaks made of two spaces stay.",
-    (r"\btrailing (white)?spaces?\b", r"\bwhitespace\b"),
-    (r"[ \t]$",),
-    _trailing,
-)
-HEADINGS = _rule(
-    "markdown-headings",
-    "Puts {count} {headings} in order ({where}): a space after the hashes, none after the title, blank lines around.",
-    (r"\bheadings?\b", r"\bheadlines?\b"),
-    ("^#",),
-    _headings,
-)
-FENCES = _rule(
-    "markdown-fences",
-    "Names the language of {count} code {fences} ({where}), so that they are coloured where they are shown.",
-    (r"\bfences?\b", r"\bcode blocks?\b", r"\blanguages? (of|tags?)\b"),
-    ("```|~~~",),
-    _fences,
-)
-ADDRESSES = _rule(
-    "markdown-addresses",
-    "Makes {count} bare {addresses} a link ({where}).",
-    (r"\bbare (urls?|links?|addresses)\b", r"\burls?\b", r"\blinks?\b"),
-    ("https?://",),
-    _addresses,
-)
+trailing_spaces = _line_rule(_trailing)
+headings = _line_rule(_headings)
+fences = _line_rule(_fences)
+addresses = _line_rule(_addresses)

@@ -73,7 +73,7 @@ def first_odd(language: str, data: bytes) -> list[Any] | None:
             line = _place(text, at)[0]
             return [
                 *_place(text, token.start()),
-                f"'{bracket}' stands where '{other}' of line {line} is still open",
+                f"'{bracket}' is where '{other}' of line {line} is still open",
             ]
         else:
             opened.pop()

@@ -1,7 +1,7 @@
 """Tags of blobs that were read before, in one SQLite file a project. Only a cache: losing it costs time, never an answer.
 
 A blob's tags never change, so two processes that write the same row write the same. A row that was damaged fails its own
-checksum and counts as absent; a file that is no database is thrown away and begun anew; one that cannot be written is read.
+checksum and counts as absent; a file that is no database is replaced; one that cannot be written is read.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class TagCache:
         return connection
 
     def _discard(self, error: sqlite3.DatabaseError) -> None:
-        log.warning("the map's cache %s was damaged (%s) and is made anew", self._path, error)
+        log.warning("the map's cache %s was damaged (%s) and is rebuilt", self._path, error)
         for name in (self._path, self._path.with_name(f"{self._path.name}-journal")):
             with contextlib.suppress(OSError):
                 name.unlink()

@@ -1,4 +1,4 @@
-"""One file's part of the map: what it defines, whom it speaks of, which words stand in it. Runs in a process of its own.
+"""One file's part of the map: what it defines, whom it speaks of, which words it contains. Runs in a process of its own.
 
 Nothing here reads a file: `pool` hands the bytes to a worker process.
 """

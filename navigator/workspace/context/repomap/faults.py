@@ -52,7 +52,7 @@ def _found(language: str, data: bytes, lines: list[bytes]) -> list[list[Any]]:
 
 
 def _broken(node: Node) -> Iterator[Node]:
-    """ERROR and MISSING nodes, none inside another; a tree that is one ERROR gives those that stand in it, if any."""
+    """ERROR and MISSING nodes, none inside another; a tree that is one ERROR gives those inside it, if any."""
     for child in node.children:
         if child.is_missing or child.is_error:
             yield child

@@ -10,7 +10,7 @@ from typing import Any
 from navigator.workspace.context.repomap.cache import TagCache
 from navigator.workspace.context.repomap.extract import READ_LIMIT
 from navigator.workspace.context.repomap.languages import language_of
-from navigator.workspace.context.repomap.pool import Job, Pool
+from navigator.workspace.context.repomap.pool import ParseJob, Pool
 from navigator.workspace.git.private import PrivateRepo, TreeEntry
 from navigator.workspace.git.runner import GitError
 from navigator.workspace.git.source import TreeSource
@@ -24,7 +24,7 @@ _FEW = 12
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One definition: its name, its lines (1-based, inclusive), and the line that its name stands in."""
+    """One definition: its name, its lines (1-based, inclusive), and the line of its name."""
 
     name: str
     first: int
@@ -113,7 +113,7 @@ def _parse_batch(
             with contextlib.suppress(GitError):
                 blobs |= private.read_blobs([entries[path].sha])
     jobs = [
-        Job(key, language_of(path), blobs[entries[path].sha])
+        ParseJob(key, language_of(path), blobs[entries[path].sha])
         for key, path in batch
         if entries[path].sha in blobs
     ]

@@ -102,7 +102,7 @@ def _normalised(out: Mapping[int, float]) -> list[tuple[int, float]]:
 
 
 def pagerank(edges: Edges, start: Mapping[int, float] | None = None, damping: float = DAMPING) -> list[float]:
-    """The share of time that a walk over `edges` spends at each file; it begins anew at `start`, everywhere without one.
+    """The share of time that a walk over `edges` spends at each file; it restarts at `start`, everywhere without one.
 
     Power iteration until the ranks move by less than 1e-6 in all, at most 40 rounds. Files without edges go back to the start.
 

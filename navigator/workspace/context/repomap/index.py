@@ -58,5 +58,5 @@ class RepoMap:
 
     @cached_property
     def defined_stems(self) -> list[dict[str, int]]:
-        """The stems in the names that each file defines, with how many names they stand in."""
+        """The stems in the names that each file defines, with how many names contain them."""
         return [count_parts((d.name, 1) for d in file.definitions) for file in self.files]

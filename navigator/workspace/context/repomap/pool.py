@@ -19,7 +19,7 @@ _BYTES_A_SECOND = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ParseJob:
     """One file to be read: its key in the cache, the grammar's name or "", its content."""
 
     key: str
@@ -64,13 +64,13 @@ class Pool:
         for worker in self._workers:
             worker.close()
 
-    def read(self, jobs: Iterable[Job]) -> list[tuple[str, dict[str, Any]]]:
+    def read(self, jobs: Iterable[ParseJob]) -> list[tuple[str, dict[str, Any]]]:
         """Each job's key with its tags, in no particular order.
 
         A file over which the process dies is read again without its grammar; should that fail too, it takes part by its
         path alone.
         """
-        lanes: list[list[Job]] = [[] for _ in self._workers]
+        lanes: list[list[ParseJob]] = [[] for _ in self._workers]
         loads = [0] * len(lanes)
         # The largest first, each to whoever has least to do.
         for job in sorted(jobs, key=lambda job: -len(job.data)):
@@ -85,7 +85,7 @@ class Pool:
         return [entry for run in runs for entry in run.result()]
 
 
-def _answers(worker: Worker, jobs: list[Job]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _answers(worker: Worker, jobs: list[ParseJob]) -> Iterator[tuple[str, dict[str, Any]]]:
     for job in jobs:
         for language in dict.fromkeys((job.language, "")):
             try:

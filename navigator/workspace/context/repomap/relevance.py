@@ -67,7 +67,7 @@ SIGNS = ("path", "names", "defined", "body", "location", "past", "recent", "toge
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class TaskTerms:
     """What a task says.
 
     Attributes:
@@ -83,7 +83,7 @@ class Query:
     words: Mapping[str, str]
 
 
-def read_task(text: str, paths: Iterable[str] = ()) -> Query:
+def read_task(text: str, paths: Iterable[str] = ()) -> TaskTerms:
     """What of a task's words can be looked for.
 
     Args:
@@ -109,10 +109,10 @@ def read_task(text: str, paths: Iterable[str] = ()) -> Query:
                 origin.setdefault(part, word)
     # The first words of a task say most; a pasted log must not drown them.
     stems = dict(list(stems.items())[:_MOST_WORDS])
-    return Query(text.casefold(), tuple(dict.fromkeys(names))[:_MOST_WORDS], stems, origin)
+    return TaskTerms(text.casefold(), tuple(dict.fromkeys(names))[:_MOST_WORDS], stems, origin)
 
 
-def signs(repo: RepoMap, query: Query, named: Iterable[str] = ()) -> dict[str, list[float]]:
+def signs(repo: RepoMap, query: TaskTerms, named: Iterable[str] = ()) -> dict[str, list[float]]:
     """Each sign for each file, in the order of `repo.files`; the largest value of each is 1, or all are 0."""
     found = {
         "path": _paths(repo, query),
@@ -149,7 +149,7 @@ class Ranking:
     """
 
     repo: RepoMap
-    query: Query
+    query: TaskTerms
     found: Mapping[str, Sequence[float]]
     scores: Sequence[float]
     named: tuple[int, ...]
@@ -239,7 +239,9 @@ class Ranking:
         return f"used by {self.repo.files[user].path}" if user is not None else ""
 
 
-def rank_files(repo: RepoMap, query: Query, named: Sequence[str] = (), weights: Weights = WEIGHTS) -> Ranking:
+def rank_files(
+    repo: RepoMap, query: TaskTerms, named: Sequence[str] = (), weights: Weights = WEIGHTS
+) -> Ranking:
     """Rank every file of a map for a task that names some of them."""
     found = signs(repo, query, named)
     numbers = tuple(repo.number[path] for path in named if path in repo.number)
@@ -251,7 +253,7 @@ def _scaled(values: Sequence[float]) -> list[float]:
     return [value / top for value in values] if top > 0 else [0.0] * len(values)
 
 
-def _paths(repo: RepoMap, query: Query) -> list[float]:
+def _paths(repo: RepoMap, query: TaskTerms) -> list[float]:
     """Whether a path (1) or a file's name (0.6) is written in the task."""
     mentioned = {match[0].strip("./") for match in _NAME_IN_PATH.finditer(query.text)}
     tails = {name.rsplit("/", 1)[-1] for name in mentioned}
@@ -267,7 +269,7 @@ def _paths(repo: RepoMap, query: Query) -> list[float]:
     return scores
 
 
-def _names(repo: RepoMap, query: Query) -> list[float]:
+def _names(repo: RepoMap, query: TaskTerms) -> list[float]:
     """Files that define what the task names in the way of code: the fewer files define it, the more it says."""
     scores = [0.0] * len(repo.files)
     for name in query.names:
@@ -278,7 +280,7 @@ def _names(repo: RepoMap, query: Query) -> list[float]:
     return scores
 
 
-def _bm25(query: Query, texts: Sequence[Mapping[str, int]]) -> list[float]:
+def _bm25(query: TaskTerms, texts: Sequence[Mapping[str, int]]) -> list[float]:
     """BM25 of the task's stems over texts given as counts of stems."""
     lengths = [sum(text.values()) for text in texts]
     average = sum(lengths) / max(1, sum(1 for length in lengths if length)) or 1.0
@@ -294,8 +296,8 @@ def _bm25(query: Query, texts: Sequence[Mapping[str, int]]) -> list[float]:
     return scores
 
 
-def _location(repo: RepoMap, query: Query) -> list[float]:
-    """How many of the task's words stand in the path, rare ones more, long paths less."""
+def _location(repo: RepoMap, query: TaskTerms) -> list[float]:
+    """How many of the task's words are in the path, rare ones more, long paths less."""
     spread: dict[str, int] = {}
     for stems in repo.path_stems:
         for stem in stems & query.stems.keys():
@@ -309,7 +311,7 @@ def _location(repo: RepoMap, query: Query) -> list[float]:
     ]
 
 
-def _past(repo: RepoMap, query: Query) -> list[float]:
+def _past(repo: RepoMap, query: TaskTerms) -> list[float]:
     """Files that earlier commits in like words touched, the newer the more."""
     scores = [0.0] * len(repo.files)
     spread: dict[str, int] = {}

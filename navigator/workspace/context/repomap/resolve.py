@@ -1,7 +1,7 @@
 """Which files an import means: by the end of their paths, nearest first; the same for every language.
 
 An import is brought to the form `a/b/c`; it means the file whose path without extension ends so, or all files of the folder
-that does (a Go package). Relative imports begin where the importing file stands. What cannot be told is no import.
+that does (a Go package). Relative imports start at the importing file's folder. What cannot be resolved is no import.
 """
 
 from __future__ import annotations

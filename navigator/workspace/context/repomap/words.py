@@ -67,7 +67,7 @@ def parts(word: str) -> tuple[str, ...]:
 
 
 def count_parts(words: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Stems with how often they stand in a text, given its words with their counts."""
+    """Stems with how often they occur in a text, given its words with their counts."""
     counts: dict[str, int] = {}
     for word, times in words:
         for part in parts(word):

@@ -1,9 +1,9 @@
-"""Landing on the branch the user stands on: files, index and reference move together, or not at all.
+"""Landing on the branch that is checked out: files, index and reference move together, or not at all.
 
 Order: take git's own `index.lock` with a mark in it, write each file by rename, move the reference by
-compare-and-swap, put the new index in place, let go of the lock. While the mark stands in the lock the move
-is unfinished; each touched file is then wholly old or wholly new, so going on and going back are both safe.
-No filter, hook or checkout command of git takes part: blobs are written as they are, which is why paths
+compare-and-swap, put the new index in place, release the lock. While the lock holds the mark the move
+is unfinished; each touched file is then wholly old or wholly new, so continuing and rolling back are both safe.
+No filter, hook or checkout command of git is involved: blobs are written as they are, which is why paths
 that git would convert are refused.
 """
 
@@ -15,6 +15,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from navigator.domain.text import safe_line
@@ -44,7 +45,7 @@ def require_branch(facts: RepoFacts) -> str:
         raise LandingRefused(f"{facts.path} is a bare repository: it has no checkout.", hint=instead)
     if facts.operation:
         raise LandingRefused(
-            f"A {facts.operation} is under way in {facts.work_tree}.",
+            f"A {facts.operation} is in progress in {facts.work_tree}.",
             hint="Finish or abort it, then approve again.",
         )
     if facts.branch is None:
@@ -61,8 +62,8 @@ def require_clean(facts: RepoFacts, moves: Sequence[PathMove], read_blobs: ReadB
     assert facts.work_tree is not None
     if (facts.git_dir / "index.lock").exists():
         raise LandingRefused(
-            f"Another git process works in {facts.work_tree}.",
-            hint="Wait for it; if none runs, remove .git/index.lock and approve again.",
+            f"Another git process is running in {facts.work_tree}.",
+            hint="Wait for it to finish. If none is running, remove .git/index.lock and approve again.",
         )
     git = facts.git(work_tree=True)
     _require_unconverted(facts, git, moves)
@@ -75,8 +76,8 @@ def require_clean(facts: RepoFacts, moves: Sequence[PathMove], read_blobs: ReadB
     ]
     if blocked:
         raise LandingRefused(
-            f"The checkout has work of its own in the way: {', '.join(blocked[:5])}.",
-            hint="Commit or stash it, or land on a branch of its own.",
+            f"The checkout has uncommitted changes in the way: {', '.join(blocked[:5])}.",
+            hint="Commit or stash them, or land on a new branch.",
         )
 
 
@@ -139,12 +140,12 @@ def _why_not(
     if not any(held == state or (held is None and state[0] == ABSENT) for state in states):
         return "staged"
     for mode, sha in states:
-        if _stands(work_tree, move.path, mode, blobs.get(sha)):
+        if _has(work_tree, move.path, mode, blobs.get(sha)):
             return None
     return "changed" if move.old_mode != ABSENT else "exists"
 
 
-def _stands(work_tree: Path, path: str, mode: str, content: bytes | None) -> bool:
+def _has(work_tree: Path, path: str, mode: str, content: bytes | None) -> bool:
     """Whether the checkout has exactly this at a path: nothing, or a plain file with this content and
     mode."""
     place = work_tree
@@ -168,7 +169,7 @@ def _stands(work_tree: Path, path: str, mode: str, content: bytes | None) -> boo
 
 
 def _mark(plan: LandingPlan) -> bytes:
-    """What stands in `index.lock` while the plan is at work."""
+    """The content of `index.lock` while the plan is being executed."""
     return f"navigator {plan.proposal} {plan.old} {plan.commit}\n".encode()
 
 
@@ -180,8 +181,7 @@ def _holds_lock(plan: LandingPlan) -> bool:
 
 
 def is_unfinished(plan: LandingPlan, tip: str) -> bool:
-    """Whether a plan was cut off: its mark stands in the lock, or the reference moved and the index did
-    not."""
+    """Whether a plan was cut off: the lock holds its mark, or the reference moved and the index did not."""
     if _holds_lock(plan):
         return True
     if tip != plan.commit:
@@ -195,7 +195,7 @@ def _git(plan: LandingPlan, index: Path | None = None) -> Git:
 
 
 def move(plan: LandingPlan, move_reference: Callable[[], None]) -> None:
-    """Bring files, reference and index from the plan's old side to its new one. May go on after a crash.
+    """Bring files, reference and index from the plan's old side to its new one. May continue after a crash.
 
     Args:
         move_reference: moves the reference by compare-and-swap, or raises and leaves it.
@@ -207,7 +207,8 @@ def move(plan: LandingPlan, move_reference: Callable[[], None]) -> None:
     head = git.run("symbolic-ref", "--quiet", "HEAD", check=False).text
     if head != plan.ref:
         raise LandingRefused(
-            f"The checkout is no longer on {plan.branch}.", hint="Go back to it, or land on a branch."
+            f"The checkout is no longer on {plan.branch}.",
+            hint="Check it out again, or land on a new branch.",
         )
     shas = {
         sha
@@ -223,7 +224,7 @@ def move(plan: LandingPlan, move_reference: Callable[[], None]) -> None:
                 _write(Path(plan.work_tree), one, blobs)
             move_reference()
         except BaseException as error:
-            # Also on an interrupt: the lock must not be let go while files are half old, half new.
+            # Also on an interrupt: the lock must not be released while files are half old, half new.
             _put_back(plan, blobs)
             if not isinstance(error, OSError):
                 raise
@@ -245,8 +246,8 @@ def _require_either(plan: LandingPlan, git: Git, blobs: Mapping[str, bytes]) -> 
     ]
     if blocked:
         raise LandingRefused(
-            f"The checkout changed meanwhile: {', '.join(blocked[:5])}.",
-            hint="Commit or stash it, then approve again.",
+            f"The checkout changed in the meantime: {', '.join(blocked[:5])}.",
+            hint="Commit or stash the changes, then approve again.",
         )
 
 
@@ -259,7 +260,8 @@ def _lock(plan: LandingPlan) -> Iterator[None]:
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except FileExistsError:
             raise LandingRefused(
-                f"Another git process works in {plan.work_tree}.", hint="Wait for it, then approve again."
+                f"Another git process is running in {plan.work_tree}.",
+                hint="Wait for it to finish, then approve again.",
             ) from None
         with os.fdopen(fd, "wb") as file:
             file.write(_mark(plan))
@@ -290,22 +292,21 @@ def _read(private: Git, shas: Sequence[str]) -> dict[str, bytes]:
 
 
 def _put_back(plan: LandingPlan, blobs: Mapping[str, bytes]) -> None:
-    """Undo what was written; a file that is no longer as it was written belongs to somebody else and
-    stays."""
+    """Undo what was written; a file that is no longer as it was written belongs to somebody else and stays."""
     work_tree = Path(plan.work_tree)
     for one in plan.paths:
-        if _stands(work_tree, one.path, one.new_mode, blobs.get(one.new_sha)):
+        if _has(work_tree, one.path, one.new_mode, blobs.get(one.new_sha)):
             _write(work_tree, one.reversed(), blobs)
 
 
 def _write(work_tree: Path, one: PathMove, blobs: Mapping[str, bytes]) -> None:
     """Bring one path from old to new, by rename, so that it is never half of anything."""
     place = work_tree / one.path
-    if _stands(work_tree, one.path, one.new_mode, blobs.get(one.new_sha)):
+    if _has(work_tree, one.path, one.new_mode, blobs.get(one.new_sha)):
         return
-    if not _stands(work_tree, one.path, one.old_mode, blobs.get(one.old_sha)):
+    if not _has(work_tree, one.path, one.old_mode, blobs.get(one.old_sha)):
         raise LandingRefused(
-            f"{safe_line(one.path)} changed meanwhile.", hint="Commit it, then approve again."
+            f"{safe_line(one.path)} changed in the meantime.", hint="Commit it, then approve again."
         )
     if one.new_mode == ABSENT:
         place.unlink()
@@ -315,7 +316,8 @@ def _write(work_tree: Path, one: PathMove, blobs: Mapping[str, bytes]) -> None:
             folder.rmdir()
         return
     place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = place.with_name(f".{place.name[:80]}.navigator-new")
+    # A hash: a name may be as long as the file system allows, and is counted in bytes. After a crash it is found again.
+    temporary = place.with_name(f".{sha256(os.fsencode(place.name)).hexdigest()[:16]}.navigator-new")
     temporary.unlink(missing_ok=True)
     fd = os.open(
         temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777 if one.new_mode == _EXECUTABLE else 0o666

@@ -60,29 +60,20 @@ def prepare_landing(
 
     Args:
         facts: the user's repository, read just now.
-        batch: names the branch: `navigator/<batch>`.
+        batch: names the branch, `navigator/<batch>`.
         message: the commit message without trailers.
-        mode: how to land; the project's own way when not given.
+        mode: how to land; the project's setting by default.
         trailers: further trailers, such as models and prompt versions.
-        landed: commits that earlier landings of this batch made; says which branches are Navigator's own.
-            Without it, a branch is taken for its own when a commit on it carries the batch's trailer.
+        landed: commits of this batch's earlier landings, to find its branches; None finds them by the batch's trailer.
         allow_rehearsal: land a rehearsal's proposal outside of a demo repository.
 
     Raises:
-        StaleBase: touched paths differ at the target.
-        LandingRefused: anything else that stands in the way, in words.
+        StaleBase, LandingRefused: touched paths differ at the target, or something else prevents it.
     """
     _require_landable(project, facts, proposal, allow_rehearsal=allow_rehearsal)
-    raw = private.raw_diff(proposal.base_commit, proposal.tree)
-    if not raw:
-        raise LandingRefused(f"{proposal.id} changes nothing.", hint="Reject it.")
-    _require_policy(private, proposal, raw)
+    raw = _landable_changes(private, proposal)
     chosen: Mode = mode or ("current" if project.landing == "current" else "branch")
-    if chosen == "current":
-        branch = checkout.require_branch(facts)
-        ref, old, parent = f"refs/heads/{branch}", facts.head_commit, facts.head_commit
-    else:
-        ref, old, parent = _choose_branch(project, facts, batch, landed)
+    ref, old, parent = _target(project, facts, chosen, batch, landed)
     transplanted = private.tree_of(parent) != private.tree_of(proposal.base_commit)
     tree = _transplant(private, raw, proposal.base_commit, parent) if transplanted else proposal.tree
     moves = tuple(PathMove(c.path, c.old_mode, c.old_sha, c.new_mode, c.new_sha) for c in raw)
@@ -124,7 +115,7 @@ def _require_landable(
     if proposal.rehearsal and not project.demo and not allow_rehearsal:
         raise LandingRefused(
             f"{proposal.id} was written by a rehearsal model.",
-            hint="It lands only in repositories that `navigator demo` made. To have it land all the same: "
+            hint="It lands only in repositories that `navigator demo` made. To land it anyway: "
             f"`navigator approve {proposal.id} {ALLOW_REHEARSAL}`.",
         )
     try:
@@ -133,8 +124,11 @@ def _require_landable(
         raise LandingRefused(error.message, hint=error.hint) from error
 
 
-def _require_policy(private: PrivateRepo, proposal: Proposal, raw: list[RawChange]) -> None:
-    """Ask the policy once more: what it refuses never lands, whatever was recorded."""
+def _landable_changes(private: PrivateRepo, proposal: Proposal) -> list[RawChange]:
+    """The proposal's changes. The policy is asked once more: what it refuses never lands, whatever was recorded."""
+    raw = private.raw_diff(proposal.base_commit, proposal.tree)
+    if not raw:
+        raise LandingRefused(f"{proposal.id} changes nothing.", hint="Reject it.")
     items = check_policy(raw, private.tree_entries(proposal.base_commit).keys(), private.read_blob)
     refused = [item for item in items if item.action is PolicyAction.REFUSE]
     if refused:
@@ -142,6 +136,7 @@ def _require_policy(private: PrivateRepo, proposal: Proposal, raw: list[RawChang
         raise LandingRefused(
             f"{proposal.id} is refused by policy: {words}.", hint="Send it back with a note."
         )
+    return raw
 
 
 def _transplant(private: PrivateRepo, raw: list[RawChange], base: str, parent: str) -> str:
@@ -157,7 +152,7 @@ def _transplant(private: PrivateRepo, raw: list[RawChange], base: str, parent: s
             same += (mode, sha) == (change.new_mode, change.new_sha)
     if same == len(raw):
         raise LandingRefused(
-            "The target holds this change already.", hint="Reject the proposal: it is not needed."
+            "The target already has this change.", hint="Reject the proposal: it is not needed."
         )
     removed = {change.path for change in raw if change.new_mode == ABSENT}
     made = [change.path for change in raw if change.new_mode != ABSENT]
@@ -170,15 +165,15 @@ def _transplant(private: PrivateRepo, raw: list[RawChange], base: str, parent: s
     paths = tuple(dict.fromkeys(stale))
     if missing := not_committed_yet(private, base, parent, paths):
         raise LandingRefused(
-            f"The proposal stands on uncommitted work: {', '.join(safe_line(path) for path in missing[:5])}"
+            f"The proposal is based on uncommitted work: {', '.join(safe_line(path) for path in missing[:5])}"
             f"{' and more' if len(missing) > 5 else ''}.",
-            hint="Commit it as it was then, and approve again; or take the approval back.",
+            hint="Commit it as it was then and approve again, or take the approval back.",
         )
     raise StaleBase(
         f"Changed since the proposal was made: {', '.join(safe_line(path) for path in paths[:5])}"
         f"{' and more' if len(paths) > 5 else ''}.",
         paths=paths,
-        hint="The task starts a new attempt on today's files.",
+        hint="The task starts a new attempt on the current files.",
     )
 
 
@@ -203,10 +198,12 @@ def free_branch(facts: RepoFacts, name: str) -> str:
         number += 1
 
 
-def _choose_branch(
-    project: Project, facts: RepoFacts, batch: str, landed: Collection[str] | None
+def _target(
+    project: Project, facts: RepoFacts, mode: Mode, batch: str, landed: Collection[str] | None
 ) -> tuple[str, str, str]:
-    """The branch to land on: (reference, where it stands or "", the commit to stand on)."""
+    """The branch to land on: (reference, its commit or "" for a new branch, the new commit's parent)."""
+    if mode == "current":
+        return f"refs/heads/{checkout.require_branch(facts)}", facts.head_commit, facts.head_commit
     git = facts.git()
     name = branch_name(batch)
     pattern = re.compile(rf"(?:{re.escape(name)}|{re.escape(name.replace('/', '-'))})(?:-(\d+))?")
@@ -218,7 +215,7 @@ def _choose_branch(
             continue
         if branch not in facts.checked_out:
             return f"refs/heads/{branch}", tip, tip
-        # Somebody stands on it: it must not move. The next branch goes on from there.
+        # It is checked out and must not move. The next branch continues from there.
         last = tip
     parent = last or resolve_base(facts, project.base)[1]
     return f"refs/heads/{free_branch(facts, name)}", "", parent
@@ -262,15 +259,14 @@ def execute_landing(plan: LandingPlan) -> None:
         return
     if plan.old and plan.branch in checked_out_branches(Path(plan.common_dir), git):
         raise LandingRefused(
-            f"{plan.branch} has been checked out meanwhile, so it is not moved.",
+            f"{plan.branch} was checked out in the meantime, so it is not moved.",
             hint="Approve again: the change then lands on a new branch.",
         )
     move_ref(plan, git)
 
 
 def move_ref(plan: LandingPlan, git: Git) -> None:
-    """Move the plan's reference from `old` to `commit` by compare-and-swap; nothing happens when it is
-    there."""
+    """Move the plan's reference from `old` to `commit` by compare-and-swap; a no-op when it is there already."""
     current = read_ref(git, plan.ref)
     if current == plan.commit:
         return
@@ -278,14 +274,8 @@ def move_ref(plan: LandingPlan, git: Git) -> None:
     person = Person(*plan.committer)
     words = ("-d", plan.ref, plan.old) if not plan.commit else (plan.ref, plan.commit, plan.old or zero)
     try:
-        git.run(
-            "update-ref",
-            "--no-deref",
-            "-m",
-            f"navigator: {plan.proposal}",
-            *words,
-            env=person_environment(person, person),
-        )
+        reason = f"navigator: {plan.proposal}"
+        git.run("update-ref", "--no-deref", "-m", reason, *words, env=person_environment(person, person))
     except GitError as error:
         if error.status < 0:
             # Ended by a signal: it may have moved the reference already, and it may have left its lock.
@@ -294,7 +284,7 @@ def move_ref(plan: LandingPlan, git: Git) -> None:
                 return
         raise RefMoved(
             f"{plan.branch} could not be moved: {error.stderr.splitlines()[0] if error.stderr else error.message}",
-            hint="Somebody moved or locked it. Approve again.",
+            hint="Another process moved or locked it. Approve again.",
         ) from error
 
 
@@ -318,7 +308,7 @@ def _copy_objects(plan: LandingPlan, git: Git) -> None:
     except GitError as error:
         raise LandingRefused(
             f"{plan.path} does not take the change: {error.stderr.splitlines()[0] if error.stderr else error.message}",
-            hint="Is the disk full, or the repository read-only? `git fsck` there tells more.",
+            hint="Is the disk full, or the repository read-only? Run `git fsck` there for details.",
         ) from error
 
 
@@ -326,12 +316,12 @@ def inspect_landing(plan: LandingPlan) -> Progress:
     """How far a journaled plan got, read from the user's repository.
 
     Returns:
-        "done": the reference stands at the plan's commit, or further on from it.
+        "done": the reference points at the plan's commit or a descendant of it.
         "not_done": nothing was changed; the plan may be executed or dropped.
         "partial": mode "current" was cut off between files and index; `execute_landing` finishes it, or
         puts the
             files back where the branch has moved.
-        "diverged": somebody moved the reference elsewhere; the plan is void.
+        "diverged": the reference moved elsewhere; the plan is void.
     """
     git = plan.git()
     tip = read_ref(git, plan.ref)

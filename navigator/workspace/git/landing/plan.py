@@ -70,11 +70,11 @@ class LandingPlan:
     `dataclasses.asdict`.
 
     Attributes:
-        mode: "branch" moves a branch nobody stands on; "current" also writes files and index of the checkout.
+        mode: "branch" moves a branch that is not checked out; "current" also writes files and index of the checkout.
         ref: the full reference that moves.
-        old: where it must stand before; "" when it must not exist.
-        commit: where it stands afterwards; "" when it is deleted (undo of a branch that the landing made).
-        parent: the commit the new one stands on.
+        old: what it must point at before; "" when it must not exist.
+        commit: what it points at afterwards; "" when it is deleted (undo of a branch that the landing made).
+        parent: the new commit's parent.
         paths: what becomes of each touched path, against `parent`.
         transplanted: the tip was not the base; the touched paths were the same there.
         hooks: hooks of the repository that did not run.

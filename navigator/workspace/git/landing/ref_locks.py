@@ -48,7 +48,7 @@ def clear_plan_locks(plan: LandingPlan, *, since: float | None = None) -> list[P
 
 
 def clear_private_locks(git_dir: Path) -> list[Path]:
-    """Take away what a killed git left in a private repository, which nobody but the caller works in."""
+    """Remove what a killed git left in a private repository, which only the caller uses."""
     places = [*git_dir.glob("*.lock"), *(git_dir / "refs").rglob("*.lock")]
     if (git_dir / "packed-refs.new").exists():
         places.append(git_dir / "packed-refs.new")

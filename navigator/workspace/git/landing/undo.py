@@ -1,5 +1,4 @@
-"""Taking a landing back: while the tip is ours the reference moves back, otherwise a revert commit is
-offered.
+"""Undoing a landing: while the tip is the landed commit the reference moves back, otherwise a revert commit is made.
 
 An undo is a plan like a landing's, with the same journal, execution and inspection.
 """
@@ -23,8 +22,7 @@ UndoKind = Literal["moved_back", "branch_deleted", "revert_branch"]
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """What an undo did: which reference it moved, deleted or made, and the commit that now stands there (""
-    if none)."""
+    """What an undo did: which reference it moved, deleted or made, and the commit it points to now ("" if none)."""
 
     kind: UndoKind
     ref: str
@@ -32,11 +30,11 @@ class UndoResult:
 
 
 def prepare_undo(plan: LandingPlan, facts: RepoFacts, private: PrivateRepo) -> LandingPlan:
-    """Decide how a landing is taken back. Writes into the private repository only.
+    """Decide how to undo a landing. Writes into the private repository only.
 
-    While the branch stands at the landed commit it goes back to where it was, or away when the landing made
-    it. When more has come on top, or somebody stands on the branch, the reverse change becomes a commit on
-    a new branch.
+    While the branch points at the landed commit it moves back to where it was, or is deleted when the landing
+    created it. With further commits on top, or while the branch is checked out, the reverse change becomes a commit
+    on a new branch.
 
     Args:
         plan: the landing's plan, from the journal.
@@ -95,12 +93,12 @@ def _revert(
     if changed:
         raise UndoRefused(
             f"Changed since {plan.proposal} landed: {', '.join(safe_line(path) for path in changed[:5])}.",
-            hint=f"`git revert {plan.commit[:12]}` merges by hand.",
+            hint=f"`git revert {plan.commit[:12]}` merges manually.",
         )
     try:
         tree = private.place(onto, [_raw(move) for move in backwards.paths])
     except PathRefused as error:
-        raise UndoRefused(error.message, hint=f"`git revert {plan.commit[:12]}` merges by hand.") from error
+        raise UndoRefused(error.message, hint=f"`git revert {plan.commit[:12]}` merges manually.") from error
     identity = read_identity(facts)
     message = f"Revert what {plan.proposal} changed\n\nThis takes back commit {plan.commit}."
     text = compose_message(message, {"Navigator-Undo": plan.proposal})
@@ -124,6 +122,6 @@ def _raw(move: PathMove) -> RawChange:
 
 
 def undo_result(back: LandingPlan) -> UndoResult:
-    """What an executed undo plan did, in words for the developer."""
+    """What an executed undo plan did."""
     kind: UndoKind = "branch_deleted" if not back.commit else "moved_back" if back.old else "revert_branch"
     return UndoResult(kind, back.ref, back.commit)

@@ -1,0 +1,75 @@
+"""Closing the terminal under a foreground run: the progress bar falls silent, and no task fails for it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from navigator.cli.progress import Progress
+from navigator.domain.models import Event
+from tests.cli.conftest import Command
+
+
+class _Closed(TextIO):
+    """A stderr whose terminal is gone."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    def flush(self) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    def isatty(self) -> bool:
+        return True
+
+
+class _NoTasks:
+    def tasks(self) -> list[object]:
+        return []
+
+
+def test_events_on_a_closed_terminal_raise_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", _Closed())
+    event = Event(seq=1, at="2026-01-01T00:00:00Z", kind="disk_free")
+    with Progress(_NoTasks(), quiet=False) as progress:  # type: ignore[arg-type]
+        progress.event(event)
+        progress.event(event)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hang_up", [True, False])
+def test_a_terminal_that_closes_fails_no_task(command: Command, repository: Path, hang_up: bool) -> None:
+    """With SIGHUP the run ends and what was in progress is queued; where it is ignored (nohup) the run continues."""
+    command.run("project", "add", str(repository))
+    for text in ("Compare with None by identity", "Remove mutable default arguments"):
+        command.run("task", "add", repository.name, text)
+    main, terminal = pty.openpty()
+    words = ["run", "--until", "idle", "--time-scale", "0.01"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "navigator", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=terminal,
+        stderr=terminal,
+        env=command.environment(),
+        start_new_session=True,
+    ) as process:
+        os.close(terminal)
+        os.read(main, 1)  # the bar was drawn
+        os.close(main)
+        if hang_up:
+            process.send_signal(signal.SIGHUP)
+        process.wait(120)
+    states = {row["state"] for row in command.json("task", "list")["tasks"]}
+    assert "failed" not in states
+    if not hang_up:
+        assert states == {"awaiting_approval"}
+    command.run("run", "--until", "idle", "--time-scale", "0")
+    assert {row["state"] for row in command.json("task", "list")["tasks"]} == {"awaiting_approval"}
