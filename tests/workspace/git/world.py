@@ -122,10 +122,3 @@ class World:
             tree=tree,
             rehearsal=rehearsal,
         )
-
-
-def undo_landing(plan: LandingPlan, facts: RepoFacts, private: PrivateRepo) -> UndoResult:
-    """Prepare an undo and execute it at once, without a journal."""
-    back = prepare_undo(plan, facts, private)
-    execute_landing(back)
-    return undo_result(back)
