@@ -1,4 +1,4 @@
-"""Room on the disk that holds the state folder: checked before work begins, so that what was begun can be written down."""
+"""Free space on the disk of the state folder, checked before work begins so that its results can be stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def free_bytes(folder: Path) -> int:
 
 
 def is_low(folder: Path) -> bool:
-    """Whether the reserve is touched: reading goes on, nothing new begins."""
+    """Whether free space is below the reserve: nothing new begins, reading still works."""
     return free_bytes(folder) < RESERVE_BYTES
 
 

@@ -57,7 +57,6 @@ class DiffPalette:
     file: Style
     file_muted: Style
     hunk: Style
-    hunk_muted: Style
     added: Style
     removed: Style
     lines: Mapping[str, Style]
@@ -358,7 +357,6 @@ def _palette(name: str) -> DiffPalette:
         file=on(shades.text, shades.panel, "bold"),
         file_muted=on(shades.muted, shades.panel),
         hunk=on(shades.muted, shades.background, "bold"),
-        hunk_muted=on(shades.faint, shades.background),
         added=Style.parse(f"bold {shades.added}"),
         removed=Style.parse(f"bold {shades.removed}"),
         lines=lines,

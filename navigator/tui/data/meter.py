@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 CHARS_PER_TOKEN = 3.2
 """Bytes of source code in a token of the Qwen family, roughly: what streams are shown with before the server counts."""
 
-PHASES = ("drain", "stop", "release", "start", "load", "health", "verify")
 _PUBLISHED_SWAPS = {Role.REVIEWER.value: PUBLISHED.swap_in, Role.GENERATOR.value: PUBLISHED.swap_back}
 
 

@@ -92,7 +92,7 @@ class StatsScreen(NavScreen):
         return self._counted
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
-        """The store has changed: count anew, but not all the time."""
+        """The store has changed: count again, but not all the time."""
         if not snapshot.loaded or snapshot.seq == self._seq:
             return
         wait = max(0.0, self._due - time.monotonic())

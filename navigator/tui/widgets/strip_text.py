@@ -40,9 +40,7 @@ def strip_facts(settings: Settings, start_key: str = "ctrl+n") -> StripFacts:
     batch = settings.batch
     return StripFacts(
         models={role.value: settings.server(role).model for role in Role},
-        rules=BatchRules(
-            batch.target, batch.max_wait_minutes * 60, batch.quiet_minutes * 60, batch.revisions
-        ),
+        rules=BatchRules(batch.target, batch.max_wait_minutes * 60, batch.quiet_minutes * 60),
         streams=settings.generator.max_inflight,
         strategy=settings.swap.strategy or "",
         unsandboxed=settings.checks.unsandboxed,
