@@ -59,7 +59,7 @@ class ConductorState:
         now = time.monotonic()
         tasks = deps.reader.loop_tasks(_LOOKED_AT)
         due = deps.reader.pending_landings()
-        own = deps.reader.own_readings_due() if deps.settings.generator.self_review else frozenset()
+        own = deps.reader.self_reviews_due() if deps.settings.generator.self_review else frozenset()
         views = tuple(
             self._view(deps, task, now, landing_due=task.id in due, own_due=task.id in own) for task in tasks
         )
@@ -79,7 +79,6 @@ class ConductorState:
                 target=batch.target,
                 max_wait=batch.max_wait_minutes * 60,
                 quiet=batch.quiet_minutes * 60,
-                revisions=batch.revisions,
             ),
             until=until,
             swaps_left=None if max_swaps is None else max(0, max_swaps - self.swaps_made),

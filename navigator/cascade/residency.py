@@ -182,7 +182,7 @@ class Residency:
         try:
             return await self._deps.strategy.resident()
         except NavigatorError as error:
-            log.warning("what is resident cannot be told: %s", error)
+            log.warning("resident model unknown: %s", error)
             return None
 
     def _load_failed(self, role: Role, began: float, reason: str) -> None:
@@ -201,7 +201,7 @@ class Residency:
         reason = self._live.given_up.get(role)
         if reason is None:
             return
-        log.error("%s is given up: %s", role.value, reason)
+        log.error("%s is disabled after repeated failures: %s", role.value, reason)
         with self._storage.writing("that a role is given up"), self._deps.store.transaction() as tx:
             tx.event("given_up", data={"role": role.value, "reason": reason})
 

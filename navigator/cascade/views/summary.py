@@ -1,4 +1,4 @@
-"""What one session came to: counts from the store, times by the clock, and by the rehearsal's model where it was one."""
+"""The totals of one session: counts from the store, times by the clock, and by the rehearsal's model where it was one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Session:
         """The session in the shape of CONTRACT's `navigator run --json`.
 
         Proposals are those that were written or reviewed in this session, verdicts those of its reviews, `failed` the tasks
-        that failed in it and still stand so; `states` counts all tasks.
+        that failed in it and are still failed; `states` counts all tasks.
         """
         reader = self._deps.reader
         happened = reader.events_of(("review_added", "task_state"), self._before_events)
