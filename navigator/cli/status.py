@@ -109,7 +109,11 @@ def _show(document: dict[str, Any]) -> None:
         output.say(f"GPU: swapping to {conductor['swapping_to']}")
     else:
         held = "both models" if conductor["both_resident"] else conductor["resident"] or "nothing"
+        if conductor["both_resident"] and conductor["problems"]:
+            held = "not every server answers"
         output.say(f"GPU: {held} ({conductor['strategy']})")
+    for role, problem in conductor["problems"].items():
+        output.say(f"The {role}'s server: {problem}")
     for role, reason in document["given_up"].items():
         output.say(
             f"The {role} is disabled after repeated failures: {reason}\n"

@@ -1,7 +1,7 @@
-"""Processes that outlive the one that started them: written down, recognised, ended. Linux only (`/proc`).
+"""Processes that outlive the one that started them: recorded, identified, ended. Linux only (`/proc`).
 
-A process id says nothing by itself, since the kernel gives it away again. What is written down is enough to prove
-that a living process is the one that was started: the boot, the start time in clock ticks, the whole command line,
+A process id alone proves nothing, because the kernel reuses it. The record is enough to prove that a live process is the
+one that was started: the boot, the start time in clock ticks, the whole command line,
 and a mark in its environment that names the folder it was started for. Only such a process is ever signalled.
 """
 

@@ -49,7 +49,7 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
         return result(_FAILED, f"{after.line}; the base could not be tested: {_line(before)}", rest)
     new = tuple(name for name in after.failures if name not in set(before.failures))
     if not after.failures and not before.failures:
-        said = f"{UNTOLD} ({_line(before)}); the output names no tests, so failures cannot be told apart"
+        said = f"{UNTOLD} ({_line(before)}); the output names no tests, so failures cannot be compared"
         return result(CheckOutcome.FAILED_BEFORE, said, rest)
     if not after.failures:
         said = f"{after.line} before any test could be named; on the base {len(before.failures)} tests fail"
@@ -58,7 +58,7 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
         said = f"{UNTOLD} ({_line(before)}), where no test is named: {after.line}"
         return result(CheckOutcome.FAILED_BEFORE, said, rest)
     if after.cut and not new:
-        return result(_FAILED, f"{after.line}; on the base the command ends by itself", rest)
+        return result(_FAILED, f"{after.line}; on the base the command ends normally", rest)
     if not new:
         fixed = len(set(before.failures) - set(after.failures))
         mended = f"; {fixed} that failed there pass now" if fixed else ""
