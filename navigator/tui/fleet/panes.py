@@ -45,8 +45,6 @@ _STATES = {
     "unusable": ("✗ cannot be asked", "bad"),
 }
 _LEVELS = {"WARNING": "warn", "ERROR": "bad", "CRITICAL": "bad"}
-SINGLE_SPEED = 137.0
-"""Tokens a second of one model that needs no swap, the published figure that a round trip is weighed against."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +254,7 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
         ("written in", duration(made.write_seconds)),
         ("swaps, there and back", duration(made.swap_seconds)),
         ("reviewed in", duration(made.review_seconds)),
+        (f"revised, at {figures.revise_rate:.0%}", duration(made.revision_seconds)),
         ("together", duration(made.total_seconds)),
         ("swap share of each", f"{made.swap_each:.1f} s"),
     ]
@@ -266,9 +265,12 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
     ]
     lines: list[Line] = [[], *wrapped(head, width), []]
     lines += [[(fit(name, 26), "muted"), (right(value, 12), "")] for name, value in rows]
-    earned = break_even_tokens(figures.round_trip, SINGLE_SPEED, figures.generator_speed)
+    earned = break_even_tokens(figures)
     if earned is not None and not rehearsed:
-        text = f"One round trip is earned after {thousands(earned)} written tokens against one model of {SINGLE_SPEED:.0f} tok/s."
+        text = (
+            f"The swaps pay after {thousands(earned)} tokens of proposals, compared with a single model at"
+            f" {figures.single_speed:.0f} tok/s without a reviewer."
+        )
         lines += [[], *wrapped([(text, "muted")], width)]
     return lines
 
