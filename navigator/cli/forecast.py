@@ -30,18 +30,22 @@ _FIGURES = 8
     help="Proposals in a batch; by default the target in the settings.",
 )
 @click.option("--swap-in", type=float, default=None, metavar="S", help="Seconds of a swap to the reviewer.")
-@click.option("--swap-back", type=float, default=None, metavar="S")
-@click.option("--generator-speed", type=float, default=None, metavar="TOK/S")
-@click.option("--reviewer-speed", type=float, default=None, metavar="TOK/S")
-@click.option("--proposal-tokens", type=float, default=None)
-@click.option("--review-tokens", type=float, default=None)
+@click.option("--swap-back", type=float, default=None, metavar="S", help="Seconds of a swap back.")
+@click.option("--generator-speed", type=float, default=None, metavar="TOK/S", help="Of all streams together.")
+@click.option("--reviewer-speed", type=float, default=None, metavar="TOK/S", help="Of all streams together.")
+@click.option("--proposal-tokens", type=float, default=None, metavar="N", help="Tokens of a proposal.")
+@click.option("--review-tokens", type=float, default=None, metavar="N", help="Tokens of a review.")
 @click.option(
-    "--revise-rate", type=click.FloatRange(0, 1), default=None, help="Share of proposals sent back."
+    "--revise-rate",
+    type=click.FloatRange(0, 1),
+    default=None,
+    metavar="R",
+    help="Share of proposals sent back.",
 )
 @click.option(
     "--single-speed", type=float, default=None, metavar="TOK/S", help="Of one model that does all the work."
 )
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
     """Estimate the time of a batch from figures measured here, else published ones. Options override them."""
     from navigator.config.settings import load_settings

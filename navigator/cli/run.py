@@ -45,13 +45,6 @@ _DETACH_WAIT = 15.0
     "--time-scale",
     type=float,
     default=None,
-    help="Rehearsal only: factor for simulated durations; 0 waits for nothing.",
-)
-@click.option("--seed", type=int, default=0, help="Rehearsal only: seed of its random choices.")
-@click.option(
-    "--time-scale",
-    type=float,
-    default=None,
     help="Rehearsal only: factor on simulated times; 0 means no waiting.",
 )
 @click.option("--seed", type=int, default=0, help="Rehearsal only: seed of its faults.")

@@ -46,7 +46,7 @@ def swap() -> None:
 
 
 @swap.command("status")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(as_json: bool) -> None:
     """Show which model is resident, the state of each server, and the GPU's memory."""
     from navigator.config.settings import load_settings
@@ -138,8 +138,8 @@ def _show_status(document: dict[str, Any]) -> None:
 
 @swap.command("to")
 @click.argument("role", type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value]))
-@click.option("--time-scale", type=float, default=None, help="Factor on the rehearsal's simulated time.")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--time-scale", type=float, default=None, help="Rehearsal only: factor on simulated times.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def to(role: str, time_scale: float | None, as_json: bool) -> None:
     """Make ROLE's model resident and print each phase. Does nothing if it is resident already.
 
@@ -249,7 +249,7 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
 
 
 @swap.command("rest")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def rest(as_json: bool) -> None:
     """Put the server that is awake to sleep (strategy sleep), so that the other one can be started."""
     from navigator.domain.errors import Conflict
@@ -291,8 +291,8 @@ def _say_ended(outcome: str, seconds: float, reason: str) -> None:
 
 
 @swap.command("log")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of swaps.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def log(limit: int, as_json: bool) -> None:
     """List the newest swaps: phases in seconds, why one failed, who made it, how much of the weights was in memory."""
     with reading() as store:

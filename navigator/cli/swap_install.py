@@ -56,7 +56,7 @@ _ROLE = click.Choice([Role.GENERATOR.value, Role.REVIEWER.value])
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
 @click.option("--root", type=click.Path(path_type=Path), default=Path("/"), hidden=True)
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def install(
     profile_name: str | None,
     scope: str,

@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
-from navigator.domain.models import Project, Swap
 from navigator.domain.states import ACTIVE_TASK_STATES, LOOP_TASK_STATES, TaskState
-from navigator.evidence.rates import RateRow
 from navigator.scheduling.forecast import PUBLISHED, Figures
-from navigator.store.reads.cards import Card
+
+if TYPE_CHECKING:
+    from navigator.domain.models import Project, Swap
+    from navigator.evidence.rates import RateRow
+    from navigator.store.reads.cards import Card
 
 ENDED_STATES = frozenset(
     {

@@ -1,4 +1,4 @@
-"""The diff view alone, and a reader of patches for its samples."""
+"""The diff view in an app of its own, and reading a patch as `git diff` prints it."""
 
 from __future__ import annotations
 

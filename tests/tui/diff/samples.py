@@ -142,8 +142,6 @@ class ViewApp(PreviewApp):
         super().__init__(*args, **options)
         self.said: list[Message] = []
 
-    @on(DiffView.CursorMoved)
-    @on(DiffView.FindingToggled)
     @on(DiffView.ContextRequested)
     def remember(self, message: Message) -> None:
         self.said.append(message)
