@@ -101,6 +101,25 @@ def test_every_settings_key_that_is_named_exists(page: Path) -> None:
         assert hasattr(section, key), f"[{table}] {key}"
 
 
+def commands(command: click.Command, name: str = "navigator") -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for part in command.list_commands(context):
+            found = command.get_command(context, part)
+            assert found is not None
+            yield from commands(found, f"{name} {part}")
+
+
+def test_every_command_and_every_option_is_explained_once() -> None:
+    for name, command in commands(cli):
+        assert command.help, name
+        options = [each for each in command.params if isinstance(each, click.Option)]
+        spelled = [word for each in options for word in each.opts]
+        assert len(set(spelled)) == len(spelled), name
+        assert [each.opts for each in options if not each.help and not each.hidden] == [], name
+
+
 def test_the_glossary_is_a_list_of_terms_with_one_short_paragraph_each() -> None:
     text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     _, *entries = re.split(r"^## ", text, flags=re.MULTILINE)

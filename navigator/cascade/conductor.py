@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,7 @@ from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.next_actions import next_actions
-from navigator.serving.client.errors import ServingError
+from navigator.serving.client.errors import ServingError, Unauthorized, Unreachable, WrongModel
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.space import is_low
 
@@ -42,6 +43,8 @@ log = logging.getLogger(__name__)
 
 GIVE_UP_AFTER = 5
 """Failures in a row after which a session with --until asks a role no more; its tasks stay queued."""
+
+_THREADS = 64
 
 _HEARTBEAT = 5.0
 """Seconds between checks when nothing happens."""
@@ -87,6 +90,8 @@ class Conductor:
             DatabaseCorrupt: nothing can be written down any more; what was committed before is not touched.
         """
         deps = self._deps
+        # Threads wait for git, tests and worker processes: some that wait long must not keep the others from a thread.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, "work"))
         deps.store.on_commit = self._committed
         deps.on_live = self._server.publish_live
         deps.at_hand = self._at_hand
@@ -99,6 +104,7 @@ class Conductor:
         log.info("conductor begins")
         try:
             await self._residency.begin()
+            await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
             while not self._stopping:
@@ -208,6 +214,8 @@ class Conductor:
                 give_up_after = GIVE_UP_AFTER if self._options.until else None
                 count = self._live.failed(role, began=began, give_up_after=give_up_after)
                 log.warning("%s did not answer (%d in a row): %s", role.value, count, error)
+                if isinstance(error, Unreachable | Unauthorized | WrongModel):
+                    self._residency.note_problem(role, str(error))
                 if role is self._live.resident:
                     await self._watch.look(failures=count)
         except asyncio.CancelledError:
@@ -302,6 +310,7 @@ class Conductor:
             "hurry": live.hurry,
             "wanted": live.wanted.value if live.wanted else None,
             "deaths": live.deaths,
+            "problems": {role.value: said for role, said in live.problems.items()},
             "read_ahead": self._residency.warmth.report(),
             "given_up": {role.value: reason for role, reason in live.given_up.items()},
             "disk_full": self._storage.full,
@@ -329,7 +338,7 @@ class Conductor:
         await asyncio.gather(*self._jobs, return_exceptions=True)
         await self._residency.warmth.close()
         await self._server.quiesce()
-        self.session.ended(self._stopping)
+        self.session.ended(self._stopping, {role.value: said for role, said in self._live.problems.items()})
         log.info("conductor ends: %s", self._stopping or "cut off")
         # What cannot be written down now is seen by the next start; the socket and the servers are released all the same.
         with self._storage.writing("the session's end"):

@@ -31,6 +31,7 @@ class ConductorState:
     Attributes:
         wanted: the role that the developer asked for, until it is loaded or failed to load.
         lost: the role whose server died in mid-work and is to come back before the other one.
+        problems: roles whose server did not answer when it was last asked, with address, reason and remedy in words.
         given_up: roles that are not loaded any more, with the reason; a person, or another's swap, brings them back.
     """
 
@@ -38,6 +39,7 @@ class ConductorState:
     swapping_to: Role | None = None
     wanted: Role | None = None
     lost: Role | None = None
+    problems: dict[Role, str] = field(default_factory=dict)
     given_up: dict[Role, str] = field(default_factory=dict)
     busy: dict[str, Role | None] = field(default_factory=dict)
     hurry: bool = False
@@ -57,7 +59,7 @@ class ConductorState:
         now = time.monotonic()
         tasks = deps.reader.loop_tasks(_LOOKED_AT)
         due = deps.reader.pending_landings()
-        own = deps.reader.own_readings_due() if deps.settings.generator.self_review else frozenset()
+        own = deps.reader.self_reviews_due() if deps.settings.generator.self_review else frozenset()
         views = tuple(
             self._view(deps, task, now, landing_due=task.id in due, own_due=task.id in own) for task in tasks
         )
@@ -77,7 +79,6 @@ class ConductorState:
                 target=batch.target,
                 max_wait=batch.max_wait_minutes * 60,
                 quiet=batch.quiet_minutes * 60,
-                revisions=batch.revisions,
             ),
             until=until,
             swaps_left=None if max_swaps is None else max(0, max_swaps - self.swaps_made),
@@ -139,6 +140,7 @@ class ConductorState:
     def answered(self, role: Role) -> None:
         """Note that a role answered."""
         self._failures.pop(role, None)
+        self.problems.pop(role, None)
         if role not in self.given_up:
             self._not_before.pop(role, None)
 

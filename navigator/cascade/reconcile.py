@@ -76,7 +76,7 @@ class Watch:
                 # Somebody loads another model manually: it counts from when it answers.
                 seen = Sighting(await strategy.resident())
         except (NavigatorError, OSError) as error:
-            log.debug("what is resident cannot be told now: %s", error)
+            log.debug("resident model unknown: %s", error)
             return
         moved = live.swapping_to is not None or live.resident is not believed
         if moved or not seen.sure or seen.resident is believed:

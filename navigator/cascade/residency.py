@@ -16,6 +16,7 @@ from navigator.cascade.views.summary import Session
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Swap, utc_now
 from navigator.domain.states import Role
+from navigator.serving.swap import looks
 from navigator.serving.swap.base import PhaseEvent, SwapResult
 
 log = logging.getLogger(__name__)
@@ -67,6 +68,32 @@ class Residency:
             self.note()
         await self.warmth.rest(found)
         await self.assumptions(found)
+
+    async def check_servers(self, *, give_up: bool) -> None:
+        """Name at once every server that has to be up and does not answer.
+
+        Args:
+            give_up: ask a role no more in this session if nothing listens at its address.
+        """
+        if self._deps.strategy.restarts_servers:
+            return
+        for seen in await looks(self._deps.settings, self._deps.paths):
+            if seen.state in ("silent", "other", "unusable"):
+                self.note_problem(seen.role, f"{seen.problem} {seen.remedy}".strip())
+                if give_up and seen.down:
+                    self._live.failed(seen.role, began=time.monotonic(), give_up_after=1)
+
+    def note_problem(self, role: Role, problem: str) -> None:
+        """Keep and report why a role's server does not answer; once per reason."""
+        if self._live.problems.get(role) == problem:
+            return
+        self._live.problems[role] = problem
+        log.error("the %s's server: %s", role.value, problem)
+        with (
+            self._storage.writing("that a server does not answer"),
+            self._deps.store.transaction() as tx,
+        ):
+            tx.event("server_problem", data={"role": role.value, "problem": problem})
 
     async def swap(self, to: Role) -> None:
         """Give the GPU to `to`; whatever comes of it is written down, and never raised."""
@@ -155,7 +182,7 @@ class Residency:
         try:
             return await self._deps.strategy.resident()
         except NavigatorError as error:
-            log.warning("what is resident cannot be told: %s", error)
+            log.warning("resident model unknown: %s", error)
             return None
 
     def _load_failed(self, role: Role, began: float, reason: str) -> None:
@@ -174,7 +201,7 @@ class Residency:
         reason = self._live.given_up.get(role)
         if reason is None:
             return
-        log.error("%s is given up: %s", role.value, reason)
+        log.error("%s is disabled after repeated failures: %s", role.value, reason)
         with self._storage.writing("that a role is given up"), self._deps.store.transaction() as tx:
             tx.event("given_up", data={"role": role.value, "reason": reason})
 

@@ -24,7 +24,7 @@ def path() -> None:
 
 
 @config.command("show")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(as_json: bool) -> None:
     """Print every setting, its meaning, and whether the file or the default set it."""
     settings = load_settings()
@@ -65,7 +65,7 @@ def _show_keys(model: type[Section], values: dict[str, Any]) -> None:
 
 
 @config.command("check")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check(as_json: bool) -> None:
     """Check that the settings file can be used."""
     from navigator.serving.swap import strategy_class, strategy_names

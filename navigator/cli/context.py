@@ -27,7 +27,7 @@ LEAST_BUDGET = 1_000
     metavar="N",
     help="Target size of the context in tokens; 24,000 by default.",
 )
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def context(ids: tuple[str, ...], budget: int | None, as_json: bool) -> None:
     """Show the prompt of a task: each part with its reason and tokens, and what is left out and why.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import click
 
 from navigator.cascade.verbs.approve import Approve, ApproveArgs
-from navigator.cascade.verbs.deciding import TREE_DIGITS, DecideArgs, Decided, Pinned
+from navigator.cascade.verbs.deciding import TREE_DIGITS, DecideArgs, Decided, Pinned, tree_pin
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs
@@ -18,20 +17,18 @@ from navigator.domain.errors import UsageError
 
 
 def whole_pin(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """A --tree as given, in lower case.
+    """The value of --tree.
 
     Raises:
         UsageError: too short, or no hash.
     """
-    pin = value.lower()
-    if pin and not re.fullmatch(rf"[0-9a-f]{{{TREE_DIGITS},64}}", pin):
-        raise UsageError(
-            f"--tree {value!r} is not a hash of at least {TREE_DIGITS} digits.",
-            hint="`navigator proposals --json` shows each proposal's tree.",
-        )
-    return pin
+    try:
+        return tree_pin(value)
+    except ValueError as error:
+        raise UsageError(f"--tree: {error}.", hint=_TREES) from error
 
 
+_TREES = "`navigator proposals --json` shows each proposal's tree."
 IDS = click.argument("ids", nargs=-1, metavar="P…", shell_complete=complete_proposals)
 TREE = click.option(
     "--tree",

@@ -35,22 +35,24 @@ _QUESTIONS_FROM = 12
 
 @click.command()
 @click.option("--headless", is_flag=True, help="Run without the screens; the default without a terminal.")
-@click.option("--projects", type=click.IntRange(1, 200), default=24, show_default=True)
-@click.option("--tasks", type=click.IntRange(1, 2000), default=36, show_default=True)
+@click.option(
+    "--projects", type=click.IntRange(1, 200), default=24, show_default=True, help="Number of projects."
+)
+@click.option("--tasks", type=click.IntRange(1, 2000), default=36, show_default=True, help="Number of tasks.")
 @click.option(
     "--time-scale",
     type=float,
     default=None,
     help=f"Factor on every simulated second; {DEFAULT_SCALE} by default.",
 )
-@click.option("--seed", type=int, default=7, show_default=True)
+@click.option("--seed", type=int, default=7, show_default=True, help="Seed of projects, tasks and answers.")
 @click.option(
     "--state",
     type=click.Path(path_type=Path, file_okay=False),
     default=None,
     help="State folder. Without it: a temporary folder, which --headless removes at the end.",
 )
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def demo(
     headless: bool,
     projects: int,

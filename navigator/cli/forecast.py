@@ -1,4 +1,4 @@
-"""`navigator forecast`: what a batch will cost, from measured or given figures."""
+"""`navigator forecast`: the time of a batch, from measured or given figures."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _FIGURES = 6
     "--batch",
     type=click.IntRange(min=1),
     default=None,
-    help="Proposals in a batch; the settings' target by default.",
+    help="Proposals in a batch; by default the target in the settings.",
 )
 @click.option("--swap-in", type=float, default=None, metavar="S", help="Seconds of a swap to the reviewer.")
-@click.option("--swap-back", type=float, default=None, metavar="S")
-@click.option("--generator-speed", type=float, default=None, metavar="TOK/S")
-@click.option("--reviewer-speed", type=float, default=None, metavar="TOK/S")
-@click.option("--proposal-tokens", type=float, default=None)
-@click.option("--review-tokens", type=float, default=None)
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--swap-back", type=float, default=None, metavar="S", help="Seconds of a swap back.")
+@click.option("--generator-speed", type=float, default=None, metavar="TOK/S", help="Of all streams together.")
+@click.option("--reviewer-speed", type=float, default=None, metavar="TOK/S", help="Of all streams together.")
+@click.option("--proposal-tokens", type=float, default=None, metavar="N", help="Tokens of a proposal.")
+@click.option("--review-tokens", type=float, default=None, metavar="N", help="Tokens of a review.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
-    """Time and amortisation of a batch: measured here, else as published; flags override."""
+    """Estimate the time of a batch from figures measured here, else published ones. Options override them."""
     from navigator.config.settings import load_settings
 
     target = load_settings().batch.target
@@ -64,18 +64,18 @@ def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
         ("written in", output.duration(result.write_seconds)),
         ("swaps, there and back", output.duration(result.swap_seconds)),
         ("reviewed in", output.duration(result.review_seconds)),
-        ("together", output.duration(result.total_seconds)),
-        ("swap share of each", f"{result.swap_each:.1f} s"),
-        ("written tokens a second, over all", f"{result.tokens_per_second:.0f}"),
+        ("total", output.duration(result.total_seconds)),
+        ("swap time per proposal", f"{result.swap_each:.1f} s"),
+        ("written tokens per second, overall", f"{result.tokens_per_second:.0f}"),
     ]
     output.emit(output.table((f"a batch of {result.batch}", ""), lines))
     if waiting:
         output.say(
-            f"{waiting} wait: reviewing now costs {now.now_each:.1f} s of swap each, {now.target_each:.1f} s at {target}."
+            f"{waiting} waiting; swap time per proposal: {now.now_each:.1f} s now, {now.target_each:.1f} s at {target}."
         )
     if alone is not None:
         output.say(
-            f"One round trip is earned after {alone:,.0f} written tokens against a single model of 137 tok/s."
+            f"Compared with a single model at 137 tok/s, a round trip pays after {alone:,.0f} written tokens."
         )
 
 

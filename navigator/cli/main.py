@@ -106,15 +106,30 @@ def main(argv: list[str] | None = None) -> None:
         error.show(shown)
         note(redact(shown.getvalue().rstrip("\n")))
         sys.exit(error.exit_code)
-    except NavigatorError as error:
-        _document(words, redact(error.message), redact(error.hint), getattr(error, "remote_code", error.code))
-        note(f"navigator: {redact(str(error))}")
-        sys.exit(getattr(error, "remote_exit_code", error.exit_code))
     except BrokenPipeError:
         # The reader of the output has closed it (`navigator proposals | head`).
         sys.stderr.close()
         sys.exit(1)
+    except Exception as raised:
+        typed = raised if isinstance(raised, NavigatorError) else _of_the_database(raised)
+        if typed is None:
+            raise
+        _document(words, redact(typed.message), redact(typed.hint), getattr(typed, "remote_code", typed.code))
+        note(f"navigator: {redact(str(typed))}")
+        sys.exit(getattr(typed, "remote_exit_code", typed.exit_code))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _of_the_database(error: Exception) -> NavigatorError | None:
+    """What SQLite raised, in words that name the newest backup where the file is damaged; None for any other error."""
+    import sqlite3
+
+    if not isinstance(error, sqlite3.Error):
+        return None
+    from navigator.cli.session import state_paths
+    from navigator.store.database import translated
+
+    return translated(error, state_paths().database)
 
 
 def _document(words: Sequence[str], message: str, hint: str, code: str) -> None:

@@ -87,7 +87,11 @@ class Progress:
             return f"{event.at[11:19]} {'swap' if origin else 'load'} to {event.data.get('to')} begins"
         if event.kind == "swap_added":
             to, outcome = event.data.get("to"), event.data.get("outcome")
-            return f"{event.at[11:19]} swap to {to}: {outcome} in {event.data.get('seconds', 0.0):.1f} s"
+            reason = safe_line(str(event.data.get("reason") or ""))
+            took = f"{event.data.get('seconds', 0.0):.1f} s"
+            return f"{event.at[11:19]} swap to {to}: {outcome} in {took}{': ' + reason if reason else ''}"
+        if event.kind == "server_problem":
+            return f"{event.at[11:19]} the {event.data.get('role')}'s server: {safe_line(str(event.data.get('problem')))}"
         if event.kind == "disk_low":
             return (
                 f"{event.at[11:19]} disk full ({event.data.get('free_mb')} MB free): no new work is started"

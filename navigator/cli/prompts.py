@@ -26,11 +26,11 @@ def _own() -> PromptLibrary:
 
 @click.group()
 def prompts() -> None:
-    """List prompt templates and try your own."""
+    """List prompt templates; check and try your own."""
 
 
 @prompts.command("list")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_prompts(as_json: bool) -> None:
     """List all templates with version, role and purpose."""
     library = _own()
@@ -87,7 +87,7 @@ def diff(name: str) -> None:
 
 
 @prompts.command("check")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check(as_json: bool) -> None:
     """Check your templates: syntax, required values, unknown values."""
     library = _own()
@@ -129,7 +129,7 @@ def check(as_json: bool) -> None:
     help="Role to render the prompt for.",
 )
 @click.option("--send", is_flag=True, help="Send the prompt to the role's server, if its model is resident.")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def try_one(ids: tuple[str, ...], name: str, role: str | None, send: bool, as_json: bool) -> None:
     """Render a task's prompt with a template and count its tokens; with --send, send it and show the checked answer.
 

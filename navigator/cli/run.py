@@ -45,13 +45,6 @@ _DETACH_WAIT = 15.0
     "--time-scale",
     type=float,
     default=None,
-    help="Rehearsal only: factor for simulated durations; 0 waits for nothing.",
-)
-@click.option("--seed", type=int, default=0, help="Rehearsal only: seed of its random choices.")
-@click.option(
-    "--time-scale",
-    type=float,
-    default=None,
     help="Rehearsal only: factor on simulated times; 0 means no waiting.",
 )
 @click.option("--seed", type=int, default=0, help="Rehearsal only: seed of its faults.")
@@ -82,7 +75,7 @@ def run(
         output.print_json(document)
     else:
         show_session(document)
-    if document["failed"] or document["failed_swaps"]:
+    if document["failed"] or document["failed_swaps"] or document.get("problems"):
         sys.exit(1)
 
 
@@ -209,6 +202,8 @@ def show_session(document: dict[str, Any]) -> None:
     output.emit(output.table(("session", ""), rows))
     for role, words in modelled.items():
         output.say(f"Modelled with, {role}: {words}.")
+    for role, problem in document.get("problems", {}).items():
+        output.say(f"The {role}'s server: {problem}", bold=True)
     if document["reason"]:
         output.say(f"Ended: {document['reason'].rstrip('.')}.")
 

@@ -17,6 +17,6 @@ def open_screens(*, time_scale: float | None = None, seed: int = 0) -> None:
         raise UsageError(
             "The screens need a terminal.", hint="Without one, use the commands: `navigator --help`."
         )
-    from navigator.tui.opening import run_app
+    from navigator.tui.app import run_app
 
     run_app(time_scale=time_scale, seed=seed)

@@ -25,7 +25,7 @@ def _add(page: StatisticsPage[Any]) -> None:
         metavar="D",
         help="From this day on, e.g. 2026-11-03, or of the last 12h, 7d, 8w.",
     )
-    @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def show(since: str, as_json: bool, by: str | None = None) -> None:
         question = Question(by or "", utc_text(moment_of(since) or since) if since else "")
         with reading() as store:

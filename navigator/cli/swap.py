@@ -1,4 +1,4 @@
-"""`navigator swap`: what the GPU holds, change it, and the log of changes."""
+"""`navigator swap`: show which model is on the GPU, change it, and list past swaps."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from navigator.domain.states import Role
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
     from navigator.config.paths import StatePaths
+    from navigator.serving.swap.base import PhaseEvent
 
 
 class _WithInstall(click.Group):
@@ -41,13 +42,13 @@ class _WithInstall(click.Group):
 
 @click.group(cls=_WithInstall)
 def swap() -> None:
-    """What the GPU holds; change it; the log of swaps."""
+    """Show and change the model on the GPU."""
 
 
 @swap.command("status")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(as_json: bool) -> None:
-    """What is resident, what each server says of itself now, what the GPU's memory holds."""
+    """Show which model is resident, the state of each server, and the GPU's memory."""
     from navigator.config.settings import load_settings
     from navigator.serving.setup.gpu import cards
     from navigator.serving.swap import look_at_servers, make_strategy
@@ -90,7 +91,7 @@ def status(as_json: bool) -> None:
 
 
 def _last_known(paths: StatePaths) -> dict[str, Any] | None:
-    """Who was last noted to be resident, and how long ago; None before the first note."""
+    """The role last recorded as resident, and how long ago; None before the first record."""
     with reading(paths) as store:
         noted = store.last_event("resident")
     if noted is None:
@@ -101,7 +102,10 @@ def _last_known(paths: StatePaths) -> dict[str, Any] | None:
 
 
 def _show_status(document: dict[str, Any]) -> None:
-    held = "both" if document["both_resident"] and document["resident"] else document["resident"] or "nothing"
+    held = document["resident"] or "nothing"
+    if document["both_resident"]:
+        ready = [server["role"] for server in document["servers"] if server["state"] == "ready"]
+        held = "both" if {"generator", "reviewer"} <= set(ready) else ", ".join(ready) or "nothing"
     output.say(f"resident: {held} (strategy {document['strategy']})")
     known = document["last_known"]
     if document["resident"] is None and known and known["role"]:
@@ -109,9 +113,11 @@ def _show_status(document: dict[str, Any]) -> None:
     if document["swapping_to"]:
         output.say(f"swapping to {document['swapping_to']}")
     elif document["wanted"]:
-        output.say(f"{document['wanted']} was asked for and comes once what is in hand has ended")
+        output.say(f"{document['wanted']} loads when current work finishes")
     for role, reason in document["given_up"].items():
-        output.say(f"{role} is given up: {reason} `navigator swap to {role}` tries again.")
+        output.say(
+            f"{role} is disabled after repeated failures: {reason} `navigator swap to {role}` tries again."
+        )
     rows = [
         (
             server["role"],
@@ -119,23 +125,25 @@ def _show_status(document: dict[str, Any]) -> None:
             server["served"] or server["model"],
             "" if server["running"] is None else f"{server['running']} running, {server['waiting']} waiting",
             server["address"],
-            server["problem"],
         )
         for server in document["servers"]
     ]
-    output.emit(output.table(("role", "state", "model", "load", "at", ""), rows))
+    output.emit(output.table(("role", "state", "model", "load", "address"), rows))
+    for server in document["servers"]:
+        if server["problem"]:
+            output.say(f"{server['role']}: {server['problem']} {server['remedy']}".rstrip())
     for card in document["gpu"]:
         output.say(f"{card['name']}: {card['used_mib']:,} of {card['total_mib']:,} MiB in use")
 
 
 @swap.command("to")
 @click.argument("role", type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value]))
-@click.option("--time-scale", type=float, default=None, help="The rehearsal's.")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--time-scale", type=float, default=None, help="Rehearsal only: factor on simulated times.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def to(role: str, time_scale: float | None, as_json: bool) -> None:
-    """Make ROLE's model resident, its phases told as they come; does nothing where it is already.
+    """Make ROLE's model resident and print each phase. Does nothing if it is resident already.
 
-    Where a conductor runs, it swaps once what is in hand has ended, and then goes on by its own rules.
+    A running conductor swaps when current work finishes, and then continues by its own rules.
     """
     paths = state_paths()
     try:
@@ -146,18 +154,18 @@ def to(role: str, time_scale: float | None, as_json: bool) -> None:
     if as_json:
         output.print_json(made.model_dump(mode="json", by_alias=True))
     else:
-        output.say(f"{made.outcome} in {made.seconds:.1f} s {made.reason}".rstrip())
+        _say_ended(made.outcome, made.seconds, made.reason)
         if made.rehearsal and not made.id:
-            output.note("The rehearsal's server ended with the command that started it.")
+            output.note("The rehearsal's server stopped with this command.")
     if made.outcome != "done":
         sys.exit(1)
 
 
 async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
-    """Ask the conductor, tell phases as they come, and return the swap as it stands in the store.
+    """Ask the conductor, print phases as they come, and return the swap from the store.
 
     Raises:
-        NoConductor: none answers, or it went away.
+        NoConductor: none answers, or it stopped meanwhile.
     """
     ended, lost = asyncio.Event(), asyncio.Event()
 
@@ -165,7 +173,7 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
         live, event = message.get("live"), message.get("event")
         told = live.get("swap") if isinstance(live, dict) else None
         if isinstance(told, dict) and told.get("to") == role.value and told.get("state"):
-            _tell(told["phase"], told["state"], float(told.get("seconds") or 0.0))
+            _tell(told["phase"], told["state"], float(told.get("seconds") or 0.0), "")
         added = isinstance(event, dict) and event.get("kind") == "swap_added" and event.get("data")
         if added and added.get("to") == role.value:
             ended.set()
@@ -175,10 +183,9 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
     try:
         answer = await client.request("swap.to", {"role": role.value})
         if answer["already"]:
-            strategy = (await client.request("status"))["strategy"]
-            return Swap(to_role=role, strategy=strategy, started=utc_now(), reason="already resident")
+            return await _already(paths, role, (await client.request("status"))["strategy"])
         if answer["in_hand"]:
-            output.note(f"waits for {answer['in_hand']} tasks in hand")
+            output.note(f"waiting for {answer['in_hand']} running tasks")
         waits = [asyncio.create_task(event.wait()) for event in (ended, lost)]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -189,13 +196,25 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
         with suppress(NoConductor):
             await client.close()
     if not ended.is_set():
-        raise NoConductor("The conductor went away in mid-swap.", hint="`navigator swap status` looks again.")
+        raise NoConductor("The conductor stopped during the swap.", hint="Run `navigator swap status`.")
     with reading(paths) as store:
         return next(swap for swap in store.swaps(20) if swap.to_role is role)
 
 
+async def _already(paths: StatePaths, role: Role, strategy: str) -> Swap:
+    """Nothing to swap; a server that does not answer all the same is a failure."""
+    from navigator.config.settings import load_settings
+    from navigator.serving.swap import looks
+
+    look = next(look for look in await looks(load_settings(), paths) if look.role is role)
+    made = Swap(to_role=role, strategy=strategy, started=utc_now(), reason="already resident")
+    if look.state not in ("silent", "other", "unusable"):
+        return made
+    return made.model_copy(update={"outcome": "failed", "reason": f"{look.problem} {look.remedy}".strip()})
+
+
 async def _alone(deps: Dependencies, role: Role) -> Swap:
-    """Swap in this process, under the lock that it holds, and write it down."""
+    """Swap in this process, under the lock that it holds, and record it."""
     strategy = deps.strategy
     origin, started = await strategy.resident(), utc_now()
     both = strategy.both_resident
@@ -207,14 +226,14 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
     }
     known["rehearsal"] = strategy.rehearsal
     try:
-        result = await strategy.swap(role, lambda event: _tell(event.phase, event.state, event.seconds))
+        result = await strategy.swap(role, _tell_event)
     except asyncio.CancelledError:
-        cut = Swap(**known, outcome="failed", failure="cancelled", reason="Told to stop in mid-swap.")
+        cut = Swap(**known, outcome="failed", failure="cancelled", reason="Interrupted during the swap.")
         _keep(deps, cut, "")
         raise
     finally:
         if strategy.rehearsal:
-            await strategy.close()  # a process that nobody would end
+            await strategy.close()  # nothing else would stop its process
     made = Swap(
         **known,
         phases=result.phases,
@@ -230,30 +249,24 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
 
 
 @swap.command("rest")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def rest(as_json: bool) -> None:
-    """Strategy sleep: put the server that is awake to sleep, so that the other one can be started."""
-    from navigator.domain.errors import Conflict, UsageError
-    from navigator.serving.swap.strategies.sleep import SleepStrategy
+    """Put the server that is awake to sleep (strategy sleep), so that the other one can be started."""
+    from navigator.domain.errors import Conflict
 
     paths = state_paths()
     with suppress(NoConductor):
         request(paths.socket, "status", {}, timeout=5)
-        raise Conflict("A conductor works here.", hint="`navigator stop` ends it; then try again.")
+        raise Conflict("A conductor is running.", hint="Stop it with `navigator stop`, then try again.")
     with locked_dependencies(paths) as deps:
-        strategy = deps.strategy
-        if not isinstance(strategy, SleepStrategy):
-            raise UsageError(
-                f'Strategy "{strategy.name}" has no servers that sleep.', hint="This is for strategy sleep."
-            )
-        result = asyncio.run(strategy.rest(lambda event: _tell(event.phase, event.state, event.seconds)))
+        result = asyncio.run(deps.strategy.rest(_tell_event))
         with deps.store.transaction() as tx:
             tx.set_meta("resident", "")
             tx.event("resident", data={"role": ""})
     if as_json:
         output.print_json({"outcome": result.outcome, "seconds": result.seconds, "reason": result.reason})
     else:
-        output.say(f"{result.outcome} in {result.seconds:.1f} s {result.reason}".rstrip())
+        _say_ended(result.outcome, result.seconds, result.reason)
     if result.outcome != "done":
         sys.exit(1)
 
@@ -265,22 +278,30 @@ def _keep(deps: Dependencies, made: Swap, resident: str) -> None:
         tx.event("resident", data={"role": resident})
 
 
-def _tell(phase: str, state: str, seconds: float) -> None:
-    output.note(f"swap phase={phase} state={state} t={seconds:.3f}")
+def _tell(phase: str, state: str, seconds: float, detail: str) -> None:
+    output.note(f"swap phase={phase} state={state} t={seconds:.3f}{' detail=' + detail if detail else ''}")
+
+
+def _tell_event(event: PhaseEvent) -> None:
+    _tell(event.phase, event.state, event.seconds, event.detail)
+
+
+def _say_ended(outcome: str, seconds: float, reason: str) -> None:
+    output.say(f"{outcome.replace('_', ' ')} in {seconds:.1f} s{': ' + reason if reason else ''}")
 
 
 @swap.command("log")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of swaps.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def log(limit: int, as_json: bool) -> None:
-    """The newest swaps: phases in seconds, why one failed, whose hand it was, how warm the weights were."""
+    """List the newest swaps: phases in seconds, why one failed, who made it, how much of the weights was in memory."""
     with reading() as store:
         found = store.swaps(limit)
     if as_json:
         output.print_json({"swaps": [made.model_dump(mode="json", by_alias=True) for made in found]})
         return
     if not found:
-        output.say("No swap yet.")
+        output.say("No swaps yet.")
         return
     rows = [
         (
@@ -299,6 +320,6 @@ def log(limit: int, as_json: bool) -> None:
 
 def _outcome(made: Swap) -> str:
     if made.made_by == "outside":
-        return "by other hands"
+        return "externally"
     words = made.outcome.replace("_", " ") + (f": {made.failure.replace('_', ' ')}" if made.failure else "")
     return words + (" REHEARSAL" if made.rehearsal else "")

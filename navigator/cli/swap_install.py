@@ -1,4 +1,4 @@
-"""`navigator swap install`: the servers' units, their keys and swap.conf, rendered for the SGLang that is here."""
+"""`navigator swap install`: the servers' units, their keys and swap.conf, rendered for the installed SGLang."""
 
 from __future__ import annotations
 
@@ -34,19 +34,29 @@ _ROLE = click.Choice([Role.GENERATOR.value, Role.REVIEWER.value])
     "--user", "scope", flag_value="user", default="user", help="For your own systemd (the default)."
 )
 @click.option("--system", "scope", flag_value="system", help="For the system's systemd; needs root.")
-@click.option("--service-user", help="Who the servers run as (--system); by default who called sudo.")
+@click.option(
+    "--service-user", help="User the servers run as (--system); by default the user who called sudo."
+)
 @click.option("--sglang", help="SGLang's virtual environment, or its python.")
-@click.option("--for-version", help="Render for this version where no SGLang is installed.")
-@click.option("--model", "models", multiple=True, metavar="ROLE=PATH", help="Where a role's model lies.")
-@click.option("--speculate", "speculate", multiple=True, type=_ROLE, help="With speculative decoding.")
-@click.option("--sleep", "asleep", is_flag=True, help="Both servers stay up (strategy sleep).")
-@click.option("--no-keys", is_flag=True, help="Servers that anybody on this machine may use.")
-@click.option("--overwrite", is_flag=True, help="Also where a file was changed, or is not Navigator's.")
-@click.option("--uninstall", is_flag=True, help="Remove what is still as it was written.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-@click.option("--dry-run", is_flag=True, help="Show it, change nothing.")
+@click.option("--for-version", help="Render for this version without an installed SGLang.")
+@click.option("--model", "models", multiple=True, metavar="ROLE=PATH", help="Folder of a role's model.")
+@click.option(
+    "--speculate", "speculate", multiple=True, type=_ROLE, help="Use speculative decoding for this role."
+)
+@click.option("--sleep", "asleep", is_flag=True, help="Set up servers that both stay up (strategy sleep).")
+@click.option(
+    "--no-keys", is_flag=True, help="Set up servers without API keys: any local program can use them."
+)
+@click.option(
+    "--overwrite", is_flag=True, help="Also overwrite files that were changed, or not written by Navigator."
+)
+@click.option(
+    "--uninstall", is_flag=True, help="Remove the files that are unchanged since they were written."
+)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
 @click.option("--root", type=click.Path(path_type=Path), default=Path("/"), hidden=True)
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def install(
     profile_name: str | None,
     scope: str,
@@ -64,7 +74,7 @@ def install(
     root: Path,
     as_json: bool,
 ) -> None:
-    """Write the model servers' units, their keys and swap.conf; shown first, and asked about."""
+    """Write the model servers' units, their keys and swap.conf, after showing them and asking."""
     places = _places(scope, service_user, root, dry_run)
     if uninstall:
         _uninstall(places, yes=yes, dry_run=dry_run, as_json=as_json)
@@ -93,20 +103,7 @@ def install(
     left_out = _checked(wanted, source)
     files = render(wanted)
     changes = [planned for planned in files if action_for(planned) != "same"]
-    document: dict[str, Any] = {
-        "scope": places.scope,
-        "profile": profile.name,
-        "sglang": {
-            "version": wanted.known.version,
-            "python": str(python),
-            "checked_by": wanted.known.origin,
-            "left_out": left_out,
-        },
-        "files": [{"path": str(each.path), "action": action_for(each)} for each in files],
-        "dry_run": dry_run,
-        "written": False,
-        "reload": "",
-    }
+    document = _document(wanted, files, left_out, dry_run=dry_run)
     _show(wanted, changes, left_out, quiet=as_json)
     if changes and not dry_run:
         if not overwrite:
@@ -121,22 +118,44 @@ def install(
         sys.exit(1)
 
 
+def _document(
+    wanted: Wanted, files: list[PlannedFile], left_out: list[str], *, dry_run: bool
+) -> dict[str, Any]:
+    """What `--json` prints; `written` and `reload` follow when the files are written."""
+    from navigator.serving.setup.files import action_for
+
+    return {
+        "scope": wanted.places.scope,
+        "profile": wanted.profile.name,
+        "sglang": {
+            "version": wanted.known.version,
+            "python": str(wanted.python),
+            "checked_by": wanted.known.origin,
+            "left_out": left_out,
+        },
+        "files": [{"path": str(each.path), "action": action_for(each)} for each in files],
+        "dry_run": dry_run,
+        "written": False,
+        "reload": "",
+    }
+
+
 def _places(scope: str, service_user: str | None, root: Path, dry_run: bool) -> Places:
     from navigator.serving.setup.places import system_places, user_places
 
     if scope == "user":
         if service_user:
-            raise UsageError("--service-user belongs to --system.", hint="Your own systemd runs them as you.")
+            raise UsageError(
+                "--service-user needs --system.", hint="Your own systemd runs the servers as you."
+            )
         return user_places()
     if os.geteuid() != 0 and not dry_run:
-        raise UsageError(
-            "The system's units can only be written by root.", hint="Run it with sudo, or use --user."
-        )
+        raise UsageError("Only root can write the system's units.", hint="Run it with sudo, or use --user.")
     return system_places(service_user or os.environ.get("SUDO_USER", "") or "root", root)
 
 
 def _fitting_profile(folder: Path) -> str:
-    """The profile for the largest card that is not larger than ours."""
+    """The profile for the largest GPU that is not larger than ours."""
     from navigator.serving.setup.gpu import cards
     from navigator.serving.setup.profiles import load_profile, profile_names
 
@@ -145,9 +164,9 @@ def _fitting_profile(folder: Path) -> str:
     # Cards of one size differ by some hundred MiB.
     fitting = [each for each in profiles if each.gpu_mib <= memory * 1.02]
     if not fitting:
-        seen = f"the card has {memory} MiB" if memory else "nvidia-smi shows no card to choose it by"
+        seen = f"none fits a GPU of {memory} MiB" if memory else "nvidia-smi shows no GPU to choose one by"
         listed = "; ".join(f"{each.name} ({each.about})" for each in profiles)
-        raise UsageError(f"No profile is named, and {seen}.", hint=f"--profile NAME. Here are: {listed}.")
+        raise UsageError(f"No profile is named, and {seen}.", hint=f"Use --profile NAME. Profiles: {listed}.")
     return max(fitting, key=lambda each: each.gpu_mib).name
 
 
@@ -161,16 +180,14 @@ def _sglang(tables: Path, named: str | None, version: str | None) -> tuple[FlagS
     if version is not None:
         python = Path(named).expanduser().absolute() if named else Path.home() / "sglang" / ".venv"
         python = python if python.name.startswith("python") else python / "bin" / "python"
-        output.note(
-            f"Rendered for SGLang {version} at {python}, by a packaged list of its flags: nothing was asked."
-        )
+        output.note(f"Rendered for SGLang {version} at {python} from the packaged list of its flags.")
         return FlagSource(tables, cache, version=version), python
     found = find_sglang(named)
     if found is None:
         versions = " or ".join(packaged_versions(tables))
         raise MissingPart(
-            "No SGLang is found to ask for its flags.",
-            hint=f"Name its environment: --sglang PATH; or render for a version all the same: --for-version {versions}.",
+            "No SGLang was found, so its flags are unknown.",
+            hint=f"Name its environment with --sglang PATH, or use --for-version {versions}.",
         )
     output.note(f"Asking SGLang {found.version} at {found.python} for its flags …")
     return FlagSource(tables, cache, installed=found), found.python
@@ -182,24 +199,24 @@ def _models(given: Iterable[str]) -> dict[Role, str]:
         role, _, path = each.partition("=")
         if role not in _ROLE.choices or not path:
             raise UsageError(
-                f"--model {each} is no ROLE=PATH.", hint="For example --model reviewer=/models/qwen"
+                f"--model {each} is not ROLE=PATH.", hint="For example --model reviewer=/models/qwen"
             )
         found[Role(role)] = path
     return found
 
 
 def _checked(wanted: Wanted, source: FlagSource) -> list[str]:
-    """Have every command line judged; returns what was left out of them."""
+    """Have every command line checked; returns the flags that were left out."""
     from navigator.serving.setup.render import commands
 
     built = commands(wanted)
-    # --config is left out: the parser is asked alone, and the file it names may not be written yet.
+    # Without --config: the file it names may not be written yet.
     lines = [_without_config(command.words) for command in built.values()]
     for (role, _), wrong in zip(built.items(), source.errors(lines), strict=True):
         if wrong:
             raise MissingPart(
                 f"SGLang {wanted.known.version} refuses the {role.value}'s command line: {wrong}",
-                hint=f"The profile {wanted.profile.name} does not suit it; copy the profile, change it, name the copy.",
+                hint=f"Copy the profile {wanted.profile.name}, change it, and pass the copy with --profile.",
             )
     return sorted({name for command in built.values() for name in command.left_out})
 
@@ -217,22 +234,24 @@ def _show(wanted: Wanted, changes: list[PlannedFile], left_out: list[str], *, qu
     asked = "its own parser" if wanted.known.origin == "parser" else "the packaged list"
     output.note(f"Every flag was checked against SGLang {wanted.known.version} ({asked}).")
     if left_out:
-        output.note(f"Left out, since this version does not know them: {', '.join(left_out)}.")
+        output.note(f"Left out, because this version does not have them: {', '.join(left_out)}.")
     if wanted.python.name.startswith("python") and not wanted.python.exists():
-        output.note(f"{wanted.python} does not exist: the units will not start until it does.")
+        output.note(f"{wanted.python} does not exist: the units cannot start before it does.")
     if quiet:
         return
     for planned in changes:
         output.say(shown_diff(planned))
     if not changes:
-        output.say("Everything is as it should be; nothing to write.")
+        output.say("Everything is up to date.")
 
 
 def _ask(question: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise UsageError("There is nobody to ask.", hint="Say --yes, or --dry-run to only look.")
+        raise UsageError(
+            "Confirmation needs a terminal.", hint="Use --yes, or --dry-run to see the changes only."
+        )
     click.confirm(question, abort=True, err=True)
 
 
@@ -255,19 +274,19 @@ def _say_next(wanted: Wanted, document: dict[str, Any]) -> None:
     from navigator.config.paths import config_path
 
     if document["reload"]:
-        output.note(f"Written, but systemd did not read it: {document['reload']}.")
-        output.note(f"Once it can: {' '.join([*wanted.places.systemctl, 'daemon-reload'])}")
-    output.note(f"Into {config_path()}:\n\n{_snippet(wanted)}")
+        output.note(f"Written, but systemd did not reload: {document['reload']}.")
+        output.note(f"Run it later: {' '.join([*wanted.places.systemctl, 'daemon-reload'])}")
+    output.note(f"Add to {config_path()}:\n\n{_snippet(wanted)}")
     if document["dry_run"]:
         output.note("Nothing was written.")
         return
     if wanted.keys:
         output.note(
-            f"Navigator reads the key from a variable: `set -a; . {wanted.places.keys_env}`, or start it by its unit."
+            f"Navigator reads the key from a variable: run `set -a; . {wanted.places.keys_env}`, or start its unit."
         )
     if wanted.places.scope == "user" and shutil.which("loginctl"):
-        output.note("So that the servers outlive your login: loginctl enable-linger")
-    output.note("Then: navigator swap to generator")
+        output.note("To keep the servers running after you log out: loginctl enable-linger")
+    output.note("Next: navigator swap to generator")
 
 
 def _uninstall(places: Places, *, yes: bool, dry_run: bool, as_json: bool) -> None:
@@ -279,7 +298,7 @@ def _uninstall(places: Places, *, yes: bool, dry_run: bool, as_json: bool) -> No
             words = f": {each.reason}" if each.reason else ""
             output.say(f"{'remove' if each.action == 'removed' else 'keep':<8}{each.path}{words}")
         if not planned:
-            output.say("Nothing of an installation is here.")
+            output.say("No installation found.")
     failed = ""
     if planned and not dry_run:
         _ask("Remove these files?", yes)
@@ -290,6 +309,6 @@ def _uninstall(places: Places, *, yes: bool, dry_run: bool, as_json: bool) -> No
         files = [{"path": str(e.path), "action": e.action, "reason": e.reason} for e in planned]
         output.print_json({"scope": places.scope, "files": files, "dry_run": dry_run, "reload": failed})
     elif failed:
-        output.note(f"systemd did not read it: {failed}.")
+        output.note(f"systemd did not reload: {failed}.")
     if failed or any(each.action == "kept" for each in planned):
         sys.exit(1)

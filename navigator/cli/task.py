@@ -12,6 +12,7 @@ from navigator.cascade.verbs.cancel import Cancel
 from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.retry import Retry
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
+from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs, scan_of
 from navigator.cascade.verbs.task_add import AddTasks
 from navigator.cascade.verbs.task_verbs import TasksArgs
 from navigator.cli import output
@@ -24,9 +25,8 @@ from navigator.cli.session import (
     reading,
     take_config_projects,
 )
-from navigator.cli.task_suggestions import COMMANDS
 from navigator.domain.errors import UsageError
-from navigator.domain.models import Task
+from navigator.domain.models import Suggestion, Task
 from navigator.domain.states import Complexity, TaskKind, TaskState
 
 _KINDS = click.Choice([kind.value for kind in TaskKind])
@@ -38,10 +38,6 @@ _COMPLEXITIES = click.Choice([complexity.value for complexity in Complexity])
 @click.group()
 def task() -> None:
     """Queue, list, cancel and retry tasks; accept or dismiss what a scan suggests."""
-
-
-for _command in COMMANDS:
-    task.add_command(_command)
 
 
 @task.command("add")
@@ -248,3 +244,70 @@ def done(ids: tuple[str, ...], as_json: bool) -> None:
 def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
     """Send back reports, scans and answers without a change: a new attempt starts with your note."""
     carry_out(SendBack(), SendBackArgs(tasks=ids, note=note), as_json=as_json)
+
+
+_SCAN = click.argument("identifier", metavar="T", shell_complete=complete_tasks)
+_EVERY = click.option("--all", "everything", is_flag=True, help="All open suggestions.")
+
+
+@task.command("suggestions")
+@_SCAN
+@output.JSON
+def suggestions(identifier: str, as_json: bool) -> None:
+    """List what a scan suggests, by rank."""
+    with reading() as store:
+        scan = scan_of(store, identifier)
+        found = store.suggestions(scan.id, attempt=scan.attempt)
+    if as_json:
+        output.print_json({"task": scan.id, "suggestions": [one.model_dump(mode="json") for one in found]})
+        return
+    if not found:
+        output.say(f"{scan.id} is {scan.state.value.replace('_', ' ')} and has no suggestions.")
+        return
+    for one in found:
+        _say(one)
+    if any(one.state == "open" for one in found):
+        output.note(
+            f"`navigator task accept {scan.id} N…` queues tasks for them; `task dismiss` dismisses them."
+        )
+
+
+def _say(one: Suggestion) -> None:
+    title, _, body = one.text.partition("\n")
+    state = f"  {one.state}{f' as {one.made_task}' if one.made_task else ''}" if one.state != "open" else ""
+    output.say(f"{one.rank:>3}  {title}{state}", bold=one.state == "open")
+    files = ", ".join(f"{path} (new)" if path in one.new_files else path for path in one.files)
+    output.say(f"     {one.kind.value}, {one.complexity.value}{f'  {files}' if files else ''}")
+    for line in body.strip().splitlines():
+        output.say(f"     {line}")
+    if one.why:
+        output.say(f"     why: {one.why}")
+    if one.quote:
+        where = f"{one.quote_path}:{one.quote_line}" if one.grounded else "NOT FOUND in the files shown"
+        output.say(f"     {where}  {one.quote}")
+
+
+@task.command("accept")
+@_SCAN
+@click.argument("ranks", nargs=-1, type=click.IntRange(1), metavar="[N…]")
+@_EVERY
+@output.JSON
+def accept(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool) -> None:
+    """Queue a task for each of these suggestions of a scan."""
+    _settle(Accept(), identifier, ranks, everything, as_json)
+
+
+@task.command("dismiss")
+@_SCAN
+@click.argument("ranks", nargs=-1, type=click.IntRange(1), metavar="[N…]")
+@_EVERY
+@output.JSON
+def dismiss(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool) -> None:
+    """Dismiss suggestions of a scan."""
+    _settle(Dismiss(), identifier, ranks, everything, as_json)
+
+
+def _settle(
+    verb: Accept | Dismiss, identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool
+) -> None:
+    carry_out(verb, SuggestionArgs(task=identifier, ranks=ranks, everything=everything), as_json=as_json)

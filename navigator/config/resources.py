@@ -1,4 +1,4 @@
-"""Where the package's data files are: prompt templates and the swap script.
+"""Where the package's data files are: prompt templates, the swap script and the glossary.
 
 In a wheel they are in `navigator/_data/`; in a checkout at the repository's top level.
 """
@@ -13,7 +13,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def resource_dir(name: str) -> Path:
-    """The folder `prompts` or `swap`.
+    """The folder `prompts`, `swap` or `docs` (of which a wheel has the glossary only).
 
     Raises:
         MissingPart: the installation is incomplete.

@@ -35,7 +35,6 @@ class BatchRules:
     target: int = 30
     max_wait: float = 1800.0
     quiet: float = 180.0
-    revisions: int = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Tables(Generic[_T]):
-    """Figures of real work, and apart from them the rehearsal's."""
+    """Figures of real work and, separately, of the rehearsal's."""
 
     real: _T
     rehearsal: _T

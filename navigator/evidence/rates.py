@@ -55,7 +55,7 @@ class RateRow:
 
 @dataclass(frozen=True, slots=True)
 class RateTables:
-    """The revise rate of real reviews, and apart from it that of the rehearsal's.
+    """The revise rate of real reviews and, separately, of the rehearsal's.
 
     `excluded` counts real verdicts that were left out, by reason.
     """

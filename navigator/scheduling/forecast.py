@@ -22,7 +22,7 @@ class Figures:
     Attributes:
         swap_in: seconds of a swap to the reviewer.
         swap_back: seconds of a swap to the generator.
-        generator_speed: tokens a second of the generator, of all its streams together.
+        generator_speed: tokens per second of the generator, of all its streams together.
         reviewer_speed: the same of the reviewer.
         proposal_tokens: tokens the generator writes for one proposal.
         review_tokens: tokens the reviewer writes for one review.
@@ -40,7 +40,7 @@ class Figures:
     def __post_init__(self) -> None:
         if self.generator_speed <= 0 or self.reviewer_speed <= 0:
             raise UsageError(
-                "A forecast needs speeds above zero.", hint="Give tokens a second for both models."
+                "A forecast needs speeds above zero.", hint="Give tokens per second for both models."
             )
         if min(self.swap_in, self.swap_back, self.proposal_tokens, self.review_tokens) < 0:
             raise UsageError("A forecast needs durations and token counts of zero or more.")
@@ -168,8 +168,8 @@ def break_even_tokens(round_trip: float, single_speed: float, generator_speed: f
 
     Args:
         round_trip: seconds of both swaps.
-        single_speed: tokens a second of the model that could stay loaded.
-        generator_speed: tokens a second of the generator.
+        single_speed: tokens per second of the model that could stay loaded.
+        generator_speed: tokens per second of the generator.
 
     Returns:
         The tokens, or None when the generator is not the faster one and never earns it.

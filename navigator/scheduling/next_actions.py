@@ -11,9 +11,9 @@ What is named, in this order, and never for a task in `busy`:
   (`generating`, held by no stage), then by priority, revisions before new tasks, then in the order the
   tasks came. A task whose `writer` is the reviewer waits for that residency, and is written before the
   reviews, so that its checks run beside them.
-- `ReadOwn`, in the room that is left, for proposals that their writer is to review as well where the settings ask
+- `ReadOwn`, in the slots that are left, for proposals that their writer is to review as well where the settings ask
   for it; the task keeps its state, and its review follows.
-- `ReviewTask` for proposals that wait, up to the room that is left, by priority and then project by
+- `ReviewTask` for proposals that wait, up to the slots that are left, by priority and then project by
   project, because the prompts of one project share their beginning. `FinalReview` where the cloud model is
   enabled.
 - `SwapTo` when `navigator.scheduling.residency` says that a swap is due and the loaded role is idle.
@@ -63,8 +63,8 @@ from navigator.scheduling.view import (
     WRITABLE_STATES,
     answers,
     checks_holding,
-    own_readings,
-    room,
+    free_slots,
+    self_reviews,
 )
 
 
@@ -102,12 +102,12 @@ def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now
     for role in Role:
         if not answers(snapshot, role, now):
             continue
-        slots = room(snapshot, role)
+        slots = free_slots(snapshot, role)
         leaving = decision is not None and snapshot.resident is role
         writes = _writes(snapshot, role, slots, taken, repairs_only=leaving)
         yield from (Generate(task.id) for task in writes)
         slots -= len(writes)
-        own = [] if leaving and snapshot.hurry else own_readings(snapshot, role)[: max(0, slots)]
+        own = [] if leaving and snapshot.hurry else self_reviews(snapshot, role)[: max(0, slots)]
         yield from (ReadOwn(task.id) for task in own)
         read |= {task.id for task in own}
         slots -= len(own)

@@ -38,11 +38,11 @@ from navigator.scheduling.view import (
     answers,
     checks_holding,
     first_writes,
-    in_hand,
     may_be_tried,
     oldest_wait,
-    own_readings,
+    requests_running,
     reviewer_work,
+    self_reviews,
     writes_left,
 )
 
@@ -81,7 +81,7 @@ def wanted_writes(snapshot: SchedulerSnapshot) -> list[TaskView]:
 
 def _ready(snapshot: SchedulerSnapshot, to: Role, now: float) -> SwapDecision:
     resident = snapshot.resident
-    idle = resident is None or in_hand(snapshot, resident) == 0
+    idle = resident is None or requests_running(snapshot, resident) == 0
     waited_for = _repairs_left(snapshot) or _own_left(snapshot, now)
     return SwapDecision(to, ready=idle and not checks_holding(snapshot, now) and not waited_for)
 
@@ -103,7 +103,7 @@ def _own_left(snapshot: SchedulerSnapshot, now: float) -> bool:
     resident = snapshot.resident
     if resident is None or snapshot.hurry or not answers(snapshot, resident, now):
         return False
-    return bool(own_readings(snapshot, resident))
+    return bool(self_reviews(snapshot, resident))
 
 
 def _reviewer_due(snapshot: SchedulerSnapshot, now: float) -> bool:

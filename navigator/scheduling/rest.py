@@ -30,13 +30,13 @@ def rest(snapshot: SchedulerSnapshot, now: float) -> Sleep | Stop:
     what is left needs one.
     """
     wake = min((second for second in _moments(snapshot) if second > now), default=None)
-    if wake is None and _nothing_in_hand(snapshot) and _session_ends(snapshot):
+    if wake is None and _nothing_running(snapshot) and _session_ends(snapshot):
         return Stop(_reason(snapshot))
     latest = now + LONGEST_SLEEP_SECONDS
     return Sleep(latest if wake is None else min(wake, latest))
 
 
-def _nothing_in_hand(snapshot: SchedulerSnapshot) -> bool:
+def _nothing_running(snapshot: SchedulerSnapshot) -> bool:
     return not snapshot.busy and not any(snapshot.in_flight.values()) and snapshot.swapping_to is None
 
 

@@ -45,7 +45,7 @@ def answers(snapshot: SchedulerSnapshot, role: Role, now: float) -> bool:
     return snapshot.swapping_to is None and snapshot.resident is role
 
 
-def in_hand(snapshot: SchedulerSnapshot, role: Role) -> int:
+def requests_running(snapshot: SchedulerSnapshot, role: Role) -> int:
     """Requests of the role under way, or about to be: a busy task may still be gathering its context."""
     busy = (task for task in snapshot.tasks if task.id in snapshot.busy)
     return max(snapshot.in_flight.get(role, 0), sum(_occupies(task, role) for task in busy))
@@ -59,9 +59,9 @@ def _occupies(task: TaskView, role: Role) -> bool:
     return role is Role.FINAL and task.state is TaskState.FINAL_REVIEW
 
 
-def room(snapshot: SchedulerSnapshot, role: Role) -> int:
+def free_slots(snapshot: SchedulerSnapshot, role: Role) -> int:
     """How many more requests the role takes; a role without a stated capacity takes one at a time."""
-    return max(0, snapshot.capacity.get(role, 1) - in_hand(snapshot, role))
+    return max(0, snapshot.capacity.get(role, 1) - requests_running(snapshot, role))
 
 
 def writes_left(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
@@ -72,7 +72,7 @@ def writes_left(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
 
 
 def first_writes(tasks: Iterable[TaskView]) -> list[TaskView]:
-    """Those that still lack their first proposal: a revision is none."""
+    """Those without a first proposal yet: a revision is none."""
     return [
         task
         for task in tasks
@@ -80,7 +80,7 @@ def first_writes(tasks: Iterable[TaskView]) -> list[TaskView]:
     ]
 
 
-def own_readings(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
+def self_reviews(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
     """Proposals that the role wrote and has yet to review itself before it is swapped out; a running review is not among them."""
     return [
         task

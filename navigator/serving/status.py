@@ -15,7 +15,15 @@ from navigator.domain.errors import NavigatorError
 from navigator.domain.states import Role
 from navigator.serving.client.chat import Load, Timeouts
 from navigator.serving.client.client import ModelClient
-from navigator.serving.client.errors import NotReady, Overloaded, ServingError, Unauthorized, WrongModel
+from navigator.serving.client.errors import (
+    NoAnswer,
+    NotReady,
+    Overloaded,
+    ServingError,
+    Unauthorized,
+    Unreachable,
+    WrongModel,
+)
 from navigator.serving.client.transport import Transport
 
 State = Literal["ready", "other", "loading", "silent", "not loaded", "unusable", "asleep", "paused", "unsure"]
@@ -35,6 +43,7 @@ class ServerLook:
         seconds: it took to answer; None without an answer.
         problem: one sentence with the address and the reason, "" without a problem.
         remedy: what to do about it.
+        down: no server listens at the address, as far as can be told.
     """
 
     role: Role
@@ -46,6 +55,7 @@ class ServerLook:
     load: Load | None = None
     problem: str = ""
     remedy: str = ""
+    down: bool = False
 
     def document(self) -> dict[str, Any]:
         """As `navigator swap status --json` prints it."""
@@ -83,7 +93,8 @@ def failed_look(blank: ServerLook, error: NavigatorError) -> ServerLook:
         state = "loading"
     elif isinstance(error, ServingError) and not isinstance(error, Unauthorized):
         state = "silent"
-    return replace(blank, state=state, problem=error.message, remedy=error.hint)
+    down = isinstance(error, Unreachable) and not isinstance(error, NoAnswer | NotReady)
+    return replace(blank, state=state, problem=error.message, remedy=error.hint, down=down)
 
 
 async def _ask(server: ServerSettings, blank: ServerLook) -> ServerLook:

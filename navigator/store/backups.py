@@ -33,7 +33,7 @@ def back_up(connection: sqlite3.Connection, folder: Path, *, label: str) -> Path
     Args:
         connection: any connection without an open transaction.
         folder: made 0700 if absent.
-        label: stands in the name, e.g. `"v1"`.
+        label: part of the name, e.g. `"v1"`.
 
     Raises:
         sqlite3.Error: the copy failed; no half copy is left under a backup's name.

@@ -90,13 +90,13 @@ def open_reader(path: Path, *, version: int = len(MIGRATIONS)) -> sqlite3.Connec
     _refuse_vanished(path)
     if not path.exists() or not path.stat().st_size:
         raise NoDatabase(
-            f"There is no database at {path} yet.", hint="`navigator project add PATH` begins one."
+            f"There is no database at {path} yet.", hint="`navigator project add PATH` creates one."
         )
     try:
         connection, present = _read_only(path, "mode=ro")
     except sqlite3.Error as error:
         # Reading a database with a log takes a small file beside it. On a full disk, or in a folder that can only be read, it
-        # cannot be made; but where no log is left, nobody writes either, and the database can be read as it lies there.
+        # cannot be made; but where no log is left there is no writer either, and the file can be read as it is.
         said = translated(error, path)
         read_only = not os.access(path.parent, os.W_OK)
         log = path.with_name(f"{path.name}-wal")
@@ -165,7 +165,7 @@ def quick_check(connection: sqlite3.Connection) -> str:
 
 
 def _refuse_vanished(path: Path) -> None:
-    """Raise where a database stood before: SQLite would drop its log and begin anew without a word."""
+    """Raise where there was a database before: SQLite would drop its log and silently start an empty one."""
     if path.exists() and path.stat().st_size:
         return
     log = path.with_name(f"{path.name}-wal")
@@ -248,7 +248,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Mi
             if broken is not None:
                 raise StoreError(
                     f"Schema {version + 1} does not fit the rows of table {broken[0]} in {path}.",
-                    hint=f"Nothing was changed. A copy stands in {folder}.",
+                    hint=f"Nothing was changed. A copy is in {folder}.",
                 )
             connection.execute("COMMIT")
         except BaseException:

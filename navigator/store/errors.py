@@ -50,7 +50,7 @@ class DiskFull(StoreError):
 
 
 class SqliteTooOld(MissingPart):
-    """The SQLite that Python links lacks something the store needs."""
+    """The SQLite that Python links is missing something the store needs."""
 
     code = "sqlite"
 

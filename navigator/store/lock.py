@@ -1,6 +1,6 @@
 """The kernel lock of a state folder: who holds it is the only writer.
 
-`flock` is let go by the kernel when the holder dies, however it dies. The descriptor is closed on exec, so that a
+`flock` is released by the kernel when the holder dies, however it dies. The descriptor is closed on exec, so that a
 model server or a test run started by the conductor does not keep the lock alive.
 """
 
@@ -46,20 +46,20 @@ class StateLock:
             command: what the holder does, for others to read; by default this process's own command line.
 
         Returns:
-            False when somebody else holds it.
+            False when another process holds it.
 
         Raises:
             StoreError: the file cannot be opened for writing.
         """
         if self._descriptor is not None:
             return True
-        # O_CLOEXEC is Python's default; it stands here because the lock depends on it.
+        # O_CLOEXEC is Python's default; it is written out because the lock depends on it.
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreError(
                 f"{self._path} cannot be opened for writing: {error.strerror}.",
-                hint="The state folder can only be read, or belongs to somebody else.",
+                hint="The state folder is read-only or belongs to another user.",
             ) from error
         try:
             os.fchmod(descriptor, 0o600)
@@ -77,7 +77,7 @@ class StateLock:
         return True
 
     def release(self) -> None:
-        """Let go; nothing happens when it is not held."""
+        """Release it; nothing happens when it is not held."""
         if self._descriptor is None:
             return
         descriptor, self._descriptor = self._descriptor, None
@@ -85,7 +85,7 @@ class StateLock:
         os.close(descriptor)
 
     def holder(self) -> dict[str, Any] | None:
-        """Who holds the lock: `{"pid", "boot", "ticks", "started", "command"}`, or None when nobody does."""
+        """Who holds the lock: `{"pid", "boot", "ticks", "started", "command"}`, or None when it is free."""
         return read_holder(self._path)
 
 
@@ -94,13 +94,13 @@ def held(paths: StatePaths, *, command: str = "") -> Iterator[StateLock]:
     """Hold the lock for a block.
 
     Raises:
-        DatabaseLocked: somebody else holds it; the message names them.
+        DatabaseLocked: another process holds it; the message names it.
     """
     lock = StateLock(paths)
     if not lock.acquire(command=command):
         raise DatabaseLocked(
             f"The state folder {paths.root} is held by {describe_holder(paths.lock)}.",
-            hint="Wait until it is done, or ask it: commands talk to a running conductor by themselves.",
+            hint="Wait until it is done. If it is a conductor, commands reach it automatically.",
         )
     try:
         yield lock

@@ -38,14 +38,23 @@ def _kinds(model: type[BaseModel]) -> dict[str, str]:
     return kinds
 
 
+class DamagedRow(sqlite3.DatabaseError):
+    """A row holds what was never written there. Told like any other damage of the file."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+
+
 def decoded(model: type[BaseModel], row: sqlite3.Row) -> dict[str, Any]:
     """The columns of `row` that are fields of `model`, as plain data. NULL is left out: the field's default holds."""
     kinds = _kinds(model)
-    return {
-        name: _value(kinds[name], row[name])
-        for name in row.keys()  # noqa: SIM118 - iterating a Row gives its values
-        if name in kinds and row[name] is not None
-    }
+    try:
+        return {
+            name: _value(kinds[name], row[name])
+            for name in row.keys()  # noqa: SIM118 - iterating a Row gives its values
+            if name in kinds and row[name] is not None
+        }
+    except (TypeError, ValueError) as error:
+        raise DamagedRow(f"a row of {model.__name__} cannot be read") from error
 
 
 def _value(kind: str, column: Any) -> Any:
@@ -58,7 +67,11 @@ def _value(kind: str, column: Any) -> Any:
 
 def from_row(model: type[_M], row: sqlite3.Row, **more: Any) -> _M:
     """A model from a row; `more` are fields that the row does not hold."""
-    return model.model_validate({**decoded(model, row), **more})
+    values = {**decoded(model, row), **more}
+    try:
+        return model.model_validate(values)
+    except ValueError as error:
+        raise DamagedRow(f"a row of {model.__name__} cannot be read") from error
 
 
 def from_rows(model: type[_M], found: Iterable[sqlite3.Row]) -> list[_M]:

@@ -1,4 +1,4 @@
-"""Room on the disk that holds the state folder: checked before work begins, so that what was begun can be written down."""
+"""Free space on the disk of the state folder, checked before work begins so that its results can be stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def free_bytes(folder: Path) -> int:
 
 
 def is_low(folder: Path) -> bool:
-    """Whether the reserve is touched: reading goes on, nothing new begins."""
+    """Whether free space is below the reserve: nothing new begins, reading still works."""
     return free_bytes(folder) < RESERVE_BYTES
 
 
@@ -29,6 +29,6 @@ def require_space(folder: Path) -> None:
     free = free_bytes(folder)
     if free < RESERVE_BYTES:
         raise DiskFull(
-            f"The disk that holds {folder} is full: {free // 1_048_576} MB are free, {RESERVE_BYTES // 1_048_576} are kept back.",
-            hint="Free some space; reading goes on meanwhile, and a running conductor goes on by itself.",
+            f"The disk of {folder} is full: {free // 1_048_576} MB are free, {RESERVE_BYTES // 1_048_576} MB are reserved.",
+            hint="Free some space. Reading still works, and a running conductor resumes automatically.",
         )

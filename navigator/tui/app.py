@@ -1,71 +1,135 @@
-"""The application: which screen is in front, what the screens share, and how it meets the terminal."""
+"""The application: which screen is in front, which keys act, and how it meets the terminal."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, ClassVar
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.binding import BindingType
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.dom import DOMNode
 from textual.events import Event, Key
 from textual.filter import LineFilter
 from textual.message import Message
-from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
-from navigator.config.paths import StatePaths
-from navigator.config.settings import Settings
-from navigator.domain.errors import NavigatorError
-from navigator.domain.text import safe_text
-from navigator.tui import modes
-from navigator.tui.data.conductor_link import ConductorLink
-from navigator.tui.data.deck_snapshot import DeckSnapshot
-from navigator.tui.data.feed import DataFeed
+from navigator.config.paths import StatePaths, config_path, state_dir
+from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import Prefs
-from navigator.tui.data.starting import StartsConductor
 from navigator.tui.keys.bindings import bindings_of
-from navigator.tui.keys.gate import KeyGate
-from navigator.tui.keys.keymap import Keymap
-from navigator.tui.keys.own_keys import act_on_own_key
-from navigator.tui.keys.palette import ActionProvider
-from navigator.tui.messages import (
-    ComposeFor,
-    DecideAll,
-    DeckSnapshotChanged,
-    LiveChanged,
-    OpenProposal,
-    OpenTask,
-)
-from navigator.tui.terminal import escape as terminal
-from navigator.tui.terminal.filter import InertFilter
+from navigator.tui.keys.gate import KeyGate, act_on_own_key
+from navigator.tui.keys.keymap import Keymap, load_keymap
+from navigator.tui.keys.registry import Action, in_scope, title_of
+from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
+from navigator.tui.terminal.output import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.screen import NavScreen
-from navigator.tui.widgets.strip_text import strip_facts
 
-_TOAST = 2.5
-_TOAST_OF_TROUBLE = 6.0
-"""Seconds that a toast stands: it covers rows."""
+if TYPE_CHECKING:
+    from navigator.config.settings import Settings
+
 _PATIENCE = 3.0
-"""Seconds to end in once the terminal hung up: a driver may wait for ever for a terminal that is gone."""
-_TICK = 0.25
-"""Seconds between looks at what moves (tokens, a swap's bar) while something moves."""
+"""Seconds to exit in once the terminal hung up: a driver may wait for ever for a terminal that is gone."""
+
+MODES: dict[str, str] = {
+    "deck": "navigator.tui.deck.screen:DeckScreen",
+    "review": "navigator.tui.review.screen:ReviewScreen",
+    "compose": "navigator.tui.compose.screen:ComposeScreen",
+    "stats": "navigator.tui.statistics.screen:StatsScreen",
+    "fleet": "navigator.tui.fleet.screen:FleetScreen",
+}
+"""Mode -> module and class; the module is imported when the mode is first shown."""
+
+OVERLAYS: dict[str, str] = {
+    "task": "navigator.tui.answers.task:TaskScreen",
+    "report": "navigator.tui.answers.report:ReportScreen",
+    "suggestions": "navigator.tui.answers.suggestions:SuggestionsScreen",
+    "batch": "navigator.tui.review.batch:BatchDialog",
+    "help": "navigator.tui.dialogs.help:HelpScreen",
+    "quit": "navigator.tui.dialogs.confirm:QuitDialog",
+}
+"""Screens shown over another one, imported when first shown."""
 
 
-class NavigatorApp(StartsConductor, inherit_bindings=False):
+def load(place: str) -> Callable[..., Any]:
+    """The class at `module:name`."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)  # type: ignore[no-any-return]
+
+
+def _made(place: str) -> Screen[Any]:
+    return cast("Screen[Any]", load(place)())
+
+
+class ActionProvider(Provider):
+    """The command palette: every action of the screen below it, and the themes by name."""
+
+    async def discover(self) -> Hits:
+        """What is listed before anything is typed."""
+        for action in self._actions():
+            yield DiscoveryHit(
+                self._title(action), partial(self._run, action), text=action.label, help=action.help
+            )
+
+    async def search(self, query: str) -> Hits:
+        """Actions whose label or sentence matches."""
+        matcher = self.matcher(query)
+        for action in self._actions():
+            title = self._title(action)
+            score = max(matcher.match(title), matcher.match(action.help) * 0.8)
+            if score > 0:
+                yield Hit(
+                    score,
+                    matcher.highlight(title),
+                    partial(self._run, action),
+                    text=action.label,
+                    help=action.help,
+                )
+        for name in self.app.available_themes:
+            if not name.startswith("navigator-"):
+                continue
+            title = f"theme: {name.removeprefix('navigator-')}"
+            score = matcher.match(title)
+            if score > 0:
+                yield Hit(
+                    score,
+                    matcher.highlight(title),
+                    partial(setattr, self.app, "theme", name),
+                    help="Use this theme.",
+                )
+
+    def _actions(self) -> list[Action]:
+        scope = self.screen.SCOPE if isinstance(self.screen, NavScreen) else "deck"
+        return [action for action in in_scope(scope) if action.palette]
+
+    def _title(self, action: Action) -> str:
+        return f"{title_of(action.group).lower()}: {action.label}   {cast('BaseApp', self.app).keymap.shown(action.id)}"
+
+    async def _run(self, action: Action) -> None:
+        carrier: DOMNode = self.app if action.group in ("app", "go") else self.screen
+        if action.group in ("list", "diff") and self.screen.focused is not None:
+            carrier = self.screen.focused
+        await self.app.run_action(action.name, carrier)
+
+
+class NavigatorApp(BaseApp, inherit_bindings=False):
     """Navigator's screens.
 
     Args:
-        settings: as read once at the start.
+        settings: the settings, or what reads them: called once, after the first paint.
         paths: the state folder.
-        keymap: the developer's own keys.
+        keymap: the user's own keys.
         time_scale, seed: the rehearsal's, for a conductor started from here.
-        autostart: start a conductor at once when none runs: the developer asked for work by opening the screens, as
-            the demo does. Opening them otherwise moves no model.
+        autostart: start a conductor at once when none runs, as the demo does. Opening the screens otherwise loads no
+            model.
     """
 
     TITLE = "navigator"
@@ -73,14 +137,14 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = True
     COMMANDS = {ActionProvider}  # noqa: RUF012 (Textual declares it so)
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
-        name: modes.factory(name) for name in modes.MODES
+        name: partial(_made, place) for name, place in MODES.items()
     }
     DEFAULT_MODE = "deck"
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("app", "go")
 
     def __init__(
         self,
-        settings: Settings,
+        settings: Settings | Callable[[], Settings],
         paths: StatePaths,
         *,
         keymap: Keymap | None = None,
@@ -89,20 +153,10 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
         autostart: bool = False,
     ) -> None:
         self._inert = InertFilter()
-        super().__init__()
-        self.settings = settings
-        self.paths = paths
-        self.keymap = keymap or Keymap()
-        self.prefs = Prefs(paths.root)
-        self.snapshot = DeckSnapshot()
-        self.feed = DataFeed(paths, self._new_snapshot, self._store_failed)
-        self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale, seed=seed)
-        self.time_scale, self.seed = time_scale, seed
+        super().__init__(settings, paths, keymap or Keymap(), time_scale=time_scale, seed=seed)
         self._autostart = autostart
         self._gate = KeyGate(self, self._act_on_key)
         self._history: list[str] = []
-        self.demo_wanted = False
-        self.strip_facts = strip_facts(settings, self.keymap.shown("app.start_conductor"))
         for theme in THEMES:
             self.register_theme(theme)
         chosen = self.prefs.get("theme", DEFAULT_THEME)
@@ -128,9 +182,7 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Follow the store, find the conductor, mind the signals."""
-        self.run_worker(self.feed.follow(), group="follow", exit_on_error=True)
-        self.run_worker(self.link.keep(), group="conductor", exit_on_error=True)
-        self.set_interval(_TICK, self._tick)
+        self.call_after_refresh(self.follow)
         self.theme_changed_signal.subscribe(self, lambda theme: self.prefs.set("theme", theme.name))
         for problem in self.keymap.problems:
             self.toast(problem, "warning")
@@ -139,7 +191,7 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
             with suppress(ValueError, RuntimeError):  # not the main thread: a test, or a web server
                 loop.add_signal_handler(number, self._told_to_end, number)
         if self._autostart:
-            self.want_work()
+            self.call_after_refresh(self.want_work)
 
     def _told_to_end(self, number: int) -> None:
         """End as if left, which restores the terminal; where it is gone, do not wait for it to take the last bytes."""
@@ -149,82 +201,10 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
             last.start()
         self.exit(None, 128 + number)
 
-    async def on_unmount(self) -> None:
-        """Let the threads go."""
-        self.feed.close()
-
-    # The picture
-
-    def _new_snapshot(self, snapshot: DeckSnapshot) -> None:
-        before, self.snapshot = self.snapshot, snapshot
-        if before.loaded and not self.app_focus and len(snapshot.inbox) > len(before.inbox):
-            self._call_back(len(snapshot.inbox))
-        self.screen.post_message(DeckSnapshotChanged(snapshot))
-
-    def _store_failed(self, problem: str) -> None:
-        self.toast(problem, "error")
-        self._new_snapshot(replace(self.snapshot, problem=problem))
-
-    def _event(self, event: dict[str, Any]) -> None:
-        self.feed.poke()
-
-    def _live_changed(self) -> None:
-        if self.is_running:
-            self.screen.post_message(LiveChanged(self.link.live))
-
-    def _tick(self) -> None:
-        live = self.link.live
-        if live.tasks or live.swap is not None:
-            self.screen.post_message(LiveChanged(live))
-
-    def _call_back(self, waiting: int) -> None:
-        """Something waits and the developer looks elsewhere: ring, and say it to terminals that can show it."""
-        if self._driver is not None:
-            text = f"Navigator: {waiting} wait for you"
-            self._driver.write(terminal.notification_sequence(text, tmux=terminal.inside_tmux()))
-
-    # Asking for things
-
-    async def ask(
-        self, op: str, args: dict[str, Any] | None = None, *, done: str = ""
-    ) -> dict[str, Any] | None:
-        """Have the conductor do one thing; an error becomes a toast and None, success the toast `done`."""
-        try:
-            result = await self.link.request(op, args)
-        except NavigatorError as error:
-            self.toast(str(error), "error")
-            return None
-        self.feed.poke()
-        if done:
-            self.toast(done)
-        return result
-
-    def toast(self, message: str, severity: SeverityLevel = "information") -> None:
-        """Say something for a few seconds, unless it stands there. Untrusted text is safe here."""
-        said, quiet = safe_text(message), severity == "information"
-        if self.is_running and not any(note.message == said for note in self._notifications):
-            seconds = _TOAST if quiet else _TOAST_OF_TROUBLE
-            self.notify(said, severity=severity, markup=False, timeout=seconds)
-
-    def copy_to_clipboard(self, text: str) -> None:
-        """Put text on the clipboard by OSC 52, through tmux too; refuse what terminals would drop."""
-        text = safe_text(text)  # what others wrote stays inert where it is pasted, too
-        self._clipboard = text
-        sequence = terminal.clipboard_sequence(text, tmux=terminal.inside_tmux())
-        if sequence is None:
-            self.toast("Too long for the terminal's clipboard; it was not copied.", "warning")
-        elif self._driver is not None:
-            self._driver.write(sequence)
-            lines = text.count("\n") + 1
-            self.toast(f"Copied {lines} line{'s' if lines != 1 else ''}.")
-
     # Going about
 
     def go(self, mode: str, request: Message | None = None) -> None:
         """Bring a screen to the front, and give it what it is opened with."""
-        if not modes.available(mode):
-            self.toast(f"There is no {mode} screen here.", "warning")
-            return
         self.run_worker(self._go(mode, request), group="go", exclusive=True)
 
     async def _go(self, mode: str, request: Message | None) -> None:
@@ -242,7 +222,7 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
 
     def on_open_task(self, request: OpenTask) -> None:
         """A task without a proposal is shown over the screen."""
-        modes.open_task(self, request)
+        self.push_screen(load(OVERLAYS[request.page or "task"])(request.task))
 
     def on_compose_for(self, request: ComposeFor) -> None:
         """To Compose."""
@@ -250,7 +230,7 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
 
     def on_decide_all(self, request: DecideAll) -> None:
         """Ask in the batch dialog."""
-        modes.ask_batch(self, request)
+        self.push_screen(load(OVERLAYS["batch"])(request))
 
     async def action_back(self) -> None:
         """Back to where the developer came from."""
@@ -281,11 +261,9 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
 
     def action_help(self) -> None:
         """What the keys do here."""
-        from navigator.tui.dialogs.help import HelpScreen
-
-        if not isinstance(self.screen, HelpScreen):
-            scope = self.screen.SCOPE if isinstance(self.screen, NavScreen) else "deck"
-            self.push_screen(HelpScreen(scope))
+        scope = self.screen.SCOPE if isinstance(self.screen, NavScreen) else "deck"
+        if scope != "help":
+            self.push_screen(load(OVERLAYS["help"])(scope))
 
     def action_next_theme(self) -> None:
         """The next of Navigator's themes."""
@@ -293,16 +271,73 @@ class NavigatorApp(StartsConductor, inherit_bindings=False):
         here = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(here + 1) % len(names)]
 
-    def leave_for_demo(self) -> None:
-        """End the screens; `run_app` goes on with the demo, which opens them again."""
-        self.demo_wanted = True
-        self.exit()
-
     def action_leave(self) -> None:
-        """Leave; where a conductor works, ask what becomes of it."""
-        from navigator.tui.dialogs.quit import QuitDialog
-
+        """Leave; while a conductor runs, ask whether it keeps running."""
         if not self.link.here:
             self.exit()
-        elif not isinstance(self.screen, QuitDialog):
-            self.push_screen(QuitDialog())
+            return
+        dialog = load(OVERLAYS["quit"])
+        if type(self.screen) is not dialog:
+            self.push_screen(dialog())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A conductor is started only while none runs."""
+        if action == "start_conductor":
+            return not self.link.here
+        return super().check_action(action, parameters)
+
+    def action_start_conductor(self) -> None:
+        """Start a conductor; a failure becomes a toast."""
+        self.run_worker(self._start_conductor(), group="start", exclusive=True)
+
+    async def _start_conductor(self) -> None:
+        await self.start_conductor()
+
+
+_SCALE, _SEED = "rehearsal.time_scale", "rehearsal.seed"
+"""Choices under which a demo's state folder keeps how it is rehearsed, for when the screens are opened again."""
+
+
+def rehearsed(prefs: Prefs, time_scale: float | None, seed: int) -> tuple[float | None, int]:
+    """How this state folder is rehearsed: as asked, and kept; else as it was kept."""
+    if time_scale is not None:
+        prefs.set(_SCALE, repr(time_scale))
+        prefs.set(_SEED, str(seed))
+        return time_scale, seed
+    try:
+        kept_scale, kept_seed = float(prefs.get(_SCALE, "")), int(prefs.get(_SEED, "0"))
+    except ValueError:
+        return None, seed
+    return (None if os.environ.get("NAVIGATOR_TIME_SCALE") else kept_scale), kept_seed
+
+
+def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
+    """Open the screens until the developer leaves.
+
+    Args:
+        time_scale, seed: a demo's. A conductor is started at once where the scale is given, and both are kept in the
+            state folder; without one, a scale kept there holds, unless the environment names another.
+
+    Raises:
+        ConfigError: the settings cannot be used.
+    """
+    from navigator.config.settings import load_settings
+
+    paths = StatePaths(state_dir()).ensure()
+    asked = time_scale is not None
+    time_scale, seed = rehearsed(Prefs(paths.root), time_scale, seed)
+    app = NavigatorApp(
+        load_settings,
+        paths,
+        keymap=load_keymap(config_path().parent / "keys.toml"),
+        time_scale=time_scale,
+        seed=seed,
+        autostart=asked,
+    )
+    app.run()
+    if app.demo_wanted:
+        os.execv(sys.executable, [sys.executable, "-m", "navigator", "demo"])
+    if app.failed is not None:
+        raise app.failed
+    if app.return_code:
+        raise SystemExit(app.return_code)

@@ -57,7 +57,6 @@ class DiffPalette:
     file: Style
     file_muted: Style
     hunk: Style
-    hunk_muted: Style
     added: Style
     removed: Style
     lines: Mapping[str, Style]
@@ -297,6 +296,29 @@ THEMES: tuple[Theme, ...] = (
 """Every theme of the application, the default first; the app registers them all."""
 
 
+def piece_styles(theme: Theme) -> Mapping[str, Style]:
+    """Rich styles of the names that `cells.Piece` uses, and of the row under the cursor ("cursor")."""
+    return _piece_styles(theme.name if theme.name in _SHADES else _nearest(theme))
+
+
+@lru_cache(maxsize=len(_SHADES))
+def _piece_styles(name: str) -> Mapping[str, Style]:
+    shades = _SHADES[name]
+    words = {
+        "muted": shades.muted,
+        "faint": shades.faint,
+        "accent": shades.accent,
+        "strong": "bold",
+        "good": shades.added,
+        "bad": shades.removed,
+        "warn": shades.attention,
+        "heading": f"bold {shades.muted}",
+        "title": f"bold {shades.text}",
+        "cursor": "bold reverse" if shades.changed_text else f"bold on {shades.cursor}",
+    }
+    return {"": Style(), **{word: Style.parse(style) for word, style in words.items()}}
+
+
 def palette_for(theme: Theme) -> DiffPalette:
     """The palette of `theme`. A theme that is not Navigator's gets the one that fits its darkness and its colours."""
     name = theme.name if theme.name in _SHADES else _nearest(theme)
@@ -358,7 +380,6 @@ def _palette(name: str) -> DiffPalette:
         file=on(shades.text, shades.panel, "bold"),
         file_muted=on(shades.muted, shades.panel),
         hunk=on(shades.muted, shades.background, "bold"),
-        hunk_muted=on(shades.faint, shades.background),
         added=Style.parse(f"bold {shades.added}"),
         removed=Style.parse(f"bold {shades.removed}"),
         lines=lines,

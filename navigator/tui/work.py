@@ -1,4 +1,4 @@
-"""Workers that are begun from a function: nothing is made that a cancelled worker would leave unawaited."""
+"""Workers started from a function, so that a cancelled worker leaves no coroutine unawaited."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.worker import WorkType
 
 
 def begin(
-    node: DOMNode, work: Callable[[], Coroutine[Any, Any, None]], *, group: str, exclusive: bool = False
+    node: DOMNode, work: Callable[[], Coroutine[Any, Any, object]], *, group: str, exclusive: bool = False
 ) -> None:
     """Run `work` on the event loop; an exclusive one ends the others of its group."""
     node.run_worker(cast("WorkType[None]", work), group=group, exclusive=exclusive)

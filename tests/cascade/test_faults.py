@@ -216,7 +216,7 @@ def test_a_full_disk_holds_up_new_work_and_nothing_is_lost(
             with pytest.raises(NavigatorError, match="is full") as refused:
                 wanted = {"tasks": [{"project": "code", "text": "More"}]}
                 await asyncio.to_thread(request, room.paths.socket, "task.add", wanted)
-            assert "goes on by itself" in refused.value.hint
+            assert "resumes automatically" in refused.value.hint
             assert models.written == []
             free = 10 * space.RESERVE_BYTES
             return (await running).document()

@@ -26,13 +26,13 @@ STRACE = shutil.which("strace")
 KILLS = int(os.environ.get("NAVIGATOR_KILLS", "40"))
 
 LAND = "navigator.cascade.stages.land"
-WORKSPACE = "navigator.workspace"
+LANDED = "navigator.workspace.git.landing"
 BOTH = (
     ("before", f"{LAND}:read_facts"),
     ("event", "journal_opened"),
     ("before", f"{LAND}:execute_landing"),
-    ("before", f"{WORKSPACE}.landing:move_ref"),
-    ("after", f"{WORKSPACE}.landing:move_ref"),
+    ("before", f"{LANDED}.land:move_ref"),
+    ("after", f"{LANDED}.land:move_ref"),
     ("after", f"{LAND}:execute_landing"),
     ("event", "journal_closed"),
 )
@@ -43,8 +43,8 @@ LANDING = (
     ("before", f"{LAND}:recover_landings"),
     ("before", f"{LAND}:prepare_landing"),
     ("after", f"{LAND}:prepare_landing"),
-    ("before", f"{WORKSPACE}.landing:_copy_objects"),
-    ("after", f"{WORKSPACE}.landing:_copy_objects"),
+    ("before", f"{LANDED}.land:_copy_objects"),
+    ("after", f"{LANDED}.land:_copy_objects"),
     ("event", "landing_set=landed"),
     ("event", "task_state=landed"),
 )
@@ -56,11 +56,11 @@ UNDOING = (
     ("event", "task_state=undone"),
 )
 CHECKOUT = (
-    ("before", f"{WORKSPACE}.checkout:_require_either"),
-    ("before", f"{WORKSPACE}.checkout:_write"),
-    ("after", f"{WORKSPACE}.checkout:_write"),
-    ("before", f"{WORKSPACE}.checkout:_write_index"),
-    ("after", f"{WORKSPACE}.checkout:_write_index"),
+    ("before", f"{LANDED}.checkout:_require_either"),
+    ("before", f"{LANDED}.checkout:_write"),
+    ("after", f"{LANDED}.checkout:_write"),
+    ("before", f"{LANDED}.checkout:_write_index"),
+    ("after", f"{LANDED}.checkout:_write_index"),
 )
 IN_GIT = {
     "commit-tree": ("write", "rename", "link", "unlink", "close"),

@@ -139,7 +139,7 @@ def report_on(desk: Desk, session: dict[str, Any], decisions: list[dict[str, Any
     with desk.reading() as store:
         proposals = store.proposals()
         tasks = store.tasks()
-        failures = store.edit_failures()
+        edits = store.edit_totals()
     return {
         "tasks": len(tasks),
         "states": dict(sorted(Counter(task.state.value for task in tasks).items())),
@@ -149,7 +149,7 @@ def report_on(desk: Desk, session: dict[str, Any], decisions: list[dict[str, Any
         "rungs": dict(
             Counter(edit.rung.value for proposal in proposals for edit in proposal.edits).most_common()
         ),
-        "edit_codes": dict(Counter(failure.code.value for failure in failures).most_common()),
+        "edit_codes": {code: count for row in edits for code, count in row.codes.items()},
         "verdicts": session["verdicts"],
         "rounds": session["rounds"],
         "swaps": session["swaps"],

@@ -18,7 +18,7 @@ from navigator.domain.models import Project
 from navigator.domain.states import TaskState
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from navigator.tui.compose.base_files import look_at
+from navigator.tui.compose.sheet import look_at
 from navigator.workspace.git.snapshot import NoWorktree
 from tests.cascade.scripted_models import Models, speaking
 from tests.cascade.support import git, make_repository

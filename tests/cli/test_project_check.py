@@ -68,7 +68,7 @@ def test_a_command_that_finds_no_test_has_passed_nothing(command: Command, repos
 @needs_sandbox
 def test_what_is_known_of_the_tests_is_shown_with_the_project(command: Command, repository: Path) -> None:
     done = command.run("project", "add", str(repository), "--name", "thing", "--check", "exit 3")
-    assert "`navigator project check thing` tries them" in done.stdout
+    assert "`navigator project check thing` tries its tests" in done.stderr
     assert "tests on the base: not tried yet" in command.run("project", "show", "thing").stdout
     command.run("project", "check", "thing", code=1)
     words = "failed before: tests tell nothing here (exit status 3)"

@@ -116,5 +116,5 @@ def test_history_and_figures(command: Command) -> None:
     assert shown.index("systemd") < shown.index("REHEARSAL")
     log = command.run("swap", "log").stdout
     assert "went back: no memory" in log
-    assert "by other hands" in log
+    assert "externally" in log
     assert "100%" in log

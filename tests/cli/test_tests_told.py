@@ -61,7 +61,7 @@ def test_mended_tests_are_said_and_stand_in_the_commit(room: Room) -> None:
     room.models.write = saying(BAD, GOOD)
     path = room.add()
     proposal = room.proposal(_made(room))
-    words = "tests failed first, mended in 1 repair"
+    words = "tests failed first, fixed in 1 repair"
     command = command_of(room)
     assert words in command.run("diff", proposal.id).stdout
     context = load_review_context(room.reading(), proposal.id)
@@ -78,7 +78,7 @@ def test_repairs_that_did_not_help_are_said_as_such(room: Room) -> None:
     room.models.write = saying(BAD)
     room.add()
     proposal = room.proposal(_made(room))
-    assert mended_words(room.reading(), proposal) == "tests failed first, 2 repairs did not mend them"
+    assert mended_words(room.reading(), proposal) == "tests failed first, 2 repairs did not fix them"
 
 
 @pytest.mark.parametrize("answers", [(GOOD,), (BAD, "NO_CHANGE: the test is wrong"), (BAD, "What a pity.")])

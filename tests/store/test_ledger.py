@@ -210,8 +210,8 @@ def test_failures_of_one_answer_are_one_try_a_file(store: Store, task: Task) -> 
         store._connection.execute("UPDATE edit_failures SET at = '2000' WHERE id <= 3")
     assert sorted(store.read.failed_paths(task.id, 0, 0)) == ["a.py", "a.py", "b.py", "b.py"]
     assert store.read.failed_paths(task.id, 0, 1) == []
-    row = store.read.edit_failures()[0]
-    assert (row.task_id, row.code, row.path, row.rehearsal) == (task.id, EditCode.NO_MATCH, "a.py", True)
+    row = next(store.read.export_rows("edit_failures"))
+    assert (row["task_id"], row["code"], row["path"], row["rehearsal"]) == (task.id, "NO_MATCH", "a.py", True)
     with pytest.raises(ValueError, match="WHATEVER"), store.transaction() as tx:
         tx.add_edit_failure(task.id, 0, 0, cast(EditCode, "WHATEVER"))
 

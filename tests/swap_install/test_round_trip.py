@@ -34,7 +34,7 @@ def test_a_dry_run_shows_everything_but_the_keys_and_writes_nothing(home: Home, 
 
 def test_no_terminal_to_ask_at_is_no_yes(home: Home, sglang: Path) -> None:
     refused = home.run(*PROFILE, "--sglang", str(sglang), code=2)
-    assert "nobody to ask" in refused.stderr
+    assert "needs a terminal" in refused.stderr
     assert files_below(home.config) == {}
 
 
@@ -102,7 +102,7 @@ def test_uninstall_leaves_nothing(home: Home, sglang: Path) -> None:
     home.run("--uninstall", "--yes")
     assert files_below(home.config) == {}
     assert not (home.config / "navigator").exists()
-    assert "Nothing of an installation is here." in home.run("--uninstall", "--yes").stdout
+    assert "No installation found." in home.run("--uninstall", "--yes").stdout
 
 
 def test_uninstall_as_a_dry_run_removes_nothing(home: Home, sglang: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_key_of_somebody_else_is_not_removed(home: Home, sglang: Path) -> None
 
 def test_without_sglang_it_says_how_to_name_one(home: Home) -> None:
     refused = home.run(*PROFILE, "--yes", code=3)
-    assert "No SGLang is found" in refused.stderr and "--for-version 0.5.9 or 0.5.23" in refused.stderr
+    assert "No SGLang was found" in refused.stderr and "--for-version 0.5.9 or 0.5.23" in refused.stderr
 
 
 def test_for_a_version_the_packaged_list_is_asked(home: Home) -> None:
@@ -167,7 +167,7 @@ def test_flags_follow_the_version(home: Home, tmp_path: Path) -> None:
     assert "--mamba-scheduler-strategy extra_buffer" in said.stdout
     assert "--mamba-radix-cache-strategy" not in said.stdout
     assert "--language-model-only" not in said.stdout
-    assert "Left out, since this version does not know them" in said.stderr
+    assert "Left out, because this version does not have them" in said.stderr
 
 
 def test_a_value_that_the_parser_refuses_stops_it(home: Home, sglang: Path, tmp_path: Path) -> None:
@@ -184,8 +184,8 @@ def test_a_value_that_the_parser_refuses_stops_it(home: Home, sglang: Path, tmp_
     ("words", "told"),
     [
         (("--profile", "absent"), "There is no profile absent"),
-        ((*PROFILE, "--model", "reviewer"), "is no ROLE=PATH"),
-        ((*PROFILE, "--service-user", "x"), "belongs to --system"),
+        ((*PROFILE, "--model", "reviewer"), "is not ROLE=PATH"),
+        ((*PROFILE, "--service-user", "x"), "needs --system"),
         ((), "No profile is named"),
     ],
 )

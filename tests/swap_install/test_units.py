@@ -111,7 +111,7 @@ def _check_running(at_home: Home, manager: UserSystemd, told: Path, model: str) 
     assert words[words.index("--config") + 1] == str(at_home.keys / "sglang.yaml")
 
     refused = at_home.run("--uninstall", "--yes", code=1)
-    assert f"{UNITS[0]} still runs" in refused.stderr
+    assert f"{UNITS[0]} is still running" in refused.stderr
     assert (at_home.units / UNITS[0]).exists()
 
     told.unlink()

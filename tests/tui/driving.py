@@ -9,6 +9,8 @@ from typing import Any, cast
 from textual.pilot import Pilot
 
 from navigator.tui.app import NavigatorApp
+from navigator.tui.diff.places import row_of_key
+from navigator.tui.diff.view import DiffView
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], bool], *, what: str = "it") -> None:
@@ -27,3 +29,11 @@ async def loaded(pilot: Pilot[Any]) -> NavigatorApp:
     app = cast("NavigatorApp", pilot.app)
     await until(pilot, lambda: app.snapshot.loaded, what="the first picture")
     return app
+
+
+def go_to_finding(view: DiffView, key: str) -> bool:
+    """Put the cursor on a finding or comment; False when it is not shown."""
+    row = row_of_key(view._layout, view._scene.annotations, key)
+    if row is not None:
+        view._move(row)
+    return row is not None

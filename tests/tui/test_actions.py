@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from navigator.tui import modes
+from navigator.tui import app
 from navigator.tui.answers.task import TaskScreen
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck.screen import DeckScreen
-from navigator.tui.dialogs.help import HelpScreen
-from navigator.tui.dialogs.quit import QuitDialog
+from navigator.tui.dialogs.confirm import QuitDialog
+from navigator.tui.dialogs.help import TERMS, HelpScreen, glossary, term_lines
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys.names import key_name, shown_key
 from navigator.tui.keys.page import keys_page
@@ -55,20 +54,10 @@ def test_every_action_has_its_method(group: str) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("mode", modes.MODES)
+@pytest.mark.parametrize("mode", app.MODES)
 def test_every_action_of_a_mode_has_its_method(mode: str) -> None:
-    if not modes.available(mode):
-        pytest.skip("not here yet")
-    module, _, name = modes.MODES[mode].partition(":")
-    screen = getattr(import_module(module), name)
+    screen = app.load(app.MODES[mode])
     assert [action.id for action in in_group(mode) if not hasattr(screen, f"action_{action.name}")] == []
-
-
-def test_the_diff_view_binds_what_the_registry_says() -> None:
-    bound = {}
-    for binding in DiffView.BINDINGS:
-        bound[binding.id] = sorted(key_name(key) for key in binding.key.split(","))  # type: ignore[union-attr]
-    assert bound == {action.id: sorted(key_name(key) for key in action.keys) for action in in_group("diff")}
 
 
 def test_every_action_says_what_it_does() -> None:
@@ -98,3 +87,11 @@ def test_the_footer_has_help_and_the_palette_everywhere() -> None:
 def test_the_page_of_keys_is_current() -> None:
     page = Path(__file__).parents[2] / "docs" / "keys.md"
     assert page.read_text(encoding="utf-8") == keys_page(), "python -m navigator.tui.keys.page > docs/keys.md"
+
+
+@pytest.mark.parametrize("scope", TERMS)
+def test_the_help_explains_the_terms_of_a_screen_from_the_glossary(scope: str) -> None:
+    assert scope in SCOPES
+    assert [term for term in TERMS[scope] if not glossary().get(term)] == []
+    shown = {line.term for line in term_lines(TERMS[scope], 60) if line.term}
+    assert shown == set(TERMS[scope])

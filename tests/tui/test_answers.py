@@ -302,7 +302,7 @@ async def test_the_details_are_those_of_the_row_under_the_cursor(opened: Any) ->
         )
         await pilot.press("j")
         await until(pilot, lambda: shown(page)[0].startswith("Say in the guide"))
-        assert "line  ? what it quotes stands nowhere in the files shown" in shown(page)
+        assert "line  ? its quote is in none of the files it was shown" in shown(page)
         assert "\x1b" not in "".join(shown(page))
         await pilot.press("tab", "j")
         assert page.has_focus

@@ -65,9 +65,9 @@ async def test_it_lists_what_it_leaves_out_and_why(reviewing: Reviewing) -> None
         assert dialog.taken == []
         assert reasons(dialog) == {
             "P2": "REVISE",
-            "P3": "not looked at",
+            "P3": "not seen",
             "P4": "needs confirmation: makefile Makefile",
-            "P5": "not looked at",
+            "P5": "not seen",
         }
         assert "Nothing to approve" in words(dialog)
         await at.press("enter")
@@ -98,6 +98,15 @@ async def test_m_marks_seen_y_includes_and_all_land_in_one_go(reviewing: Reviewi
         await at.until(lambda: at.app.screen is at.screen)
 
 
+async def test_one_key_includes_every_unseen_one(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        dialog = await asked(at)
+        await at.press("Y")
+        assert [candidate.id for candidate in dialog.taken] == ["P3", "P5"]
+        assert sorted(reasons(dialog)) == ["P2", "P4"], "another reason stays a reason"
+        await at.press("escape")
+
+
 async def test_y_takes_no_other_reason_away(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         dialog = await asked(at)
@@ -119,15 +128,13 @@ async def test_selected_ones_only(reviewing: Reviewing) -> None:
 async def test_what_changed_since_it_was_on_the_screen_is_left_out(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3", "P5"]})
-        await asyncio.to_thread(
-            act_alone, reviewing.paths, "decide", {"kind": "reject", "proposals": [{"id": "P5"}]}
-        )
+        await asyncio.to_thread(act_alone, reviewing.paths, "reject", {"proposals": [{"id": "P5"}]})
         at.screen.post_message(
             DecideAll(DecisionKind.APPROVE, [("P3", "f" * 40), ("P5", at.proposal("P5").tree)])
         )
         dialog: Any = await at.dialog(BatchDialog)
         await at.until(lambda: dialog._stage == "asking")
-        assert reasons(dialog) == {"P3": "changed since it was on the screen", "P5": "no longer waits"}
+        assert reasons(dialog) == {"P3": "has changed since you looked at it", "P5": "is already rejected"}
 
 
 async def test_a_refused_landing_is_said_and_takes_no_other_with_it(reviewing: Reviewing) -> None:
@@ -141,9 +148,9 @@ async def test_a_refused_landing_is_said_and_takes_no_other_with_it(reviewing: R
         await at.press("enter")
         await done(at, dialog)
         outcomes = dialog._outcomes
-        assert outcomes["P5"][1] and outcomes["P5"][0].startswith("landed ")
-        assert not outcomes["P3"][1] and "README.md" in outcomes["P3"][0]
-        assert "1 landed, 1 not" in words(dialog)
+        assert outcomes["P5"].level == "information" and outcomes["P5"].text.startswith("landed ")
+        assert outcomes["P3"].level != "information" and "README.md" in outcomes["P3"].text
+        assert "1 landed, 1 not landed" in words(dialog)
         assert at.read().task(at.proposal("P3").task_id).state is TaskState.STALE
 
 
@@ -161,7 +168,7 @@ async def test_why_one_did_not_land_is_said_in_full(reviewing: Reviewing, size: 
         drawn = ["".join(text for text, _ in listed._draw(row, listed.size.width - 2)) for row in rows]
         assert len(rows) > 1 and not any("…" in line for line in drawn)
         said = " ".join(" ".join(drawn).split())
-        assert " ".join(dialog._outcomes["P3"][0].split()) in said
+        assert " ".join(dialog._outcomes["P3"].text.split()) in said
         assert listed.size.height >= len(dialog._result_rows())
 
 
@@ -204,13 +211,13 @@ async def test_overlaps_say_what_to_do(reviewing: Reviewing) -> None:
         await at.until(lambda: dialog._stage == "asking", "the dialog's list")
         said = words(dialog)
         assert "Nothing to approve" in said and reasons(dialog) == {"P3": "overlaps P31"}
-        assert "approve one by itself (a); the other is then written anew on top of it" in said
+        assert "approve one separately (a); the other is then written again on top of it" in said
 
 
 async def test_rejecting_a_batch(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         dialog = await asked(at, "R")
-        assert reasons(dialog) == dict.fromkeys(("P2", "P3", "P4", "P5"), "not looked at")
+        assert reasons(dialog) == dict.fromkeys(("P2", "P3", "P4", "P5"), "not seen")
         await at.press("y", "y", "y")
         assert len(dialog.taken) == 3
         await at.press("enter")

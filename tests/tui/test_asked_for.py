@@ -9,10 +9,9 @@ import pytest
 from navigator.cascade.views.statistics import Row, Table
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.tui.app import NavigatorApp
+from navigator.tui.app import NavigatorApp, rehearsed
 from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys.names import key_name, shown_key
-from navigator.tui.opening import rehearsed
 from navigator.tui.statistics.draw import table_lines
 from navigator.tui.widgets.cells import length
 from tests.tui.driving import loaded

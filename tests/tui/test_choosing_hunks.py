@@ -102,10 +102,10 @@ async def test_hunks_of_an_earlier_round_and_of_a_single_hunk_are_not_chosen(rev
         await at.press("comma")
         await at.drawn(reviewing.first)
         await at.press("right_square_bracket", "space")
-        assert at.told("waits for your word") and at.screen.diff.chosen == frozenset()
+        assert at.told("does not wait for your decision") and at.screen.diff.chosen == frozenset()
         await at.show("P3")
         await at.press("right_square_bracket", "space")
-        assert at.told("P3 is one hunk") and at.screen.diff.chosen == frozenset()
+        assert at.told("P3 is a single hunk") and at.screen.diff.chosen == frozenset()
 
 
 async def asked(at: Driver) -> Any:
@@ -129,7 +129,7 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         await at.until(lambda: len(at.read().comments(task_id=reviewing.task)) == 2, "the other comment")
         dialog = await asked(at)
         words = said(dialog)
-        assert "Take H2 of P2 as a proposal of its own?" in words
+        assert "Make H2 of P2 a separate proposal?" in words
         assert "Nothing is approved yet: it opens next, and is approved by itself." in words
         assert "H2  billing/totals.py" in words
         assert "The rest (H1) is written anew on top of it, with your note and 1 comment." in words
@@ -148,7 +148,7 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         assert task.state is TaskState.QUEUED
         assert "plainer" in task.note and "by int" in task.note and "too clever" not in task.note
         await at.press("right_square_bracket", "space")
-        assert at.told("part of P2 already")
+        assert at.told("already a part of P2")
         await at.press("a")
         dialog = await at.dialog(ConfirmDialog)
         assert "reviewed as a whole" in "\n".join(dialog._lines)
@@ -175,19 +175,19 @@ async def test_the_rest_can_be_dropped_and_the_question_left(reviewing: Reviewin
         await at.type("a thought")
         await at.press("ctrl+x")
         assert "✗ The rest (H2) is dropped: T1 ends as rejected." in said(dialog)
-        assert "write the rest anew" in said(dialog)
+        assert "write the rest again" in said(dialog)
         await at.press("escape")
         await at.until(lambda: at.app.screen is at.screen, "Review again")
         assert at.screen.diff.chosen == {"H1"}, "leaving decides nothing"
         assert at.proposal("P2").state is ProposalState.OPEN
         dialog = await asked(at)
         assert "a thought" in dialog.query_one("WritingArea").text, "the draft"
-        assert "written anew" in said(dialog), "asked anew, nothing is dropped"
+        assert "written again" in said(dialog), "asked again, nothing is dropped"
         await at.press("ctrl+x", "ctrl+s")
         await at.until(lambda: at.proposal("P2").state is ProposalState.DECIDED, "the decision")
         await at.drawn(part_of(at, "P2").id)
         assert at.read().task(reviewing.task).state is TaskState.REJECTED
-        assert at.screen._picked == {}
+        assert at.screen.hunks._chosen == {}
 
 
 async def test_keys_are_dead_for_a_moment(reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,8 +206,8 @@ async def test_another_tree_than_the_one_on_the_screen_is_refused(reviewing: Rev
         shown = at.screen.shown
         assert shown is not None
         stale = shown.model_copy(update={"tree": "f" * 40})
-        at.screen._picked["P2", stale.tree] = frozenset({"H1"})
-        at.screen.run_worker(at.screen.split_chosen(at.screen.context, stale, {"H1"}))  # type: ignore[arg-type]
+        at.screen.hunks._chosen["P2", stale.tree] = frozenset({"H1"})
+        at.screen.run_worker(at.screen._split(at.screen.context, stale, frozenset({"H1"})))  # type: ignore[arg-type]
         await at.dialog(SplitDialog)
         await at.press("ctrl+s")
         await at.until(lambda: at.told("changed since you looked"), "the refusal")
@@ -223,7 +223,7 @@ async def test_a_part_whose_checks_still_run_opens_when_they_are_done(
         await at.press("right_square_bracket", "space")
         await asked(at)
         await at.press("ctrl+s")
-        await at.until(lambda: at.told("its checks run"), "the word")
+        await at.until(lambda: at.told("its checks have not run yet"), "the word")
         part = part_of(at, "P2")
         await at.pilot.pause(0.3)
         assert at.screen.shown_id == "P2"

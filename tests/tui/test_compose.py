@@ -133,7 +133,7 @@ async def test_one_task_for_several_projects_with_the_files_each_has(paths: Stat
         await at.until(lambda: list(dialog.rows.rows) == ["README.md"])
         await at.press("tab")
         dialog.query_one("PickInput").value = ""  # type: ignore[attr-defined]
-        await at.type("ttls")
+        await at.type("btotals")
         await at.until(lambda: dialog.rows.current == "billing/totals.py", "the fuzzy match")
         await at.press("tab", "enter")
         await at.back()
@@ -148,7 +148,7 @@ async def test_one_task_for_several_projects_with_the_files_each_has(paths: Stat
 async def test_all_projects_and_no_project(paths: StatePaths) -> None:
     async with composing(paths) as at:
         await at.press("ctrl+s")
-        assert at.told("Say what is to be done first")
+        assert at.told("Write what needs to be done first")
         await at.type("x")
         await at.press("ctrl+s")
         dialog = await at.picking()
@@ -229,7 +229,7 @@ async def test_uncommitted_work_is_said(paths: StatePaths, tmp_path: Path) -> No
     (tmp_path / "billing" / "README.md").write_text("changed\n")
     (tmp_path / "billing" / "new.py").write_text("")
     async with composing(paths, "billing") as at:
-        await at.until(lambda: "2 uncommitted changes in billing will not be seen" in at.words, "the warning")
+        await at.until(lambda: "uncommitted in billing, not included (2): " in at.words, "the warning")
         assert "README.md, new.py" in at.words
 
 

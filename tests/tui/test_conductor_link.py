@@ -194,7 +194,7 @@ async def test_without_a_strategy_the_screens_say_it_in_a_line(
     app = NavigatorApp(Settings(), empty_state, autostart=False)
     async with app.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
-        assert not await app.started()
+        assert not await app.start_conductor()
         await pilot.pause()
         (said,) = (note.message for note in app._notifications)
         first = "No swap strategy is set, so Navigator does not know how to change models."

@@ -146,7 +146,7 @@ async def test_s_sorts_the_focused_list_and_remembers(deck: Any) -> None:
 async def test_a_asks_about_exactly_what_is_under_the_cursor(
     deck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("navigator.tui.modes.ask_batch", lambda app, request: None)
+    monkeypatch.setattr(NavigatorApp, "on_decide_all", lambda app, request: None)
     async with deck() as (pilot, app, _, heard):
         await pilot.press("j", "a")
         await pilot.pause()
@@ -158,7 +158,7 @@ async def test_a_asks_about_exactly_what_is_under_the_cursor(
 async def test_a_batch_is_what_is_selected_or_what_was_reviewed_together(
     deck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("navigator.tui.modes.ask_batch", lambda app, request: None)
+    monkeypatch.setattr(NavigatorApp, "on_decide_all", lambda app, request: None)
     async with deck() as (pilot, _, screen, heard):
         await pilot.press("A")
         await pilot.pause()
@@ -230,10 +230,10 @@ async def test_u_asks_before_it_takes_a_landing_back(deck: Any) -> None:
 async def test_what_does_not_fit_is_said(deck: Any) -> None:
     async with deck() as (pilot, app, screen, _):
         for pane, row, key, said in (
-            ("work", "T179", "a", "does not wait for a decision"),
-            ("work", "T179", "t", "nothing to retry"),
+            ("work", "T179", "a", "has no proposal to decide on"),
+            ("work", "T179", "t", "cannot be retried"),
             ("ended", "T162", "u", ""),
-            ("inbox", "P163", "u", "has not landed"),
+            ("inbox", "P163", "u", "nothing to undo"),
         ):
             await to_row(pilot, screen, pane, row)
             before = len(app._notifications)
@@ -318,7 +318,7 @@ async def test_something_new_rings_when_the_terminal_is_not_focused(deck: Any) -
         assert not any("\x1b]9;" in text for text in written)
         app.app_focus = False
         app._new_snapshot(replace(grown, inbox=(*grown.inbox, *grown.inbox)))
-        assert any("\x1b]9;Navigator: 16 wait for you\x07" in text for text in written)
+        assert any("\x1b]9;Navigator: 16 waiting for you\x07" in text for text in written)
 
 
 async def test_leaving_without_a_conductor_needs_no_question(deck: Any) -> None:

@@ -23,7 +23,7 @@ from navigator.serving.swap import look_at_servers
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.fleet import panes
-from navigator.tui.fleet.log_tail import TAIL_BYTES, LogTail
+from navigator.tui.fleet.logs import TAIL_BYTES, LogTail
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, now_lines, server_lines
 from navigator.tui.fleet.screen import FleetScreen
 from navigator.tui.widgets.page import Page
@@ -152,8 +152,8 @@ def test_what_went_wrong_with_servers_is_said_and_what_to_do() -> None:
         },
     }
     said = text_of(now_lines(view(LiveStatus(conductor="here", status=status)), 110))
-    assert "the reviewer is given up: its server died 3 times" in said and "\x1b" not in said
-    assert "a swap to the reviewer by hand tries again" in said
+    assert "reviewer disabled after repeated failures: its server died 3 times" in said and "\x1b" not in said
+    assert "swap to the reviewer to try again" in said
     assert "the generator's server died once" in said
     assert "50% of 69.0 GB" in said
 
@@ -180,7 +180,7 @@ def test_the_log_is_cut_made_safe_and_marked() -> None:
 
 
 def test_no_swaps_no_history() -> None:
-    assert "No swap yet." in text_of(history_lines((), 60))
+    assert "No swaps yet." in text_of(history_lines((), 60))
 
 
 def test_the_log_s_end_is_read_when_it_has_changed(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ async def test_servers_swaps_forecast_and_log(make_app: AppMaker, state: StatePa
         # On a busy machine the first look may end before the server answers; the next one sees it.
         await until(pilot, lambda: "● ready" in shown(screen, "overview"), what="the server's answer")
         said = shown(screen, "overview")
-        assert "○ does not answer" in said
+        assert "✗ not answering" in said
         assert "generator → reviewer  by systemd" in said
         load = next(line.split() for line in said.splitlines() if line.split()[:1] == ["load"])
         assert len(load) == 5 and load[3] == "25.7"
@@ -272,7 +272,7 @@ async def test_a_manual_swap_is_asked_about_and_needs_a_conductor(make_app: AppM
         await pilot.press("enter")
         await until(
             pilot,
-            lambda: any("No conductor works." in note.message for note in pilot.app._notifications),
+            lambda: any("No conductor is running." in note.message for note in pilot.app._notifications),
             what="the toast",
         )
 
@@ -296,7 +296,7 @@ async def test_stopping_without_a_conductor_is_refused_in_words(make_app: AppMak
         await pilot.press("ctrl+x")
         await until(
             pilot,
-            lambda: any("No conductor works." in note.message for note in pilot.app._notifications),
+            lambda: any("No conductor is running." in note.message for note in pilot.app._notifications),
             what="the toast",
         )
 

@@ -81,7 +81,7 @@ def test_what_the_reviewer_writes_is_not_waited_for_before_its_review(state: Sta
     live = LiveStatus(conductor="here", status={"resident": "generator", "until": "idle"})
     routed = RoutingSettings.model_validate(dict.fromkeys((kind.value for kind in TaskKind), "reviewer"))
     usual = meter_of(snapshot, live, BatchRules(), streams=1).eta
-    sooner = meter_of(snapshot, live, BatchRules(), streams=1, routing=routed).eta
+    sooner = meter_of(snapshot, live, BatchRules(), streams=1, writer=routed.writer).eta
     assert usual is not None
     assert sooner is not None
     assert sooner < usual
@@ -109,18 +109,21 @@ def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
     here = LiveStatus(conductor="here", status={"resident": "generator"})
     assert "GENERATOR 35B" in text_of(snapshot, here, 120)[0]
     assert text_of(snapshot, here, 78)[0].startswith("● 35B")
-    assert "4 tasks queued, nobody works: ctrl+n start" in text_of(snapshot, LiveStatus(), 120)[0]
-    assert text_of(snapshot, LiveStatus(), 78)[0].startswith("○ 4 tasks queued, nobody works: ctrl+n start")
+    assert "not running, 4 tasks queued: ctrl+n starts" in text_of(snapshot, LiveStatus(), 120)[0]
+    assert text_of(snapshot, LiveStatus(), 78)[0].startswith("○ not running, 4 tasks queued: ctrl+n starts")
     idle = replace(snapshot, work=())
-    assert "no conductor" in text_of(idle, LiveStatus(), 120)[0]
+    assert "not running" in text_of(idle, LiveStatus(), 120)[0]
     assert "41 min ago" in text_of(idle, LiveStatus(), 120)[0]
     assert "starting" in text_of(snapshot, LiveStatus(conductor="starting"), 120)[0]
     assert text_of(snapshot, LiveStatus(problem="No swap strategy."), 120)[1] == "No swap strategy."
     swapping = replace(here, swap=SwapProgress("generator", "reviewer", 0.0, "load", 0.0))
     assert "SWAPPING 35B → 122B" in text_of(snapshot, swapping, 120)[0]
-    assert "review now: 15." in text_of(snapshot, here, 120)[1]
+    assert "swap cost per proposal: 15." in text_of(snapshot, here, 120)[1]
     both = LiveStatus(conductor="here", status={"both_resident": True})
     assert "BOTH RESIDENT" in text_of(snapshot, both, 120)[0]
+    down = {"both_resident": True, "problems": {"reviewer": "No server answers at 127.0.0.1:9."}}
+    shown = text_of(snapshot, LiveStatus(conductor="here", status=down), 120)[0]
+    assert shown.startswith("● REVIEWER DOWN  No server answers at 127.0.0.1:9.")
     assert "GPU empty" in text_of(snapshot, LiveStatus(conductor="here", status={"resident": None}), 120)[0]
 
 
@@ -129,6 +132,6 @@ def test_unsandboxed_tests_are_said_everywhere(state: StatePaths) -> None:
     facts = replace(FACTS, unsandboxed=True)
     meter = meter_of(snapshot, LiveStatus(), facts.rules, streams=8)
     for width in (78, 198):
-        assert "unsandboxed" in "".join(
+        assert "without a sandbox" in "".join(
             text for text, _ in strip_lines(snapshot, LiveStatus(), facts, meter, width)[0]
         )

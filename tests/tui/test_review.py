@@ -28,7 +28,7 @@ from navigator.tui.widgets.panels import SearchBar, WritingPanel
 from navigator.tui.widgets.screen import Dialog
 from navigator.tui.widgets.writing import WritingArea
 from tests.cascade.support import git
-from tests.tui.driving import loaded, until
+from tests.tui.driving import go_to_finding, loaded, until
 from tests.tui.reviewing import Reviewing, editor_script
 
 
@@ -141,7 +141,7 @@ async def test_why_a_task_waits_unchanged_is_said(reviewing: Reviewing) -> None:
         assert "keeps its change" not in plain(at), "said of the newest round alone"
 
 
-@pytest.mark.parametrize(("key", "yes"), [("r", "reject"), ("b", "send it back")])
+@pytest.mark.parametrize(("key", "yes"), [("r", "reject"), ("b", "send back")])
 async def test_enter_is_a_new_line_of_a_note_and_the_dialog_says_so(
     reviewing: Reviewing, key: str, yes: str
 ) -> None:
@@ -149,7 +149,7 @@ async def test_enter_is_a_new_line_of_a_note_and_the_dialog_says_so(
         await at.press(key)
         dialog = await at.dialog(NoteDialog)
         line = dialog.query_one(".answer")
-        assert str(line.render()) == f"ctrl+s {yes}     esc leave it     enter a new line"
+        assert str(line.render()) == f"ctrl+s {yes}     esc cancel     enter new line"
         assert line.size.height == 1
         await at.press("x", "enter", "y")
         assert dialog.query_one(WritingArea).text == "x\ny"
@@ -160,7 +160,7 @@ async def test_enter_is_a_new_line_of_a_note_and_the_dialog_says_so(
 async def test_a_toast_that_is_shown_is_not_repeated(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await at.press(*"nnnnnnnnnn")
-        await at.until(lambda: at.told("no other proposal in that direction"), "the toast")
+        await at.until(lambda: at.told("No other proposal in that direction"), "the toast")
         await at.press("n", "n")
         said = [note.message for note in at.app._notifications]
         assert len(said) == len(set(said))
@@ -190,7 +190,7 @@ async def test_the_head_says_what_there_is_to_know(reviewing: Reviewing) -> None
 async def test_findings_stand_beside_the_lines_they_quote(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         view = at.screen.diff
-        assert view.move_to_finding("freviewer0")
+        assert go_to_finding(view, "freviewer0")
         assert (view.location.path, view.location.line) == ("billing/totals.py", 29)
         assert not view.expanded["freviewer1"], "a nit takes one row until it is asked for"
 
@@ -214,7 +214,7 @@ async def test_rounds_are_tabs_and_what_changed_between_them_is_shown(reviewing:
 async def test_n_and_p_walk_the_inbox(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await at.press("p")
-        assert at.told("no other proposal")
+        assert at.told("No other proposal")
         await at.press("n")
         await at.drawn("P3")
         await at.press("n")
@@ -248,7 +248,7 @@ async def test_search_goes_round(reviewing: Reviewing) -> None:
         assert at.screen.diff.location.line == 29
         at.screen.query_one(SearchBar).value = "nowhere"
         await at.press("enter")
-        assert at.told("Nothing in the diff")
+        assert at.told("No match")
         await at.press("escape")
         assert at.screen.diff.has_focus
 
@@ -313,7 +313,7 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         assert held["quote"] == "    return sum(amounts).quantize(CENT, ROUND_HALF_EVEN)"
         assert at.read().drafts() == {}
         await at.until(lambda: "c1" in view.expanded)
-        assert view.move_to_finding("c1")
+        assert go_to_finding(view, "c1")
         await at.press("c")
         await at.type(" lists")
         await at.press("ctrl+s")
@@ -330,7 +330,7 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         assert places == {"and what of empty lists": None, "slow": 23}
 
         await at.show(reviewing.first)
-        assert at.screen.diff.move_to_finding("c3")
+        assert go_to_finding(at.screen.diff, "c3")
         await at.press("c", "ctrl+u", "ctrl+s")
         await at.until(lambda: len(at.read().comments()) == 1, "an emptied comment is taken back")
 
@@ -342,7 +342,7 @@ async def test_what_is_typed_is_never_lost(reviewing: Reviewing) -> None:
         await at.type("half a thou")
         await at.press("escape")
         await at.until(lambda: list(at.read().drafts().values()) == ["half a thou"], "the draft")
-        await at.until(lambda: any(c.author == "you, not finished" for c in at.screen.diff._comments))
+        await at.until(lambda: any(c.author == "you, unfinished" for c in at.screen.diff._comments))
         at.screen.diff.move_to("billing/totals.py", "new", 29)
         await at.press("c")
         assert at.screen.query_one(WritingArea).text == "half a thou"
@@ -458,7 +458,7 @@ async def test_an_earlier_round_is_not_decided_on(reviewing: Reviewing) -> None:
         for key in ("a", "r", "b"):
             await at.press(key)
             assert at.app.screen is at.screen
-        assert at.told(f"a decision is about {reviewing.second}")
+        assert at.told(f"is an earlier round; {reviewing.second} replaced it")
 
 
 async def test_a_key_meant_for_the_diff_does_not_answer_a_dialog(
@@ -479,11 +479,11 @@ async def test_what_another_navigator_decided_is_shown(reviewing: Reviewing) -> 
     from navigator.cascade.socket.alone import act_alone
 
     async with opened(reviewing, "P5") as at:
-        args = {"kind": "reject", "proposals": [{"id": "P5"}], "note": "by the other one"}
-        await asyncio.to_thread(act_alone, reviewing.paths, "decide", args)
+        args = {"proposals": [{"id": "P5"}], "note": "by the other one"}
+        await asyncio.to_thread(act_alone, reviewing.paths, "reject", args)
         await at.until(lambda: "rejected: by the other one" in plain(at), "the other's decision")
         await at.press("a")
-        assert at.told("P5 is decided already")
+        assert at.told("P5 is already rejected")
 
 
 # Beyond the screen
@@ -499,7 +499,7 @@ async def test_y_copies_what_is_under_the_cursor(reviewing: Reviewing) -> None:
         await at.press("y")
         assert at.app.clipboard.startswith("--- billing/totals.py\n@@ -1,6 +1,6 @@\n")
         assert "+from decimal import ROUND_HALF_EVEN, Decimal\n" in at.app.clipboard
-        view.move_to_finding("freviewer0")
+        go_to_finding(view, "freviewer0")
         await at.press("y")
         assert "Decimal cannot be divided by a float" in at.app.clipboard
 

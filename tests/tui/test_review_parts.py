@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from navigator.domain.errors import Conflict, MissingPart, NavigatorError
 from navigator.domain.states import Complexity, TaskKind
-from navigator.tui.compose.fuzzy import best, score
 from navigator.tui.compose.sheet import Sheet
 from navigator.tui.data import drafts
 from navigator.tui.data.drafts import DraftKeeper
-from navigator.tui.review.carry import found_again
-from navigator.tui.review.words import landing_words
+from navigator.tui.dialogs.pick import best
+from navigator.tui.review.context import found_again
 from navigator.tui.terminal.editor import borrowed, editor_command, editor_words, run_editor
 
 LINES = ["def a():", "    return 1", "", "def b():", "    return 1", "\treturn 1"]
@@ -60,7 +59,6 @@ def test_better_places_come_first() -> None:
     ]
     assert best("totals", names)[0] == "billing/totals.py"
     assert best("bill tot", names) == ["billing/totals.py", "billing/subtotals.py"]
-    assert score("Totals", "billing/totals.py") is None, "a capital letter means itself"
     assert best("", names) == names
 
 
@@ -124,7 +122,7 @@ async def test_a_draft_that_cannot_be_written_is_tried_again(monkeypatch: pytest
     while not kept:
         await asyncio.sleep(0.005)
     assert kept == ["words"]
-    assert "not kept yet" in told[0]
+    assert "not saved yet" in told[0]
     await keeper.close()
 
 
@@ -146,9 +144,9 @@ def test_editors_open_at_the_line(editor: str, expected: list[str]) -> None:
 def test_an_editor_that_is_not_there_is_refused_in_words() -> None:
     with pytest.raises(MissingPart, match="No editor is set"):
         editor_words({})
-    with pytest.raises(MissingPart, match="nowhere-to-be-found is not here"):
+    with pytest.raises(MissingPart, match="nowhere-to-be-found is not installed"):
         editor_words({"EDITOR": "nowhere-to-be-found -x", "PATH": "/usr/bin:/bin"})
-    with pytest.raises(MissingPart, match="cannot be read"):
+    with pytest.raises(MissingPart, match="is not valid"):
         editor_words({"VISUAL": "vim 'x", "PATH": "/usr/bin:/bin"})
     assert editor_words({"VISUAL": " ", "EDITOR": "cat -n", "PATH": "/usr/bin:/bin"}) == ["cat", "-n"]
     with pytest.raises(NavigatorError, match="exit code 1"):
@@ -164,15 +162,3 @@ def test_a_borrowed_file_stays_in_its_folder(name: str) -> None:
         seen = subprocess.run(["ls", "-l", str(file)], capture_output=True, text=True, check=True).stdout
         assert seen.startswith("-r--------")
     assert not file.parent.exists()
-
-
-def test_what_became_of_an_approval_in_words() -> None:
-    landed = {"recorded": True, "landing": "landed", "commit": "c" * 40, "ref": "refs/heads/navigator/x"}
-    assert landing_words(landed) == ("landed cccccccccc on navigator/x", True)
-    assert landing_words(landed | {"transplanted": True})[0].endswith("transplanted onto its tip")
-    assert landing_words({"recorded": True, "landing": "refused", "reason": "it is dirty"}) == (
-        "approved, not landed: it is dirty",
-        False,
-    )
-    assert landing_words({"recorded": False, "reason": "another tree"}) == ("another tree", False)
-    assert landing_words({"recorded": True, "landing": None}) == ("", True)

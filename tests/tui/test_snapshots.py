@@ -15,7 +15,7 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
 from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
-from navigator.tui.dialogs.quit import QuitDialog
+from navigator.tui.dialogs.confirm import QuitDialog
 from navigator.tui.widgets import strip_text
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
@@ -144,7 +144,7 @@ def test_first_run(
     size: tuple[int, int],
     theme: str,
 ) -> None:
-    from navigator.tui.data.servers import FoundServer
+    from navigator.tui.welcome.first_run import FoundServer
 
     async def found() -> tuple[FoundServer, ...]:
         return (

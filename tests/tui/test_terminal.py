@@ -20,7 +20,7 @@ from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 from tests.tui import world
 
-_RUN = "from navigator.tui.opening import run_app; run_app()"
+_RUN = "from navigator.tui.app import run_app; run_app()"
 _LEAVE_ALTERNATE = b"\x1b[?1049l"
 _HOSTILE = "x\x1b]52;c;b3duZWQ=\x07y\x1b[31mz\x9b2Jq\u202eevil\u200bw\x07v"
 

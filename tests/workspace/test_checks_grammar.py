@@ -112,7 +112,7 @@ def test_a_place_far_from_the_change_is_told_with_the_lines_that_changed(gate: G
         "a.rb", ruby.encode(), ruby.replace("    1\n  end\n  def f8", "    1\n  def f8").encode()
     )
     assert said is not None
-    assert said.endswith("what is wrong may stand in the lines that changed, 25 to 25")
+    assert said.endswith("the error may be in the changed lines, 25 to 25")
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ class Approve(Decide[ApproveArgs]):
         if missing:
             options = " ".join(f"--confirm {item_key(proposal, item)!r}" for item in missing)
             raise Conflict(
-                f"{proposal.id} changes files that must be confirmed individually.",
+                f"{proposal.id} has items that must be confirmed individually.",
                 hint=f"Look at them, then add {options}.",
             )
         return tuple(f"{item.rule}:{item.path}" for item in to_confirm(proposal))
@@ -156,7 +156,8 @@ def _unconfirmed(reader: Reader, proposal: Proposal, args: ApproveArgs) -> list[
 
 def _item(proposal: Proposal, item: PolicyItem) -> ConfirmItem:
     rule = item.rule.replace("_", " ")
-    what = "was APPROVED against its reviewer" if item.rule == OVERRULED else f"changes {item.path}"
+    said = "has verdict APPROVE, although the reviewer said REVISE"
+    what = said if item.rule == OVERRULED else f"changes {item.path}"
     return ConfirmItem(
         item_key(proposal, item), f"{proposal.id} {what}", (item.detail or rule, f"rule: {rule}")
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 
-from pydantic import field_validator
+from pydantic import AfterValidator
 
 from navigator.cascade.verbs.base import Subject, SubjectVerb, Told
 from navigator.domain.errors import Conflict, NavigatorError
@@ -21,18 +21,25 @@ TREE_DIGITS = 12
 """Digits of a tree's hash that a pin needs at least."""
 
 
+def tree_pin(value: str) -> str:
+    """A tree's hash, or the beginning of it, in lower case; "" for none.
+
+    Raises:
+        ValueError: too short, or no hash.
+    """
+    if value and not re.fullmatch(rf"[0-9a-fA-F]{{{TREE_DIGITS},64}}", value):
+        raise ValueError(f"{value!r} is not a hash of at least {TREE_DIGITS} digits")
+    return value.lower()
+
+
+TreePin = Annotated[str, AfterValidator(tree_pin)]
+
+
 class Pinned(Model):
     """A proposal, and the tree that the user looked at; a tree that is given must be the proposal's."""
 
     id: str
-    tree: str = ""
-
-    @field_validator("tree")
-    @classmethod
-    def _long_enough(cls, value: str) -> str:
-        if value and not re.fullmatch(rf"[0-9a-f]{{{TREE_DIGITS},64}}", value):
-            raise ValueError(f"a tree is named by at least {TREE_DIGITS} hexadecimal digits of its hash")
-        return value
+    tree: TreePin = ""
 
 
 class DecideArgs(Model):

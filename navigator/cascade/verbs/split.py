@@ -8,10 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pydantic import field_validator
-
 from navigator.cascade.verbs.base import NoteField, Question, Subject, SubjectVerb, Told
-from navigator.cascade.verbs.deciding import Pinned, not_waiting, require_tree
+from navigator.cascade.verbs.deciding import TreePin, not_waiting, require_tree
 from navigator.cascade.verbs.send_back import comment_text
 from navigator.cascade.views.parts import (
     comments_on_rest,
@@ -46,14 +44,9 @@ class SplitArgs(Model):
 
     proposal: str
     hunks: tuple[str, ...]
-    tree: str = ""
+    tree: TreePin = ""
     note: str = ""
     drop_rest: bool = False
-
-    @field_validator("tree")
-    @classmethod
-    def _pin(cls, value: str) -> str:
-        return Pinned(id="P1", tree=value).tree
 
 
 class Rest(Model):

@@ -1,4 +1,4 @@
-"""How often a proposal's answer was mended before anybody read it, out of the calls that made it."""
+"""How often a proposal's answer was repaired before its review, from the calls that made it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def repair_prompts(reader: Reader, proposal: Proposal) -> tuple[str, ...]:
 
 
 def mended_words(reader: Reader, proposal: Proposal) -> str:
-    """`tests failed first, mended in 2 repairs`; "" where its tests never failed, or nobody was asked to mend them."""
+    """`tests failed first, fixed in 2 repairs`; "" where its tests never failed, or no repair was asked for."""
     made = len({call.seq for call in _repairs(reader, proposal) if call.purpose == "repair-tests"})
     if not made:
         return ""
     repairs = "1 repair" if made == 1 else f"{made} repairs"
     tests: CheckResult | None = next((check for check in proposal.checks if check.name == "tests"), None)
     if tests is not None and tests.outcome in _MENDED:
-        return f"tests failed first, mended in {repairs}"
-    return f"tests failed first, {repairs} did not mend them"
+        return f"tests failed first, fixed in {repairs}"
+    return f"tests failed first, {repairs} did not fix them"
 
 
 def _repairs(reader: Reader, proposal: Proposal) -> list[RepairCall]:

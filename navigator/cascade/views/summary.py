@@ -1,10 +1,10 @@
-"""What one session came to: counts from the store, times by the clock, and by the rehearsal's model where it was one."""
+"""The totals of one session: counts from the store, times by the clock, and by the rehearsal's model where it was one."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from navigator.cascade.dependencies import Dependencies
@@ -27,6 +27,7 @@ class Session:
         self._assumptions: dict[Role, TimingModel] = {}
         self.swaps: list[Swap] = []
         self.reason = ""
+        self.problems: dict[str, str] = {}
 
     def swapped(self, swap: Swap) -> None:
         """Note a swap or a first load."""
@@ -38,8 +39,9 @@ class Session:
         if model is not None:
             self._assumptions[role] = model
 
-    def ended(self, reason: str) -> None:
-        """Stop the clock."""
+    def ended(self, reason: str, problems: Mapping[str, str]) -> None:
+        """Stop the clock. `problems`: roles whose server does not answer, with the reason."""
+        self.problems = dict(problems)
         self._wall = time.monotonic() - self._started
         self.reason = reason
 
@@ -47,7 +49,7 @@ class Session:
         """The session in the shape of CONTRACT's `navigator run --json`.
 
         Proposals are those that were written or reviewed in this session, verdicts those of its reviews, `failed` the tasks
-        that failed in it and still stand so; `states` counts all tasks.
+        that failed in it and are still failed; `states` counts all tasks.
         """
         reader = self._deps.reader
         happened = reader.events_of(("review_added", "task_state"), self._before_events)
@@ -79,6 +81,7 @@ class Session:
             "wall_seconds": round(wall, 3),
             **self._times(wall),
             "rehearsal": self._deps.strategy.rehearsal,
+            "problems": self.problems,
             "reason": self.reason,
         }
 

@@ -33,7 +33,7 @@ _SPARE_MB = 1024
 
 @click.command()
 @click.option("--disk", is_flag=True, help="Also measure how fast the model files can be read (512 MB).")
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(disk: bool, as_json: bool) -> None:
     """Check what Navigator needs: what is there, what is missing, how to get it.
 

@@ -1,4 +1,4 @@
-"""The request's body, and what a particular server does not want in it.
+"""The request's body, and the keys that a particular server refuses.
 
 Every server gets the same body. One that refuses a key by name (HTTP 400 or 422) is asked again without it,
 once, and the key is left out of later requests: so no list of servers and versions has to be kept.
@@ -26,14 +26,14 @@ _RENAMED = re.compile(r"use\W+max_completion_tokens", re.IGNORECASE)
 
 
 class Dialect:
-    """What one server has taught us about its taste. Kept for the life of a client."""
+    """What one server refuses, learned from its answers. Kept for the life of a client."""
 
     def __init__(self) -> None:
         self.dropped: set[str] = set()
         self.completion_tokens = False
 
     def apply(self, body: dict[str, Any]) -> dict[str, Any]:
-        """`body` as this server wants it."""
+        """`body` as this server accepts it."""
         fitted = {key: value for key, value in body.items() if key not in self.dropped}
         if self.completion_tokens and "max_tokens" in fitted:
             fitted["max_completion_tokens"] = fitted.pop("max_tokens")
@@ -101,7 +101,7 @@ def require_mergeable(extra: Mapping[str, Any], where: str) -> None:
     for key in PROTECTED:
         if key in extra:
             raise ConfigError(
-                f"{where} sets {key!r}, which Navigator sets itself.", hint=f"Take {key!r} out of {where}."
+                f"{where} sets {key!r}, which Navigator sets itself.", hint=f"Remove {key!r} from {where}."
             )
 
 

@@ -1,6 +1,6 @@
 """Failures of model servers, one class per cause. Each message names the address and the reason, each hint the remedy.
 
-`code` is what the store and `--json` show. `retryable` says whether the same request may succeed later without a change.
+`code` is what the store and `--json` show.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ class ServingError(NavigatorError):
     """
 
     code: ClassVar[str] = "serving"
-    retryable: ClassVar[bool] = False
     default_hint: ClassVar[str] = ""
 
     def __init__(
@@ -55,7 +54,6 @@ class Unreachable(ServingError):
     """No connection, or it ended before the server answered anything."""
 
     code = "unreachable"
-    retryable = True
     default_hint = (
         "Start the server, or correct base_url in the settings; `navigator doctor` checks every server."
     )
@@ -90,7 +88,6 @@ class Overloaded(ServingError):
     """The server is overloaded (408, 429, 502, 503, 504) and stayed so."""
 
     code = "overloaded"
-    retryable = True
     default_hint = "Wait, or lower max_inflight for this role."
 
 
@@ -98,7 +95,6 @@ class ServerFault(ServingError):
     """The server failed internally (another 5xx)."""
 
     code = "server_fault"
-    retryable = True
     default_hint = "Check the server's log; restart it if this continues."
 
 
@@ -106,7 +102,6 @@ class StreamCut(ServingError):
     """The stream ended without a finish_reason or without [DONE]: the answer does not count."""
 
     code = "stream_cut"
-    retryable = True
     default_hint = (
         "The task is tried again. If this continues, check the server's log and any proxy in between."
     )
@@ -116,7 +111,6 @@ class FirstTokenTimeout(ServingError):
     """The server accepted the request and wrote nothing in time."""
 
     code = "first_token_timeout"
-    retryable = True
     default_hint = "The server may be stuck or its queue too long: check its log, or lower max_inflight."
 
 
@@ -124,7 +118,6 @@ class Stalled(ServingError):
     """The answer began and then nothing more came."""
 
     code = "stalled"
-    retryable = True
     default_hint = "The server may be stuck: check its log; restart it if this continues."
 
 
@@ -132,7 +125,6 @@ class TotalTimeout(ServingError):
     """The whole call took too long."""
 
     code = "total_timeout"
-    retryable = True
     default_hint = "Lower max_tokens, or make the task smaller."
 
 
@@ -147,7 +139,6 @@ class Aborted(ServingError):
     """finish_reason "abort": the server ended the request, unasked or for another client."""
 
     code = "aborted"
-    retryable = True
     default_hint = "The task is tried again; a server that is being stopped does this."
 
 

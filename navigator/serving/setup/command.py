@@ -1,4 +1,4 @@
-"""The command line of one server: what a profile asks for, in the words that the SGLang at hand knows."""
+"""The command line of one server: what a profile asks for, in the flags that the installed SGLang has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ASLEEP: Wanted = {"--enable-memory-saver": True, "--enable-weights-cpu-backup":
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """The words after `sglang.launch_server`, the environment, and what was left out since this SGLang lacks it."""
+    """The words after `sglang.launch_server`, the environment, and the flags left out because this SGLang lacks them."""
 
     words: tuple[str, ...]
     environment: dict[str, str]
@@ -45,10 +45,10 @@ def server_command(
     Args:
         server: the profile.
         known: the flags of the SGLang that will run it.
-        model_path: where the model lies, if not where its name says.
+        model_path: the model's folder, if its name does not say it.
         key_file: the YAML file with both keys; "" starts a server without keys.
         speculation: with the profile's speculative decoding.
-        asleep: both servers stay up and give their memory back and forth.
+        asleep: both servers stay up and share the memory in turns.
 
     Raises:
         MissingPart: this SGLang lacks a flag that the profile cannot do without, or speculation is asked of a profile
@@ -56,7 +56,7 @@ def server_command(
     """
     if speculation and server.speculation is None:
         raise MissingPart(
-            f"The profile of {server.model} has no speculative decoding.", hint="Leave --speculate out."
+            f"The profile of {server.model} has no speculative decoding.", hint="Remove --speculate."
         )
     extra = server.speculation if speculation and server.speculation is not None else None
     fixed: Wanted = {
@@ -97,6 +97,6 @@ def _known_name(spelled: str, known: FlagTable) -> str | None:
     if spelled.endswith("?"):
         return None
     raise MissingPart(
-        f"SGLang {known.version} does not know {' or '.join(names)}, which the profile needs.",
-        hint="Install another SGLang (0.5.9 and 0.5.23 were looked at), or change a copy of the profile.",
+        f"SGLang {known.version} does not have {' or '.join(names)}, which the profile needs.",
+        hint="Install another SGLang (0.5.9 and 0.5.23 are known to work), or change a copy of the profile.",
     )

@@ -1,7 +1,6 @@
-"""Files that are ours to write, change and remove: recognised by a seal in their first line, shown before they change.
+"""Files that Navigator writes, changes and removes: identified by a checksum in their first line, shown before they change.
 
-The seal is the checksum of what follows it. A file with a broken seal was changed by somebody, one without a seal was
-never ours; neither is touched unasked.
+A file whose checksum does not fit was changed since; one without a checksum is not Navigator's. Neither is touched unasked.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from navigator.config.paths import write_whole
 from navigator.domain.errors import Conflict, MissingPart
 
 State = Literal["absent", "ours", "changed", "foreign"]
-"""ours: with a whole seal. changed: with a seal that no longer fits. foreign: with none."""
+"""ours: the checksum fits. changed: it does not fit. foreign: there is none."""
 
 Action = Literal["create", "change", "same"]
 
@@ -30,11 +29,11 @@ _SEAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """One file as it shall be.
+    """One file as it should be.
 
     Attributes:
-        path: where.
-        content: whole, with its seal where it has one.
+        path: its path.
+        content: the whole text, with its checksum line if it has one.
         mode: its permission bits.
         secret: whether its content must not be shown.
         owner: user and group ids; None for those of this process.
@@ -77,7 +76,7 @@ def read_text(path: Path) -> str | None:
         return None
     except OSError as error:
         raise MissingPart(
-            f"{path} cannot be read: {error.strerror}.", hint="Look at its owner and mode; as root: sudo."
+            f"{path} cannot be read: {error.strerror}.", hint="Check its owner and mode, or use sudo."
         ) from error
 
 
@@ -105,13 +104,13 @@ def shown_diff(planned: PlannedFile) -> str:
 
 
 def refuse_others(files: list[PlannedFile]) -> None:
-    """Stop where a file that would change is not, or no longer, as we wrote it.
+    """Refuse to change a file that was changed, or not written by Navigator.
 
     Raises:
         Conflict: naming them.
     """
     for planned in files:
-        # A bare key has no seal; one that is there is kept, so only its mode can change.
+        # A plain key file has no checksum line; an existing one is kept, so only its mode can change.
         if not _SEAL.match(planned.content) or action_for(planned) != "change":
             continue
         state = state_of(planned.path)
@@ -123,12 +122,12 @@ def refuse_others(files: list[PlannedFile]) -> None:
             )
             raise Conflict(
                 f"{planned.path} {words}.",
-                hint="Keep your change as a drop-in (`systemctl edit`), or write over it with --overwrite.",
+                hint="Move your change into a drop-in (`systemctl edit`), or overwrite the file with --overwrite.",
             )
 
 
 def write(planned: PlannedFile) -> None:
-    """Put the file in its place, whole or not at all, with its mode and owner from the start."""
+    """Write the file atomically, with its mode and owner from the start."""
     folder = planned.path.parent
     if not folder.is_dir():
         folder.mkdir(parents=True, mode=0o700 if planned.secret else 0o755)
@@ -138,6 +137,6 @@ def write(planned: PlannedFile) -> None:
 
 
 def remove_empty(folder: Path) -> None:
-    """Remove a folder that nothing is left in; one that holds something stays."""
+    """Remove a folder if it is empty."""
     with contextlib.suppress(OSError):
         folder.rmdir()

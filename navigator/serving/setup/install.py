@@ -1,4 +1,4 @@
-"""Carrying an installation out, and taking it back: write, tell systemd, remove what is still as we wrote it."""
+"""Installs and uninstalls: writes files, reloads systemd, removes files that are unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RUNS = ("active", "activating", "deactivating", "reloading")
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What became of one file of an installation that is taken back; a kept one says why."""
+    """What happened to one file of an installation that is removed; a kept one says why."""
 
     path: Path
     action: Literal["removed", "kept", "absent"]
@@ -43,40 +43,40 @@ def carry_out(files: Sequence[PlannedFile]) -> list[Path]:
         except OSError as error:
             raise MissingPart(
                 f"{planned.path} cannot be written: {error.strerror}.",
-                hint="What was written so far stays; run it again once the folder can be written (as root for --system).",
+                hint="Files written so far stay. Make the folder writable (run as root for --system), then run it again.",
             ) from error
         written.append(planned.path)
     return written
 
 
 def reload_systemd(places: Places) -> str:
-    """Have systemd read its units again; "" when it did, else why not."""
+    """Have systemd reload its units; "" on success, else why not."""
     return _systemctl(places, "daemon-reload")
 
 
 def running_units(places: Places) -> list[str]:
-    """The units of the installation that run right now; [] too where systemd cannot be asked."""
+    """The units of the installation that are running; [] also if systemd cannot be asked."""
     if shutil.which("systemctl") is None:
         return []
     return [unit for unit in places.all_units if unit_state(places, unit) in _RUNS]
 
 
 def unit_state(places: Places, unit: str) -> str:
-    """systemd's word for a unit: active, inactive, failed …; "unknown" where it does not answer."""
+    """systemd's state of a unit: active, inactive, failed …; "unknown" if it does not answer."""
     done = _run([*places.systemctl, "is-active", unit])
     said = done.stdout.decode(errors="replace").split() if done is not None else []
     return safe_line(said[0]) if said else "unknown"
 
 
 def systemd_version() -> int:
-    """systemd's number, such as 252; 0 where there is none."""
+    """systemd's version, such as 252; 0 without systemd."""
     done = _run(["systemctl", "--version"])
     found = re.match(r"systemd (\d+)", done.stdout.decode(errors="replace")) if done is not None else None
     return int(found.group(1)) if found else 0
 
 
 def take_back(places: Places, *, dry_run: bool = False) -> list[Removal]:
-    """Remove the files of an installation that are still as they were written.
+    """Remove the files of an installation that are unchanged.
 
     Raises:
         Conflict: a unit still runs.
@@ -84,10 +84,10 @@ def take_back(places: Places, *, dry_run: bool = False) -> list[Removal]:
     running = running_units(places)
     if running and not dry_run:
         raise Conflict(
-            f"{', '.join(running)} still runs.",
+            f"{', '.join(running)} is still running.",
             hint=f"Stop it first: {' '.join([*places.systemctl, 'stop', *running])}",
         )
-    # The two bare keys carry no seal: they are ours if the sealed file holds the same ones.
+    # The two plain key files have no checksum line: they are ours if the file that has one holds the same keys.
     ours = _keys_in(places.server_keys)
     bare = {places.api_key, places.admin_key}
     paths = [places.unit(name) for name in places.all_units]
@@ -111,7 +111,7 @@ def _remove(path: Path, keys: frozenset[str] | None, *, dry_run: bool) -> Remova
     if state == "absent":
         return Removal(path, "absent")
     if state != "ours":
-        words = "changed since Navigator wrote it" if state == "changed" else "does not come from Navigator"
+        words = "changed since Navigator wrote it" if state == "changed" else "not written by Navigator"
         return Removal(path, "kept", words)
     if not dry_run:
         try:
@@ -129,7 +129,7 @@ def _keys_in(path: Path) -> frozenset[str]:
 
 def _systemctl(places: Places, *words: str) -> str:
     if shutil.which("systemctl") is None:
-        return "systemctl is not here"
+        return "systemctl is not installed"
     done = _run([*places.systemctl, *words])
     if done is None:
         return f"systemctl did not answer within {_SYSTEMCTL_SECONDS:g} seconds"

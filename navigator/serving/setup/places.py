@@ -92,7 +92,7 @@ def user_places() -> Places:
 
 
 def system_places(user: str, root: Path = Path("/")) -> Places:
-    """The places in /etc, for servers that run as `user`. `root` stands before them all, for images and tests.
+    """The places in /etc, for servers that run as `user`. `root` is put before all of them, for images and tests.
 
     Raises:
         UsageError: there is no such user.
@@ -101,7 +101,7 @@ def system_places(user: str, root: Path = Path("/")) -> Places:
         entry = pwd.getpwnam(user if user.isprintable() and not set(user) & set('"\\ ') else "")
     except KeyError:
         raise UsageError(
-            f"There is no user {user}.", hint="Name who the servers shall run as: --service-user NAME."
+            f"There is no user {user}.", hint="Name the user that runs the servers: --service-user NAME."
         ) from None
     return Places(
         "system",

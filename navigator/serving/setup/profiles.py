@@ -88,7 +88,7 @@ def load_profile(name: str, folder: Path) -> Profile:
     except FileNotFoundError:
         raise UsageError(
             f"There is no profile {name}.",
-            hint=f"Here are: {', '.join(profile_names(folder))}; or the path of a .toml file of your own.",
+            hint=f"Profiles: {', '.join(profile_names(folder))}; or the path of your own .toml file.",
         ) from None
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.", hint="Correct the file.") from error
@@ -99,4 +99,6 @@ def load_profile(name: str, folder: Path) -> Profile:
         where = ".".join(map(str, first["loc"]))
         raise ConfigError(f"{path}: {where}: {first['msg']}.", hint="Correct the file.") from error
     except TypeError as error:
-        raise ConfigError(f"{path}: {error}.", hint="Leave `name` out: the file's name is it.") from error
+        raise ConfigError(
+            f"{path}: {error}.", hint="Remove `name`: the file's name is the profile's."
+        ) from error

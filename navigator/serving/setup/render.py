@@ -1,4 +1,4 @@
-"""The files of an installation, from a profile and the SGLang at hand."""
+"""The files of an installation, from a profile and the installed SGLang."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Wanted:
         python: of SGLang's environment.
         known: the flags of that SGLang.
         templates: the folder with the unit templates.
-        models: a role's model where it lies elsewhere than its name says.
+        models: the folder of a role's model, if its name does not say it.
         speculation: the roles that decode speculatively.
-        asleep: both servers stay up and pass the memory on (strategy `sleep`).
-        keys: whether the servers ask for keys.
+        asleep: both servers stay up and share the memory in turns (strategy `sleep`).
+        keys: whether the servers need keys.
         filtered_log: keep the line in which SGLang prints its settings, keys among them, out of the system's journal;
             systemd 253 and newer can, for the system's services only.
     """
@@ -74,7 +74,7 @@ def commands(wanted: Wanted) -> dict[Role, Command]:
 
 
 def render(wanted: Wanted) -> list[PlannedFile]:
-    """Every file of the installation. Keys that are there are kept; new ones are made where there are none."""
+    """Every file of the installation. Existing keys are kept; missing ones are created."""
     environment = _environment(wanted.templates)
     built = commands(wanted)
     files = [_server_unit(wanted, environment, role, command) for role, command in built.items()]
@@ -91,7 +91,7 @@ def render(wanted: Wanted) -> list[PlannedFile]:
 
 
 def settings_snippet(wanted: Wanted) -> str:
-    """What belongs into the settings file so that Navigator finds these servers."""
+    """The lines for the settings file by which Navigator finds these servers."""
     lines = []
     for role in SERVER_UNITS:
         server = wanted.profile.role(role)
@@ -121,7 +121,7 @@ def quoted(word: str, *, dollar: str = "$$") -> str:
         ConfigError: a control character, which no unit file can hold safely.
     """
     if not word.isprintable():
-        raise ConfigError(f"{word!r} holds a control character.", hint="Correct the profile or the path.")
+        raise ConfigError(f"{word!r} contains a control character.", hint="Correct the profile or the path.")
     if word and set(word) <= _PLAIN:
         return word
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
@@ -171,7 +171,7 @@ def _setting(name: str, value: str) -> str:
 
 
 def _folded(words: list[str]) -> str:
-    """One flag with its value a line."""
+    """One flag with its value per line."""
     lines: list[str] = []
     for word in words:
         if word.startswith("--") or not lines:
@@ -182,7 +182,7 @@ def _folded(words: list[str]) -> str:
 
 
 def _key_files(places: Places) -> list[PlannedFile]:
-    """The keys that are there, new ones for those that are not, in the four forms in which they are read."""
+    """The existing keys, new ones for those that are missing, in the four forms in which they are read."""
     api, admin = (
         (read_text(path) or "").strip() or secrets.token_urlsafe(32)
         for path in (places.api_key, places.admin_key)
@@ -190,8 +190,8 @@ def _key_files(places: Places) -> list[PlannedFile]:
     for key in (api, admin):
         if not key.isprintable() or set(key) & set("\"'\\ $"):
             raise ConfigError(
-                f"A key in {places.keys} holds a blank, a quote or a control character.",
-                hint="Empty its file, and a new one is made; or write a plainer one.",
+                f"A key in {places.keys} contains a space, a quote or a control character.",
+                hint="Empty its file to get a new key, or write a plainer one.",
             )
     contents = {
         places.server_keys: sealed(f"api-key: {json.dumps(api)}\nadmin-api-key: {json.dumps(admin)}\n"),

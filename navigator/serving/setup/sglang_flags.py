@@ -1,6 +1,6 @@
-"""Which flags an SGLang knows: asked of its own argument parser in a process of its own, or of a packaged table.
+"""Which flags an SGLang has: from its own argument parser in a separate process, or from a packaged table.
 
-Asking imports torch and takes seconds to a minute, so the answer is kept by version and by the state of the installed
+Asking imports torch and takes up to a minute, so the answer is cached by version and by the state of the installed
 package. SGLang itself is never imported here.
 """
 
@@ -145,7 +145,7 @@ def packaged_table(table_dir: Path, version: str) -> FlagTable:
     if version not in packaged_versions(table_dir):
         raise UsageError(
             f"There is no list of the flags of SGLang {version}.",
-            hint=f"Lists are here for {', '.join(packaged_versions(table_dir))}; or install SGLang and name it: --sglang PATH.",
+            hint=f"There are lists for {', '.join(packaged_versions(table_dir))}; or install SGLang and use --sglang PATH.",
         )
     flags: dict[str, Kind] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -167,7 +167,7 @@ def find_sglang(named: str | None = None) -> Installed | None:
         if found is None:
             raise MissingPart(
                 f"There is no SGLang at {named}.",
-                hint="Name a virtual environment with SGLang in it, or its python.",
+                hint="Name a virtual environment that has SGLang, or its python.",
             )
         return found
     command = shutil.which("sglang")
@@ -214,7 +214,7 @@ def _installed(python: Path) -> Installed | None:
 
 
 def _run_program(installed: Installed, program: Path, question: str) -> dict[str, Any]:
-    hint = f"Try `{installed.python} -m sglang.launch_server --help`; it should list the flags."
+    hint = f"Run `{installed.python} -m sglang.launch_server --help`: it should list the flags."
     try:
         done = subprocess.run(
             [str(installed.python), str(program)],
@@ -263,7 +263,7 @@ def _against_table(table: FlagTable, words: Sequence[str]) -> str:
     while rest:
         word = rest.pop(0)
         if not word.startswith("--"):
-            return f"{word} follows no flag that takes it"
+            return f"no flag takes {word}"
         name, joined, _ = word.partition("=")
         if name not in table:
             return f"{name} is unknown to SGLang {table.version}"

@@ -1,4 +1,4 @@
-"""How much GPU memory is free. What a released server gives back comes free a little after it has said so."""
+"""How much GPU memory is free. A released server's memory is free a little after it has answered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from navigator.serving.setup.gpu import cards
 from navigator.serving.swap.drain import until
 
 _STEADY = 4
-"""Readings in a row that do not grow, after which the memory counts as given back where nobody said how much is needed."""
+"""Readings in a row that do not grow, after which the memory counts as free if the need is unknown."""
 
 
 def is_local(url: str) -> bool:
@@ -19,7 +19,7 @@ def is_local(url: str) -> bool:
 
 
 async def free_mib() -> int | None:
-    """Free MiB over all GPUs of this machine; None where nvidia-smi is not there or does not answer."""
+    """Free MiB over all GPUs of this machine; None without nvidia-smi, or if it does not answer."""
     found = await asyncio.to_thread(cards)
     return sum(max(0, card.total_mib - card.used_mib) for card in found) if found else None
 
@@ -27,7 +27,7 @@ async def free_mib() -> int | None:
 async def wait_for_memory(need: int, seconds: float) -> bool:
     """Wait until `need` MiB are free; with 0, until what is free has stopped growing.
 
-    Returns: False when the time is up before. True at once where nothing can be measured.
+    Returns: False if the time is up before. True at once if nothing can be measured.
     """
     steady, last = 0, -1
     async for _ in until(seconds):

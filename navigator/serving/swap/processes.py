@@ -1,7 +1,7 @@
-"""Processes that outlive the one that started them: written down, recognised, ended. Linux only (`/proc`).
+"""Processes that outlive the one that started them: recorded, identified, ended. Linux only (`/proc`).
 
-A process id says nothing by itself, since the kernel gives it away again. What is written down is enough to prove
-that a living process is the one that was started: the boot, the start time in clock ticks, the whole command line,
+A process id alone proves nothing, because the kernel reuses it. The record is enough to prove that a live process is the
+one that was started: the boot, the start time in clock ticks, the whole command line,
 and a mark in its environment that names the folder it was started for. Only such a process is ever signalled.
 """
 
@@ -28,7 +28,7 @@ class ProcessRecord:
         started: field 22 of `/proc/PID/stat`, clock ticks since boot.
         boot: the boot's id, so that a record does not survive a restart of the machine.
         argv: its command line, word for word.
-        home: the folder it was started for, as it stands in its environment under `MARK`.
+        home: the folder it was started for, as in its environment under `MARK`.
         role: what it plays.
         port: where it listens on the loopback; 0 while it has not said so.
         stamp: what else must agree before it is used again.

@@ -24,7 +24,7 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
        t.since, t.created, t.reason, t.report <> '' AS has_report, t.files AS named,
        a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
        a.seen, a.rehearsal, a.round AS proposal_round, a.parent,
-       r.verdict, r.self_review, r.findings, l.state AS landing, l.ref, l.reason AS landing_reason,
+       r.verdict, r.self_review, r.findings, l.state AS landing, l.ref,
        CASE WHEN t.kind = 'scan' THEN (SELECT count(*) FROM suggestions
             WHERE task_id = t.id AND attempt = t.attempt AND state = 'open') ELSE 0 END AS suggestions
   FROM tasks t
@@ -40,7 +40,7 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One task and its newest proposal that stands.
+    """One task and its newest proposal that was not superseded.
 
     Attributes:
         title: the proposal's, or the task's first line.
@@ -91,7 +91,6 @@ class Card:
     parent: str = ""
     landing: str = ""
     landing_ref: str = ""
-    landing_reason: str = ""
 
     @property
     def number(self) -> int:
@@ -170,7 +169,6 @@ def _card(row: sqlite3.Row) -> Card:
         parent=proposal_id(row["parent"]) if row["parent"] else "",
         landing=row["landing"] or "",
         landing_ref=row["ref"] or "",
-        landing_reason=row["landing_reason"] or "",
     )
 
 

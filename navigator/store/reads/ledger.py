@@ -8,7 +8,7 @@ from typing import Any
 
 from navigator.domain.ids import number_of
 from navigator.domain.models import Event, Swap, Usage
-from navigator.domain.records import Batch, Comment, EditFailure, JournalEntry, ModelCall
+from navigator.domain.records import Batch, Comment, JournalEntry, ModelCall
 from navigator.domain.states import Role
 from navigator.store.reads.queries import WRITTEN, Queries, limited
 from navigator.store.rows import decoded, from_row, from_rows, unpacked
@@ -81,10 +81,6 @@ class LedgerReads(Queries):
         """Batches in the order they began."""
         found = self._all("SELECT * FROM batches ORDER BY started, name")
         return from_rows(Batch, found)
-
-    def edit_failures(self) -> list[EditFailure]:
-        """Why answers did not apply, oldest first."""
-        return from_rows(EditFailure, self._all("SELECT * FROM edit_failures ORDER BY id"))
 
     def journal_pending(self) -> list[JournalEntry]:
         """Landings begun and not closed."""

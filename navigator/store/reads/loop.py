@@ -1,4 +1,4 @@
-"""Reading what the loop needs to go on: which step a task is at, and what the session came to so far."""
+"""What the loop needs to continue: which step a task is at, and the totals of the session so far."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class CallCost:
 class LoopTask:
     """What the scheduler has to know of a task; its texts stay in the database. `updated` is a UTC time.
 
-    `wrote` is the role whose answer the present attempt goes on from; None where nothing is written yet, or the task
-    begins anew.
+    `wrote` is the role whose answer the present attempt continues; None where nothing is written yet, or the task
+    starts again.
     """
 
     id: str
@@ -112,10 +112,10 @@ class LoopReads(Queries):
             for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote in found
         ]
 
-    def own_readings_due(self) -> frozenset[str]:
-        """Tasks that wait for their review and whose writer, the generator, has not read its own change yet.
+    def self_reviews_due(self) -> frozenset[str]:
+        """Tasks that wait for their review and whose writer, the generator, has not reviewed its own change yet.
 
-        Asked for once a round, whatever comes of it; a change whose checks failed is not read.
+        Asked for once a round, whatever comes of it; a change whose checks failed is not reviewed.
         """
         found = self._all(
             "SELECT a.task_id FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.attempt = t.attempt"
@@ -127,7 +127,7 @@ class LoopReads(Queries):
         return frozenset(task_id(row["task_id"]) for row in found)
 
     def wrote(self, identifier: str) -> Role | None:
-        """The role whose answer a task's present attempt goes on from; see `LoopTask.wrote`."""
+        """The role whose answer a task's present attempt continues; see `LoopTask.wrote`."""
         found = self._all(
             f"SELECT ({_WROTE}) AS role FROM tasks t WHERE id = ? AND state <> 'queued'",
             number_of(identifier, "T"),
@@ -218,7 +218,7 @@ class LoopReads(Queries):
     def failed_calls(self, identifier: str, attempt: int, round: int, role: Role) -> int:
         """Calls of a round that ended without an answer for a reason of their own.
 
-        Not because nobody listened, nor because the server serves another model or lets nobody in: that is the same for
+        Not because the server cannot be reached, serves another model or refuses the key: that is the same for
         every task.
         """
         return int(

@@ -12,7 +12,7 @@ from navigator.store.database import translated
 from navigator.store.rows import clean
 
 WRITTEN = "purpose NOT LIKE 'review%' AND purpose <> 'final'"
-"""A test on `calls`: what was asked for was a task's own text, not a reading of one."""
+"""A test on `calls`: what was asked for was a task's own text, not a review of one."""
 
 
 class Queries:

@@ -187,7 +187,7 @@ class Reader(LedgerReads, LoopReads, StatisticsReads):
         *,
         newest_first: bool = False,
     ) -> list[Proposal]:
-        """Proposals with their newest review, standing decision and newest landing, in the order they were made."""
+        """Proposals with their newest reviews, decision and newest landing, in the order they were made."""
         tests, values = _conditions("a", states, project)
         if task_id is not None:
             tests += f"{' AND' if tests else ' WHERE'} a.task_id = ?"

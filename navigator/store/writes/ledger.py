@@ -170,7 +170,7 @@ class LedgerWrites(TransactionCore):
         """Keep a measured swap; its `id` is not looked at."""
         number = self._insert("swaps", swap)
         said = {"id": number, "to": swap.to_role.value, "seconds": swap.seconds, "outcome": swap.outcome}
-        self.event("swap_added", data=said)
+        self.event("swap_added", data=said | ({"reason": swap.reason} if swap.reason else {}))
         return number
 
     def add_edit_failure(

@@ -218,7 +218,7 @@ class TaskWrites(TransactionCore):
         return self.read.task(task_id)
 
     def set_task_base(self, task_id: str, base_commit: str) -> Task:
-        """Pin the commit that the present attempt is written on. Writes no event: nobody waits for it."""
+        """Pin the commit that the present attempt is written on. Writes no event: no client waits for it."""
         row = self._task_row(task_id)
         self._update("tasks", row["id"], {"base_commit": base_commit})
         return self.read.task(task_id)

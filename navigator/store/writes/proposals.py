@@ -20,8 +20,8 @@ class ProposalWrites(TransactionCore):
     def add_proposal(self, proposal: Proposal) -> Proposal:
         """Store one round's answer; open proposals of the same task are superseded.
 
-        Where the round has one already that nobody read (a repair after a failed check, or work done again after a
-        crash), its content is replaced and its id kept.
+        Where the round has one already that was not reviewed or decided (a repair after a failed check, or
+        work done again after a crash), its content is replaced and its id kept.
 
         Args:
             proposal: its `id`, `state`, `project`, `review`, `decision` and `landing` are not looked at.
@@ -53,7 +53,7 @@ class ProposalWrites(TransactionCore):
     def set_proposal_state(self, proposal_id: str, to: ProposalState) -> Proposal:
         """Move a proposal along the transition table; asking for the state it has does nothing.
 
-        Going back to open takes the developer's standing decision back.
+        Going back to open withdraws the developer's decision.
 
         Raises:
             IllegalTransition: the table does not know the change.
@@ -118,7 +118,7 @@ class ProposalWrites(TransactionCore):
         return number
 
     def add_decision(self, proposal_id: str, decision: Decision) -> Proposal:
-        """Record the developer's word; the proposal becomes decided. The task's state is the caller's to move.
+        """Record the developer's decision; the proposal becomes decided. The task's state is the caller's to move.
 
         Raises:
             Conflict: the decision is about another tree than the proposal has now.
@@ -145,7 +145,7 @@ class ProposalWrites(TransactionCore):
         """Record how far an approval got; the proposal becomes landed with LANDED and decided again with UNDONE.
 
         Raises:
-            Conflict: there is no standing decision.
+            Conflict: there is no decision.
             IllegalTransition: landed without a decision, or undone without a landing.
         """
         row = self._proposal_row(proposal_id)

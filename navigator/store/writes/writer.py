@@ -89,6 +89,6 @@ class Store:
             self._connection.close()
 
     def _roll_back(self) -> None:
-        # A full disk may have made SQLite roll back by itself.
+        # A full disk may have made SQLite roll back already.
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")

@@ -1,4 +1,4 @@
-"""One task whose answer is words: what there is to show of it, read from the store at once."""
+"""One task whose answer is a text: what there is to show of it, read from the store in one go."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.dependencies import is_rehearsal
 from navigator.domain.models import Suggestion, Task
-from navigator.domain.states import NO_CHANGE_NEEDED, Role, TaskKind, TaskState
+from navigator.domain.states import Role, TaskKind
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, thousands
 
 if TYPE_CHECKING:
-    from navigator.store.reads.cards import Card
     from navigator.store.reads.loop import RoundCost
     from navigator.store.reads.reader import Reader
-
-REPORT, SUGGESTIONS = "report", "suggestions"
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerText:
-    """A task, what its answer cost and who wrote it, and what a scan proposes."""
+    """A task, what its answer cost, who wrote it, and what a scan suggests."""
 
     task: Task
     cost: RoundCost
@@ -43,17 +40,8 @@ def read_answer(reader: Reader, identifier: str) -> AnswerText:
     return AnswerText(task, cost, role, tuple(found))
 
 
-def page_of(card: Card) -> str:
-    """Which screen shows a task without a proposal: its suggestions, its report, or "" for the task's own page."""
-    if card.proposal or not card.report or card.state not in (TaskState.AWAITING_APPROVAL, TaskState.DONE):
-        return ""
-    if card.suggestions or (card.kind == TaskKind.SCAN.value and card.state is TaskState.DONE):
-        return SUGGESTIONS
-    return "" if card.reason.startswith(NO_CHANGE_NEEDED) else REPORT
-
-
 def head_lines(answer: AnswerText, word: str, width: int) -> list[list[Piece]]:
-    """Task and title with a word on where it stands; who wrote it, with what, at what cost."""
+    """Task and title with its state; who wrote it, with what, at what cost."""
     task = answer.task
     title = task.text.strip().partition("\n")[0]
     left: list[Piece] = [

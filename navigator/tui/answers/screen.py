@@ -1,21 +1,31 @@
-"""What the screens of a report and of a scan's suggestions share: the head, and what is done with the whole."""
+"""What the screens of a report and of a scan's suggestions share: the head, and the verbs on the task."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import partial
+from typing import TypeVar
 
 from textual import work
-from textual.app import SuspendNotSupported
 
+from navigator.cascade.verbs.base import Verb
+from navigator.cascade.verbs.put_away import PutAway
+from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
+from navigator.cascade.verbs.task_verbs import TasksArgs
 from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Model
 from navigator.domain.states import TaskState
 from navigator.tui.answers.answer import AnswerText, head_lines, read_answer
 from navigator.tui.data.deck_snapshot import DeckSnapshot
-from navigator.tui.data.drafts import DraftKeeper
-from navigator.tui.terminal.editor import borrowed, editor_command, editor_words, run_editor
+from navigator.tui.messages import OpenTask
+from navigator.tui.terminal.editor import open_in_editor
+from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.screen import NavScreen
+from navigator.tui.work import begin
+
+A = TypeVar("A", bound=Model)
+R = TypeVar("R", bound=Model)
 
 
 class AnswerScreen(NavScreen):
@@ -27,33 +37,24 @@ class AnswerScreen(NavScreen):
 
     def __init__(self, identifier: str) -> None:
         super().__init__()
-        self._identifier = identifier
+        self.identifier = identifier
         self.answer: AnswerText | None = None
-
-    @cached_property
-    def drafts(self) -> DraftKeeper:
-        """Where a note goes that is not sent yet."""
-        return DraftKeeper(self.nav.link.request, lambda told: self.nav.toast(told, "warning"))
 
     def on_mount(self) -> None:
         """The head is drawn for the width there is."""
         self.query_one("#head", PieceLines).show(self._head)
 
-    async def on_unmount(self) -> None:
-        """Keep what was typed."""
-        await self.drafts.close()
-
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
-        """Something happened, perhaps to this task."""
+        """Something changed, perhaps this task."""
         if snapshot.loaded:
             self._read()
 
     @work(exclusive=True, group="read")
     async def _read(self) -> None:
         try:
-            answer = await self.nav.feed.read(lambda reader: read_answer(reader, self._identifier))
+            answer = await self.app.feed.read(lambda reader: read_answer(reader, self.identifier))
         except NavigatorError as error:
-            self.nav.toast(str(error), "error")
+            self.app.toast(str(error), "error")
             return
         if answer == self.answer:
             return
@@ -66,7 +67,7 @@ class AnswerScreen(NavScreen):
         """Draw what the answer is now."""
 
     def word(self, answer: AnswerText) -> str:
-        """Where it stands, in a word or two."""
+        """Its state, in a word or two."""
         return answer.task.state.value.replace("_", " ")
 
     def _head(self, width: int) -> list[list[Piece]]:
@@ -74,84 +75,49 @@ class AnswerScreen(NavScreen):
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for the developer's word."""
+        """Whether it waits for the user."""
         return self.answer is not None and self.answer.task.state is TaskState.AWAITING_APPROVAL
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what fits the task's state."""
-        return self.waits if action in ("done", "send_back") else True
+        return self.waits if action in ("done", "send_back") else super().check_action(action, parameters)
 
     # Actions
 
-    @work(group="decide")
-    async def action_done(self) -> None:
-        """Read: put it away."""
-        await self.put_away()
+    def action_done(self) -> None:
+        """Put it away."""
+        args = TasksArgs(ids=(self.identifier,))
+        begin(self, partial(self.perform, PutAway(), args, leave=True), group="decide")
 
-    async def put_away(self) -> None:
-        """Have the task be done, and leave."""
-        done = f"{self._identifier} is put away."
-        if await self.nav.ask("task.done", {"ids": [self._identifier]}, done=done) is not None:
+    def action_send_back(self) -> None:
+        """Start a new attempt, with a note."""
+        args = SendBackArgs(proposals=(), tasks=(self.identifier,))
+        begin(self, partial(self.perform, SendBack(), args, leave=True), group="decide")
+
+    async def perform(self, verb: Verb[A, R], args: A, *, leave: bool = False) -> R | None:
+        """Perform a verb on the task; leave the screen afterwards if it succeeded."""
+        draft = f"note:{self.identifier}"
+        result = await perform(self.app, verb, args, draft=draft)
+        if result is not None and leave:
+            if isinstance(verb, SendBack):
+                self.app.want_work()
             self.dismiss(None)
-
-    @work(group="decide")
-    async def action_send_back(self) -> None:
-        """A new attempt, with a note."""
-        from navigator.tui.dialogs.note import NoteDialog
-
-        key = f"note:{self._identifier}"
-        try:
-            held = (await self.nav.feed.read(lambda reader: reader.drafts(key))).get(key, "")
-        except NavigatorError as error:
-            self.nav.toast(str(error), "warning")
-            held = ""
-        self.drafts.seed(key, held)
-        note = await self.nav.push_screen_wait(
-            NoteDialog(
-                f"Send {self._identifier} back?",
-                ["It is answered anew; your note stands before everything else."],
-                key=key,
-                text=held,
-                drafts=self.drafts,
-                needed="Say what to do otherwise.",
-                yes="send it back",
-            )
-        )
-        if note is None:
-            await self.drafts.flush()
-            return
-        done = f"{self._identifier} is queued again."
-        answer = await self.nav.ask("task.send-back", {"ids": [self._identifier], "note": note}, done=done)
-        if answer is None:
-            return
-        self.drafts.keep(key, "")
-        await self.drafts.flush()
-        self.nav.want_work()
-        self.dismiss(None)
+        return result
 
     def action_copy(self) -> None:
-        """The whole report."""
+        """Copy the whole report."""
         if self.answer is not None:
-            self.nav.copy_to_clipboard(self.answer.task.report)
+            self.app.copy_to_clipboard(self.answer.task.report)
 
     def action_editor(self) -> None:
-        """Read it in $VISUAL or $EDITOR; what is written there is not kept."""
+        """Read it in $VISUAL or $EDITOR; changes there are not kept."""
         if self.answer is None:
             return
         try:
-            words = editor_words()
-            with borrowed(f"{self._identifier}.md", self.answer.task.report.encode()) as file:
-                command = editor_command(words, file)
-                with self.app.suspend():
-                    run_editor(command)
-        except SuspendNotSupported:
-            self.nav.toast("This terminal cannot be lent to an editor.", "warning")
+            open_in_editor(self.app, f"{self.identifier}.md", self.answer.task.report.encode())
         except NavigatorError as error:
-            self.nav.toast(str(error), "warning")
-        self.refresh()
+            self.app.toast(str(error), "warning")
 
     def action_details(self) -> None:
-        """The task's own page: its text, and what happened to it."""
-        from navigator.tui.answers.task import TaskScreen
-
-        self.nav.push_screen(TaskScreen(self._identifier))
+        """The task's text, and its history."""
+        self.post_message(OpenTask(self.identifier))

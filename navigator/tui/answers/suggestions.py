@@ -1,13 +1,14 @@
-"""What a scan proposes: a list to choose from, with what stands behind each."""
+"""What a scan suggests: a list to choose from, with the details of each."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 
+from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs
 from navigator.domain.models import Suggestion
 from navigator.domain.states import SuggestionState
 from navigator.domain.text import safe_line
@@ -18,6 +19,7 @@ from navigator.tui.widgets.cells import Piece, fit, length
 from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.rows import RowList
+from navigator.tui.work import begin
 
 _KIND, _COMPLEXITY = 13, 9
 _SHORT = 72
@@ -44,7 +46,7 @@ class SuggestionsScreen(AnswerScreen):
     """
 
     def compose_body(self) -> ComposeResult:
-        """Who asked what and who answered; the list; the one under the cursor."""
+        """The head; the list; the suggestion under the cursor."""
         yield PieceLines(id="head")
         with Container(id="both"):
             yield RowList[Suggestion](
@@ -52,7 +54,7 @@ class SuggestionsScreen(AnswerScreen):
                 self._row,
                 heading=self._heading,
                 selectable=True,
-                empty=("It proposes nothing.", "", "i shows what it said"),
+                empty=("No suggestions.", "", "i shows the report"),
                 id="suggestions",
             )
             yield Page(self._details, id="details")
@@ -68,7 +70,7 @@ class SuggestionsScreen(AnswerScreen):
         self.query_one("#details", Page).redraw()
 
     def word(self, answer: AnswerText) -> str:
-        """How many are left to choose from."""
+        """How many are open, how many accepted."""
         taken = sum(one.state == SuggestionState.ACCEPTED for one in answer.suggestions)
         left = f"◇ {len(answer.open)} open" if self.waits else super().word(answer)
         return f"{left} · {taken} accepted" if taken else left
@@ -78,7 +80,7 @@ class SuggestionsScreen(AnswerScreen):
     def _heading(self, width: int) -> list[Piece]:
         chosen = len(self.rows.selection)
         note = f"   {chosen} selected" if chosen else ""
-        return [("  PROPOSED", "heading"), (f"  {len(self.rows.rows)}", "title"), (note, "muted")]
+        return [("  SUGGESTIONS", "heading"), (f"  {len(self.rows.rows)}", "title"), (note, "muted")]
 
     def _row(self, one: Suggestion, width: int) -> list[Piece]:
         settled = one.state != SuggestionState.OPEN
@@ -89,7 +91,7 @@ class SuggestionsScreen(AnswerScreen):
         ]
         if width >= _SHORT:
             head.append((fit(one.complexity.value, _COMPLEXITY), "muted"))
-        end = _standing(one)
+        end = _state(one)
         room = width - length(head) - length(end) - 1
         title = one.text.partition("\n")[0]
         return [*head, (fit(title, room), plain), *end, (" ", "")]
@@ -134,7 +136,7 @@ class SuggestionsScreen(AnswerScreen):
     # Actions
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing is chosen where nothing is there."""
+        """Only what there is something to do with."""
         if action in ("accept", "reject"):
             return bool(self.answer and self.answer.suggestions)
         if action == "accept_all":
@@ -147,63 +149,42 @@ class SuggestionsScreen(AnswerScreen):
         current = self.rows.current
         return self.rows.selected_rows or ([current] if current is not None else [])
 
-    @work(group="decide")
-    async def action_accept(self) -> None:
+    def action_accept(self) -> None:
         """Queue a task for each that is chosen."""
-        await self._settle("suggestions.accept", {"ranks": [one.rank for one in self.chosen]})
+        self._settle(Accept(), ranks=tuple(one.rank for one in self.chosen))
 
-    @work(group="decide")
-    async def action_accept_all(self) -> None:
+    def action_accept_all(self) -> None:
         """Queue a task for each that is open; a dialog asks first."""
-        from navigator.tui.dialogs.confirm import ConfirmDialog
+        self._settle(Accept(), everything=True)
 
-        if self.answer is None:
-            return
-        count = len(self.answer.open)
-        question = f"Queue {count} task{'s' if count > 1 else ''} for {self.answer.task.project}?"
-        if await self.nav.push_screen_wait(ConfirmDialog(question, yes="queue them")):
-            ranks = [one.rank for one in self.answer.open]
-            await self._settle("suggestions.accept", {"ranks": ranks})
+    def action_reject(self) -> None:
+        """Dismiss what is chosen."""
+        self._settle(Dismiss(), ranks=tuple(one.rank for one in self.chosen))
 
-    @work(group="decide")
-    async def action_reject(self) -> None:
-        """Put away what is chosen."""
-        await self._settle("suggestions.dismiss", {"ranks": [one.rank for one in self.chosen]})
+    def _settle(
+        self, verb: Accept | Dismiss, *, ranks: tuple[int, ...] = (), everything: bool = False
+    ) -> None:
+        if self.answer is not None and (ranks or everything):
+            attempt = self.answer.task.attempt
+            args = SuggestionArgs(task=self.identifier, ranks=ranks, everything=everything, attempt=attempt)
+            begin(self, partial(self._settled, verb, args), group="decide")
 
-    async def _settle(self, op: str, args: dict[str, Any]) -> None:
-        if self.answer is None or not args["ranks"]:
-            return
-        sent = {"task": self._identifier, "attempt": self.answer.task.attempt}
-        result = await self.nav.ask(op, args | sent)
+    async def _settled(self, verb: Accept | Dismiss, args: SuggestionArgs) -> None:
+        result = await self.perform(verb, args)
         if result is None:
             return
         self.rows.clear_selection()
-        made = result.get("tasks", ())
-        if made:
-            names = ", ".join(str(task["id"]) for task in made[:6]) + (" …" if len(made) > 6 else "")
-            self.nav.toast(f"Queued {names}.")
-            self.nav.want_work()
-        if self.waits and not any(one["state"] == SuggestionState.OPEN for one in result["suggestions"]):
+        if result.tasks:
+            self.app.want_work()
+        if self.waits and not result.left:
             self.dismiss(None)
-
-    async def put_away(self) -> None:
-        """Done: what is still open is dismissed, after a question."""
-        from navigator.tui.dialogs.confirm import ConfirmDialog
-
-        left = len(self.answer.open) if self.answer is not None else 0
-        if left:
-            words = "1 suggestion is" if left == 1 else f"{left} suggestions are"
-            dialog = ConfirmDialog(f"Put {self._identifier} away? {words} dismissed.", yes="put it away")
-            if not await self.nav.push_screen_wait(dialog):
-                return
-        await super().put_away()
 
     def action_next_pane(self) -> None:
         """From the list to the details, and back."""
         self.query_one("#details" if self.rows.has_focus else "#suggestions").focus()
 
 
-def _standing(one: Suggestion) -> list[Piece]:
+def _state(one: Suggestion) -> list[Piece]:
     if one.state == SuggestionState.ACCEPTED:
         return [(f"  ✓ {one.made_task}", "good")]
     if one.state != SuggestionState.OPEN:
@@ -212,11 +193,11 @@ def _standing(one: Suggestion) -> list[Piece]:
 
 
 def _evidence(one: Suggestion, width: int) -> list[Line]:
-    """The line it stands on, or that none was found."""
+    """The line it quotes, or that none was found."""
     if one.grounded:
         head: Line = [("line  ", "muted"), (safe_line(f"{one.quote_path}:{one.quote_line}"), "")]
     else:
-        words = "what it quotes stands nowhere in the files shown" if one.quote else "it quotes no line"
+        words = "its quote is in none of the files it was shown" if one.quote else "it quotes no line"
         head = [("line  ", "muted"), (f"? {words}", "warn")]
     quoted = (
         wrapped([(safe_line(one.quote), "accent")], width, [("      ", "")], "      ") if one.quote else ()

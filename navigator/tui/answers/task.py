@@ -1,6 +1,8 @@
-"""One task that has no proposal to decide: its text, its report, and what happened to it."""
+"""One task that has no proposal to decide on: its text, its report, and its history."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from textual import work
 from textual.app import ComposeResult
@@ -8,13 +10,20 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from navigator.cascade.verbs.base import Subject
+from navigator.cascade.verbs.cancel import Cancel
+from navigator.cascade.verbs.put_away import PutAway
+from navigator.cascade.verbs.retry import Retry
+from navigator.cascade.verbs.task_verbs import TasksArgs, TaskVerb
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event, Task
-from navigator.domain.states import CANCELLABLE_TASK_STATES, RETRYABLE_TASK_STATES, TaskState
 from navigator.domain.text import safe_line, safe_text
 from navigator.tui.data.deck_snapshot import DeckSnapshot
+from navigator.tui.verbs import perform
 from navigator.tui.widgets.screen import NavScreen
+from navigator.tui.work import begin
 
+_VERBS: dict[str, TaskVerb] = {"put_away": PutAway(), "retry": Retry(), "cancel": Cancel()}
 _QUIET = frozenset({"call_started", "call_judged", "proposal_batch"})
 
 
@@ -33,9 +42,10 @@ class TaskScreen(NavScreen):
         super().__init__()
         self._identifier = identifier
         self._held: Task | None = None
+        self._on: Subject | None = None
 
     def compose_body(self) -> ComposeResult:
-        """Head, text, what it came to, what happened."""
+        """Head, text, outcome, history."""
         with VerticalScroll():
             yield Static(id="head")
             yield Static(id="text")
@@ -43,18 +53,22 @@ class TaskScreen(NavScreen):
             yield Static(id="events", classes="muted")
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
-        """Something happened, perhaps to this task."""
+        """Something changed, perhaps this task."""
         if snapshot.loaded:
             self._read()
 
     @work(exclusive=True)
     async def _read(self) -> None:
         try:
-            task, events = await self.nav.feed.read(
-                lambda reader: (reader.task(self._identifier), reader.task_events(self._identifier))
+            task, events, self._on = await self.app.feed.read(
+                lambda reader: (
+                    reader.task(self._identifier),
+                    reader.task_events(self._identifier),
+                    Subject.read(reader, self._identifier),
+                )
             )
         except NavigatorError as error:
-            self.nav.toast(str(error), "error")
+            self.app.toast(str(error), "error")
             return
         self._held = task
         head = f"{task.id}  {safe_line(task.project)}"
@@ -72,45 +86,32 @@ class TaskScreen(NavScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what fits the task's state."""
-        state = self._held.state if self._held is not None else None
-        if action == "put_away":
-            return state is TaskState.AWAITING_APPROVAL
-        if action == "retry":
-            return state in RETRYABLE_TASK_STATES
-        if action == "cancel":
-            return state in CANCELLABLE_TASK_STATES
-        return True
+        verb = _VERBS.get(action)
+        return verb is None or (self._on is not None and verb.refuse_one(self._on) is None)
 
-    @work
-    async def action_put_away(self) -> None:
+    def action_put_away(self) -> None:
         """The report is read."""
-        if await self.nav.ask(
-            "task.done", {"ids": [self._identifier]}, done=f"{self._identifier} is put away."
-        ):
-            self.dismiss(None)
+        self._perform(PutAway(), leave=True)
 
-    @work
-    async def action_retry(self) -> None:
-        """A new attempt."""
-        await self.nav.ask(
-            "task.retry", {"ids": [self._identifier]}, done=f"{self._identifier} is queued again."
-        )
+    def action_retry(self) -> None:
+        """Start a new attempt."""
+        self._perform(Retry())
 
-    @work
-    async def action_cancel(self) -> None:
+    def action_cancel(self) -> None:
         """Cancel it."""
-        from navigator.tui.dialogs.confirm import ConfirmDialog
+        self._perform(Cancel())
 
-        dialog = ConfirmDialog(f"Cancel {self._identifier}?", yes="cancel the task")
-        if await self.nav.push_screen_wait(dialog):
-            await self.nav.ask(
-                "task.cancel", {"ids": [self._identifier]}, done=f"{self._identifier} is cancelled."
-            )
+    def _perform(self, verb: TaskVerb, *, leave: bool = False) -> None:
+        begin(self, partial(self._performed, verb, leave), group="decide")
+
+    async def _performed(self, verb: TaskVerb, leave: bool) -> None:
+        if await perform(self.app, verb, TasksArgs(ids=(self._identifier,))) is not None and leave:
+            self.dismiss(None)
 
     def action_copy(self) -> None:
         """The report, or the text."""
         if self._held is not None:
-            self.nav.copy_to_clipboard(self._held.report or self._held.text)
+            self.app.copy_to_clipboard(self._held.report or self._held.text)
 
 
 def _outcome(task: Task) -> Content:
@@ -122,7 +123,7 @@ def _outcome(task: Task) -> Content:
 
 
 def _lines(events: list[Event]) -> list[str]:
-    """What happened, a line each; the newest last."""
+    """The history, one line per event, newest last."""
     return [f"{event.at[11:19]}  {_told(event)}" for event in events if event.kind not in _QUIET]
 
 

@@ -1,28 +1,37 @@
-"""Compose: one task for one, several or all projects. Nothing typed is ever lost."""
+"""Compose: one task for one, several or all projects. What is typed is kept as a draft."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
 
 from textual import work
-from textual.app import ComposeResult, SuspendNotSupported
+from textual.app import ComposeResult
 from textual.message import Message
 from textual.widgets import TextArea
 
+from navigator.cascade.verbs.task_add import AddTasks
 from navigator.config.paths import config_path
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
 from navigator.domain.states import Complexity, TaskKind
-from navigator.tui.compose.base_files import BaseFiles, look_at
-from navigator.tui.compose.sheet import BUILT_IN, DRAFT_KEY, TEMPLATES, Sheet, read_templates, shortened
+from navigator.tui.compose.sheet import (
+    BUILT_IN,
+    DRAFT_KEY,
+    TEMPLATES,
+    BaseFiles,
+    Sheet,
+    look_at,
+    read_templates,
+    shortened,
+)
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.drafts import DraftKeeper
 from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.messages import ComposeFor
-from navigator.tui.terminal.editor import borrowed, editor_command, editor_words, run_editor
+from navigator.tui.terminal.editor import open_in_editor
+from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece, clip, cropped, fit
 from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.screen import NavScreen
@@ -34,7 +43,7 @@ _KEY = 9
 
 
 class ComposeScreen(NavScreen):
-    """Opened with `ComposeFor`. What is written outlives the screen, the terminal and the machine's next start."""
+    """Opened with `ComposeFor`. The draft survives the screen, the terminal and a restart."""
 
     SCOPE = "compose"
     TITLE = "compose"
@@ -44,7 +53,7 @@ class ComposeScreen(NavScreen):
     def __init__(self) -> None:
         super().__init__()
         self._sheet = Sheet()
-        self._grounds: dict[str, BaseFiles] = {}
+        self._bases: dict[str, BaseFiles] = {}
         self._looking: set[str] = set()
         self._restored = False
         self._wanted: ComposeFor | None = None
@@ -52,19 +61,19 @@ class ComposeScreen(NavScreen):
     @cached_property
     def drafts(self) -> DraftKeeper:
         """Where what is typed goes."""
-        return DraftKeeper(self.nav.link.request, lambda told: self.nav.toast(told, "warning"))
+        return DraftKeeper(self.app.link.request, lambda told: self.app.toast(told, "warning"))
 
     def compose_body(self) -> ComposeResult:
-        """For whom, what kind, which files; what to know; the text."""
+        """Projects, kind, files; warnings; the text."""
         yield PieceLines(id="facts")
         yield PieceLines(most=4, id="warnings")
         yield Editor(
-            placeholder="What is to be done? The first line becomes the commit's subject.",
+            placeholder="What needs to be done? The first line becomes the subject of the commit.",
             id="text",
         )
 
     def on_mount(self) -> None:
-        """Bring back what was being written."""
+        """Restore the draft."""
         self.query_one("#facts", PieceLines).show(self._facts)
         self.query_one("#warnings", PieceLines).show(self._warnings)
         self._restore()
@@ -80,15 +89,15 @@ class ComposeScreen(NavScreen):
 
     @property
     def sheet(self) -> Sheet:
-        """What stands there now."""
+        """Everything on the screen now."""
         return replace(self._sheet, text=self.editor.text)
 
     @work(exclusive=True, group="restore")
     async def _restore(self) -> None:
         try:
-            held = (await self.nav.feed.read(lambda reader: reader.drafts(DRAFT_KEY))).get(DRAFT_KEY, "")
+            held = (await self.app.feed.read(lambda reader: reader.drafts(DRAFT_KEY))).get(DRAFT_KEY, "")
         except NavigatorError as error:
-            self.nav.toast(str(error), "warning")
+            self.app.toast(str(error), "warning")
             held = ""
         self.drafts.seed(DRAFT_KEY, held)
         found = Sheet.from_draft(held)
@@ -101,7 +110,7 @@ class ComposeScreen(NavScreen):
             self._begin(self._wanted)
 
     def receive(self, request: Message) -> None:
-        """Write for these projects. What is being written stays."""
+        """Write for these projects. A text that is already there stays."""
         if not isinstance(request, ComposeFor):
             return
         self._wanted = request
@@ -142,14 +151,14 @@ class ComposeScreen(NavScreen):
         self._redraw()
         self._look()
 
-    # What stands above the text
+    # Above the text
 
     def _facts(self, width: int) -> list[list[Piece]]:
-        sheet, total = self._sheet, len(self.nav.snapshot.projects)
+        sheet, total = self._sheet, len(self.app.snapshot.projects)
         count = len(sheet.projects)
         names = "all projects" if count > 1 and count == total else shortened(sheet.projects, 5)
         words = names or (
-            "no project yet: choose" if total else "no project yet: + on the deck finds repositories"
+            "choose one or more projects" if total else "no projects yet; press + on the deck to add some"
         )
         return [
             self._fact("for", words, "projects", width, f"{count} of {total}" if count > 1 else ""),
@@ -158,7 +167,7 @@ class ComposeScreen(NavScreen):
             self._fact(
                 "priority", f"{sheet.priority:+d}" if sheet.priority else "normal", "more_urgent", width
             ),
-            self._fact("files", shortened(sheet.files, 4) or "whatever the context finds", "files", width),
+            self._fact("files", shortened(sheet.files, 4) or "found automatically", "files", width),
         ]
 
     def _fact(self, label: str, value: str, action: str, width: int, more: str = "") -> list[Piece]:
@@ -166,7 +175,7 @@ class ComposeScreen(NavScreen):
         return cropped(
             [
                 (fit(label, _LABEL), "muted"),
-                (fit(self.nav.keymap.shown(f"compose.{action}"), _KEY), "accent"),
+                (fit(self.app.keymap.shown(f"compose.{action}"), _KEY), "accent"),
                 (value, "strong" if label == "for" else ""),
                 (f"  {more}" if more else "", "muted"),
             ],
@@ -176,23 +185,21 @@ class ComposeScreen(NavScreen):
     def _warnings(self, width: int) -> list[list[Piece]]:
         lines: list[list[Piece]] = []
         for name in self._sheet.projects:
-            ground = self._grounds.get(name)
-            if ground is None:
+            base = self._bases.get(name)
+            if base is None:
                 continue
-            if ground.problem:
-                lines.append([("⚠ ", "bad"), (f"{name}: {ground.problem}", "")])
-            elif ground.uncommitted:
-                number = len(ground.uncommitted)
-                changes = (
-                    f"{number} uncommitted change{'s' if number > 1 else ''} in {name} will not be seen: "
-                )
-                lines.append([("⚠ ", "warn"), (changes, "warn"), (shortened(ground.uncommitted, 3), "muted")])
+            if base.problem:
+                lines.append([("⚠ ", "bad"), (f"{name}: {base.problem}", "")])
+            elif base.uncommitted:
+                number = len(base.uncommitted)
+                changes = f"uncommitted in {name}, not included ({number}): "
+                lines.append([("⚠ ", "warn"), (changes, "warn"), (shortened(base.uncommitted, 3), "muted")])
         return [[], *(cropped(line, width) for line in lines)] if lines else []
 
     def _look(self) -> None:
-        """Look at the chosen projects that were not looked at yet."""
-        missing = [n for n in self._sheet.projects if n not in self._grounds and n not in self._looking]
-        known = {row.name: row.project for row in self.nav.snapshot.projects}
+        """Read the chosen projects that were not read yet."""
+        missing = [n for n in self._sheet.projects if n not in self._bases and n not in self._looking]
+        known = {row.name: row.project for row in self.app.snapshot.projects}
         projects = [known[name] for name in missing if name in known]
         if projects:
             self._looking.update(project.name for project in projects)
@@ -201,7 +208,7 @@ class ComposeScreen(NavScreen):
     async def _look_at(self, projects: list[Project]) -> None:
         for project in projects:
             try:
-                self._grounds[project.name] = await asyncio.to_thread(look_at, project)
+                self._bases[project.name] = await asyncio.to_thread(look_at, project)
             finally:
                 self._looking.discard(project.name)
             self._redraw()
@@ -210,8 +217,8 @@ class ComposeScreen(NavScreen):
         await self.drafts.flush()
 
     def on_screen_suspend(self) -> None:
-        """Left: keep what is typed at once, and look anew when coming back."""
-        self._grounds.clear()
+        """Save the draft at once, and read the projects again when coming back."""
+        self._bases.clear()
         begin(self, self._flush, group="flush")
 
     # Actions
@@ -222,42 +229,42 @@ class ComposeScreen(NavScreen):
         await self._pick_projects()
 
     async def _pick_projects(self) -> bool:
-        rows = {row.name: row for row in self.nav.snapshot.projects}
-        chosen = await self.nav.push_screen_wait(
+        rows = {row.name: row for row in self.app.snapshot.projects}
+        chosen = await self.app.push_screen_wait(
             PickDialog(
-                "For which projects?",
+                "Which projects?",
                 sorted(rows),
                 chosen=self._sheet.projects,
                 about=lambda name: clip(rows[name].project.path, 40),
-                empty="There are no projects yet: + on the deck finds repositories.",
+                empty="No projects yet; press + on the deck to add some.",
             )
         )
         if chosen is None:
             return False
         self._change(replace(self._sheet, projects=chosen))
-        self.nav.toast(f"For {shortened(chosen, 4)}." if chosen else "No project is chosen.")
+        self.app.toast(f"For {shortened(chosen, 4)}." if chosen else "No project chosen.")
         return True
 
     @work(group="pick")
     async def action_files(self) -> None:
-        """Choose files out of the projects' trees at their bases."""
+        """Choose files from the projects' base commits."""
         if not self._sheet.projects and not await self._pick_projects():
             return
-        known = {row.name: row.project for row in self.nav.snapshot.projects}
-        await self._look_at([known[n] for n in self._sheet.projects if n in known and n not in self._grounds])
-        grounds = [self._grounds[name] for name in self._sheet.projects if name in self._grounds]
-        paths = dict.fromkeys(path for ground in grounds for path in ground.paths)
+        known = {row.name: row.project for row in self.app.snapshot.projects}
+        await self._look_at([known[n] for n in self._sheet.projects if n in known and n not in self._bases])
+        bases = [self._bases[name] for name in self._sheet.projects if name in self._bases]
+        paths = dict.fromkeys(path for base in bases for path in base.paths)
         holders: dict[str, list[str]] = {}
-        for ground in grounds if len(grounds) > 1 else ():
-            for path in ground.paths:
-                holders.setdefault(path, []).append(ground.project)
-        chosen = await self.nav.push_screen_wait(
+        for base in bases if len(bases) > 1 else ():
+            for path in base.paths:
+                holders.setdefault(path, []).append(base.project)
+        chosen = await self.app.push_screen_wait(
             PickDialog(
-                "Which files is it about?",
+                "Which files?",
                 list(paths),
                 chosen=self._sheet.files,
                 about=lambda path: shortened(holders.get(path, []), 2),
-                empty="No file can be read there.",
+                empty="No files there.",
             )
         )
         if chosen is not None:
@@ -285,15 +292,15 @@ class ComposeScreen(NavScreen):
 
     @work(group="pick")
     async def action_template(self) -> None:
-        """Begin from a template; what is written stays below it."""
+        """Insert a template above the text."""
         own, problems = await asyncio.to_thread(read_templates, config_path().parent / TEMPLATES)
         for problem in problems:
-            self.nav.toast(problem, "warning")
+            self.app.toast(problem, "warning")
         templates = {template.name: template for template in (*BUILT_IN, *own)}
         about = {template.name: "your own" for template in own}
-        chosen = await self.nav.push_screen_wait(
+        chosen = await self.app.push_screen_wait(
             PickDialog(
-                "Begin from which template?",
+                "Which template?",
                 list(templates),
                 many=False,
                 about=lambda name: about.get(name, ""),
@@ -317,50 +324,35 @@ class ComposeScreen(NavScreen):
     def action_editor(self) -> None:
         """Write in $VISUAL or $EDITOR, and take what was saved."""
         try:
-            words = editor_words()
-            with borrowed("task.md", self.editor.text.encode(), writable=True) as file:
-                with self.app.suspend():
-                    run_editor(editor_command(words, file))
-                text = file.read_text(encoding="utf-8", errors="replace")
-        except SuspendNotSupported:
-            self.nav.toast("This terminal cannot be lent to an editor.", "warning")
+            saved = open_in_editor(self.app, "task.md", self.editor.text.encode(), writable=True)
         except (NavigatorError, OSError) as error:
-            self.nav.toast(str(error), "warning")
-        else:
-            if text.rstrip("\n") != self.editor.text.rstrip("\n"):
-                self.editor.put(text.rstrip("\n"))
-        self.refresh()
+            self.app.toast(str(error), "warning")
+            return
+        text = saved.decode("utf-8", "replace").rstrip("\n")
+        if text != self.editor.text.rstrip("\n"):
+            self.editor.put(text)
 
     def action_discard(self) -> None:
-        """Forget what was typed; ctrl+z brings the text back."""
+        """Discard what was typed; ctrl+z restores the text."""
         if self.editor.text:
             self.editor.put("")
-            self.nav.toast("The text is gone; ctrl+z brings it back.")
+            self.app.toast("Text discarded; ctrl+z restores it.")
         self._change(Sheet(projects=self._sheet.projects))
 
     @work(group="queue", exclusive=True)
     async def action_queue(self) -> None:
         """Queue the task for every chosen project."""
         if not self.editor.text.strip():
-            self.nav.toast("Say what is to be done first.", "warning")
+            self.app.toast("Write what needs to be done first.", "warning")
             return
         if not self._sheet.projects and not await self._pick_projects():
             return
         sheet = self.sheet
-        trees = {name: frozenset(g.paths) for name, g in self._grounds.items() if not g.problem}
-        answer = await self.nav.ask("task.add", {"tasks": sheet.tasks(trees)})
-        if answer is None:
+        trees = {name: frozenset(g.paths) for name, g in self._bases.items() if not g.problem}
+        if await perform(self.app, AddTasks(), sheet.tasks(trees)) is None:
             return
-        self.nav.toast(_queued(answer.get("tasks", [])))
-        self.nav.want_work()
+        self.app.want_work()
         self.editor.load_text("")
         self._change(Sheet(projects=sheet.projects))
         await self.drafts.flush()
-        await self.nav.run_action("back", self.nav)
-
-
-def _queued(tasks: list[dict[str, Any]]) -> str:
-    if len(tasks) == 1:
-        return f"{tasks[0]['id']} is queued for {tasks[0]['project']}."
-    names = shortened([str(task["project"]) for task in tasks], 3)
-    return f"{len(tasks)} tasks are queued: {names}."
+        await self.app.run_action("back", self.app)

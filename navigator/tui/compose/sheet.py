@@ -1,19 +1,23 @@
-"""The task being written, as it is kept between two starts, and the templates it may begin from."""
+"""The task being written as it is kept between starts, the templates it may begin from, and the files of its projects."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from navigator.cascade.verbs.task_add import AddTasksArgs, NewTask
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Project
 from navigator.domain.states import Complexity, TaskKind
 from navigator.domain.text import safe_line
 
 DRAFT_KEY = "compose:task"
 TEMPLATES = "templates"
-"""The folder beside the settings file: one `NAME.md` or `NAME.txt` a template."""
+"""The folder beside the settings file: one `NAME.md` or `NAME.txt` per template."""
 
 _LARGEST = 64 * 1024
 
@@ -30,7 +34,7 @@ class Sheet:
     files: tuple[str, ...] = ()
 
     def draft(self) -> str:
-        """As a draft is stored; "" for a sheet with nothing of worth on it."""
+        """As a draft is stored; "" for a sheet with nothing on it."""
         if not self.text.strip() and not self.files:
             return ""
         return json.dumps(asdict(self), ensure_ascii=False)
@@ -53,28 +57,32 @@ class Sheet:
         except (ValueError, KeyError, TypeError):
             return cls(text=text)
 
-    def tasks(self, trees: dict[str, frozenset[str]]) -> list[dict[str, Any]]:
-        """What `task.add` takes: one task a project, each with those of the files that its project has.
+    def tasks(self, trees: dict[str, frozenset[str]]) -> AddTasksArgs:
+        """One task per project, each with those of the files that its project has.
 
         Args:
             trees: the paths of each project, where they are known; an unknown project gets every file.
         """
-        return [
-            {
-                "project": project,
-                "text": self.text.strip(),
-                "kind": self.kind.value,
-                "complexity": self.complexity.value,
-                "priority": self.priority,
-                "files": [path for path in self.files if project not in trees or path in trees[project]],
-            }
-            for project in self.projects
-        ]
+        return AddTasksArgs(
+            tasks=tuple(
+                NewTask(
+                    project=project,
+                    text=self.text.strip(),
+                    kind=self.kind,
+                    complexity=self.complexity,
+                    priority=self.priority,
+                    files=tuple(
+                        path for path in self.files if project not in trees or path in trees[project]
+                    ),
+                )
+                for project in self.projects
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A beginning of a task. `kind` and `complexity` are None where it leaves them as they are."""
+    """A text to start a task from. `kind` and `complexity` are None where it leaves them as they are."""
 
     name: str
     text: str
@@ -133,7 +141,7 @@ BUILT_IN: tuple[Template, ...] = (
 
 
 def read_templates(folder: Path) -> tuple[list[Template], list[str]]:
-    """The developer's own templates, and what was wrong with some, a sentence each. Reads files: call it in a thread.
+    """The user's own templates, and one sentence for each that cannot be used. Reads files: call it in a thread.
 
     The first lines of a file may say `kind: fix` and `complexity: simple`; a blank line ends them.
     """
@@ -146,7 +154,7 @@ def read_templates(folder: Path) -> tuple[list[Template], list[str]]:
     for path in files:
         try:
             if path.stat().st_size > _LARGEST:
-                raise ValueError("it is longer than a task may be")
+                raise ValueError("it is too long for a task")
             made.append(_template(path.stem, path.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
             problems.append(f"The template {safe_line(path.name)} cannot be used: {error}.")
@@ -173,3 +181,43 @@ def shortened(paths: Sequence[str], most: int = 3) -> str:
     """`a, b, c and 4 more`."""
     more = f" and {len(paths) - most} more" if len(paths) > most else ""
     return ", ".join(paths[:most]) + more
+
+
+MOST_UNCOMMITTED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFiles:
+    """One project as it is now. `problem` says why it cannot be read; "" normally."""
+
+    project: str
+    paths: tuple[str, ...] = ()
+    uncommitted: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def look_at(project: Project) -> BaseFiles:
+    """Read it from the user's repository; nothing is written anywhere. Runs git: call it in a thread.
+
+    Secrets are left out of the paths, since no model is shown them.
+    """
+    from navigator.workspace.context.scope import in_scope, is_secret
+    from navigator.workspace.git.facts import WORKTREE, read_facts, resolve_base
+    from navigator.workspace.git.uncommitted import uncommitted_paths
+
+    try:
+        facts = read_facts(project.path)
+        _, commit = resolve_base(facts, project.base)
+        listed = facts.git().run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit).stdout
+        names = [os.fsdecode(name) for name in listed.split(b"\0") if name]
+        unseen = uncommitted_paths(facts, limit=MOST_UNCOMMITTED)
+        if project.base == WORKTREE:
+            # Proposals start from the checkout itself: new files can be named, and nothing is left out.
+            names = sorted({*names, *(path for path in unseen if not path.endswith("/"))})
+            unseen = ()
+        paths = tuple(
+            name for name in names if name.isprintable() and not is_secret(name) and in_scope(name, project)
+        )
+        return BaseFiles(project.name, paths, unseen)
+    except NavigatorError as error:
+        return BaseFiles(project.name, problem=str(error))

@@ -23,6 +23,7 @@ from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgr
 log = logging.getLogger(__name__)
 
 _RETRY = 0.5
+_ANSWERS_WITHIN = 5.0
 _STATUS_PAUSE = 2.0
 _RATE_SPAN = 3.0
 """Seconds over which a stream's speed is measured."""
@@ -106,22 +107,26 @@ class ConductorLink:
         if self._client is not None and self._client.connected:
             return await self._client.request(op, args or {})
         if op in ("review.now", "stop", "status", "swap.to"):
-            raise NoConductor("No conductor works.", hint="ctrl+n on the fleet screen starts one.")
+            raise NoConductor("No conductor is running.", hint="ctrl+n starts one.")
         from navigator.cascade.socket.alone import act_alone
 
         return await asyncio.to_thread(act_alone, self._paths, op, args or {})
 
-    async def start(self) -> None:
-        """Start a conductor of its own process that outlives this one, and wait until it answers.
+    async def start(self) -> bool:
+        """Start a conductor as a process that outlives this one; says whether one answers within a few seconds.
 
         Raises:
             NavigatorError: it ended at once; the message is its own.
         """
         if self.here:
-            return
+            return True
         if self._starting is None or self._starting.done():
             self._starting = asyncio.create_task(self._start())
         await asyncio.shield(self._starting)
+        deadline = time.monotonic() + _ANSWERS_WITHIN
+        while not self.here and time.monotonic() < deadline:
+            await asyncio.sleep(0.05)
+        return self.here
 
     async def _start(self) -> None:
         self._say("starting")

@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
-from navigator.domain.models import Project, Swap
-from navigator.domain.states import ACTIVE_TASK_STATES, LOOP_TASK_STATES, Role, TaskState
-from navigator.evidence.rates import RateRow
+from navigator.domain.states import ACTIVE_TASK_STATES, LOOP_TASK_STATES, TaskState
 from navigator.scheduling.forecast import PUBLISHED, Figures
-from navigator.store.reads.cards import Card
+
+if TYPE_CHECKING:
+    from navigator.domain.models import Project, Swap
+    from navigator.evidence.rates import RateRow
+    from navigator.store.reads.cards import Card
 
 ENDED_STATES = frozenset(
     {
@@ -231,18 +234,9 @@ def _eagerness(state: TaskState) -> int:
     return 2 if state is TaskState.QUEUED else 1
 
 
-def role_name(role: str, models: Mapping[str, str]) -> str:
-    """A role with the short name of its model: `GENERATOR 35B`."""
-    size = models.get(role, "")
-    return f"{role.upper()} {size}".strip()
-
-
 def short_model(name: str) -> str:
     """What tells models of one family apart: `Qwen/Qwen3.5-122B-A10B-GPTQ -> 122B`; else the last part of the name."""
     import re
 
     found = re.search(r"(?<![0-9A-Za-z.])(\d+(?:\.\d+)?[BMbm])(?![A-Za-z])", name)
     return found[1].upper() if found else name.rsplit("/", 1)[-1]
-
-
-MODEL_ROLES = (Role.GENERATOR.value, Role.REVIEWER.value)

@@ -1,4 +1,4 @@
-"""Unfinished texts, kept while they are typed: a moment after the last key, and at once when a screen is left."""
+"""Drafts, saved while they are typed: a moment after the last key, and at once when a screen is left."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DraftKeeper:
 
     Args:
         request: asks the conductor, or does it here (`ConductorLink.request`).
-        told: says to the developer that a text is not kept yet.
+        told: tells the user that a text is not saved yet.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class DraftKeeper:
                     await self._request("draft.save", {"key": key, "text": text})
                 except NavigatorError as error:
                     log.warning("a draft is not kept yet: %s", error)
-                    self._told(f"What you typed is not kept yet: {error}")
+                    self._told(f"Your text is not saved yet: {error}")
                     self._later(_AGAIN)
                     return False
                 self._kept[key] = text

@@ -1,4 +1,4 @@
-"""The read model: the store looked at from threads of its own, never from the event loop.
+"""Reading the store, in threads of its own and never on the event loop.
 
 One thread follows the store (`PRAGMA data_version`, then events by their number) and makes a `DeckSnapshot` of it; another one
 answers what screens ask for. Each has a read-only connection of its own.
@@ -15,12 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Project, Swap
-from navigator.store.reads.cards import LIVE_STATES, Card, CardReads
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, make_snapshot
 
 if TYPE_CHECKING:
+    from navigator.domain.models import Project, Swap
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
 log = logging.getLogger(__name__)
@@ -41,9 +41,11 @@ class Follower:
     """Reads the store step by step. Lives in one thread; `look` is all that is called."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
+        from navigator.store.reads.cards import LIVE_STATES, CardReads
         from navigator.store.reads.reader import Reader
 
         self._reader = Reader(connection)
+        self._live_states = LIVE_STATES
         self._cards_in = CardReads(connection)
         self._version = -1
         self._seq = 0
@@ -94,7 +96,7 @@ class Follower:
         touched = {event.task_id for event in events if event.task_id}
         for card in self._cards_in.cards_of(touched):
             touched.discard(card.task)
-            if card.state in LIVE_STATES or card.since >= midnight:
+            if card.state in self._live_states or card.since >= midnight:
                 self._cards[card.task] = card
             else:
                 self._cards.pop(card.task, None)

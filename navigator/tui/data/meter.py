@@ -1,15 +1,13 @@
-"""The batch meter and the swap bar, counted: what reviewing now costs, when it happens by itself, how long a swap has to go."""
+"""The figures of the strip: the cost of reviewing now, when the next review starts, how long a swap still takes."""
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from navigator.config.settings import RoutingSettings
-from navigator.domain.models import Swap
 from navigator.domain.snapshot import BatchRules, SchedulerSnapshot, TaskView
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
 from navigator.scheduling.forecast import PUBLISHED, Figures, Price, price, review_eta
@@ -17,18 +15,20 @@ from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 
 if TYPE_CHECKING:
-    pass
+    from navigator.domain.models import Swap
+
+Writer = Callable[[TaskKind, Complexity], Role]
+"""Which model writes a task of a kind and complexity."""
 
 CHARS_PER_TOKEN = 3.2
 """Bytes of source code in a token of the Qwen family, roughly: what streams are shown with before the server counts."""
 
-PHASES = ("drain", "stop", "release", "start", "load", "health", "verify")
 _PUBLISHED_SWAPS = {Role.REVIEWER.value: PUBLISHED.swap_in, Role.GENERATOR.value: PUBLISHED.swap_back}
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The batch meter. `eta` is in seconds: 0 under way or due, None when no review is in sight."""
+    """The batch meter. `eta` is in seconds: 0 when it runs or is due, None when none is expected."""
 
     waiting: int
     target: int
@@ -55,8 +55,9 @@ class SwapBar:
         return max(0.0, self.expected - self.seconds)
 
 
-GENERATOR_WRITES = RoutingSettings()
-"""Where nobody said otherwise."""
+def generator_writes(kind: TaskKind, complexity: Complexity) -> Role:
+    """The routing where the settings give none."""
+    return Role.GENERATOR
 
 
 def meter_of(
@@ -65,16 +66,16 @@ def meter_of(
     rules: BatchRules,
     *,
     streams: int,
-    routing: RoutingSettings = GENERATOR_WRITES,
+    writer: Writer = generator_writes,
 ) -> Meter:
-    """The batch meter of one picture.
+    """The batch meter of one snapshot.
 
     Args:
         snapshot: the store.
         live: the conductor.
         rules: the settings' `[batch]`.
         streams: requests the generator takes at once.
-        routing: which model writes what.
+        writer: which model writes what.
     """
     figures = snapshot.figured.figures
     waiting = snapshot.awaiting_review
@@ -84,7 +85,7 @@ def meter_of(
         rules.target,
         price(waiting, rules.target, figures),
         review_eta(
-            _snapshot(snapshot, live, rules, busy if isinstance(busy, Mapping) else {}, streams, routing),
+            _snapshot(snapshot, live, rules, busy if isinstance(busy, Mapping) else {}, streams, writer),
             time.monotonic(),
             write_seconds=figures.write_seconds,
         )
@@ -100,7 +101,7 @@ def _snapshot(
     rules: BatchRules,
     busy: Mapping[str, Any],
     streams: int,
-    routing: RoutingSettings,
+    writer: Writer,
 ) -> SchedulerSnapshot:
     now = time.monotonic()
     views = tuple(
@@ -113,7 +114,7 @@ def _snapshot(
             attempt=card.attempt,
             round=card.round,
             since=now - seconds_since(card.since),
-            writer=routing.writer(TaskKind(card.kind), Complexity(card.complexity)),
+            writer=writer(TaskKind(card.kind), Complexity(card.complexity)),
         )
         for card in snapshot.work
     )

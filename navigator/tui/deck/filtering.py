@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from navigator.domain.states import Verdict
-from navigator.store.reads.cards import Card
 from navigator.tui.data.deck_snapshot import ProjectRow
+
+if TYPE_CHECKING:
+    from navigator.store.reads.cards import Card
 
 Overlaps = Mapping[str, tuple[str, ...]]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from navigator.domain.states import NO_CHANGE_NEEDED, TaskState, Verdict
-from navigator.store.reads.cards import Card
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import LiveStatus, ProjectRow
 from navigator.tui.data.meter import CHARS_PER_TOKEN
@@ -19,6 +20,9 @@ from navigator.tui.widgets.cells import (
     right,
     thousands,
 )
+
+if TYPE_CHECKING:
+    from navigator.store.reads.cards import Card
 
 VERDICTS = {
     Verdict.APPROVE: ("✓ APPROVE", "good"),

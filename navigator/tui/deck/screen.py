@@ -1,48 +1,51 @@
-"""The deck: every project, what waits for the developer, what is in work, what ended today."""
+"""The deck: every project, what waits for the user, what is being worked on, what ended today."""
 
 from __future__ import annotations
 
+from functools import partial
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from navigator.domain.states import TaskState
+from navigator.domain.states import NO_CHANGE_NEEDED, DecisionKind, TaskKind, TaskState
 from navigator.domain.text import safe_line
-from navigator.store.reads.cards import Card
-from navigator.tui.answers.answer import page_of
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
-from navigator.tui.deck.decisions import DeckDecisions
 from navigator.tui.deck.filtering import CARD_ORDERS, PROJECT_ORDERS, Query, following, parse_query
-from navigator.tui.messages import ComposeFor, OpenProposal, OpenTask
+from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
+from navigator.tui.work import begin
+
+if TYPE_CHECKING:
+    from navigator.cascade.verbs.base import Verb
+    from navigator.store.reads.cards import Card
 
 PANES = ("inbox", "work", "ended", "projects")
-"""In the order of tab; where there is room for one, the first comes up first."""
+"""In the order of tab. Where only one fits, the first is shown first."""
 
 _NOTHING_WAITS = (
     "Nothing waits for you.",
     "",
-    "Proposals come here once the reviewer has read them.",
+    "Proposals appear here after their review.",
 )
 _NOTHING_MATCHES = ("Nothing matches the filter.", "", "esc clears it")
-_NO_PROJECTS = ("No projects yet.", "", "+ finds repositories under a folder")
+_NO_PROJECTS = ("No projects yet.", "", "+ finds repositories in a folder")
 _BEGIN = (
     "Nothing here yet.",
     "",
-    "+  add projects: finds git repositories under a folder",
+    "+  add projects: find git repositories in a folder",
     "c  write a task for one of them",
-    "?  what the keys do",
+    "?  list the keys",
 )
 
 
-class DeckScreen(DeckDecisions, NavScreen):
+class DeckScreen(NavScreen):
     """The first screen."""
 
     SCOPE = "deck"
@@ -54,7 +57,7 @@ class DeckScreen(DeckDecisions, NavScreen):
     """Below 116 cells two panes side by side would leave nothing of the titles."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(classes="show-inbox")
         self._query = Query()
         self._snapshot = DeckSnapshot()
         self._project_order = "name"
@@ -72,25 +75,24 @@ class DeckScreen(DeckDecisions, NavScreen):
                 id="projects",
             )
             with Vertical(id="right"):
-                yield RowList[Card](
+                yield RowList["Card"](
                     lambda card: card.proposal or card.task,
                     self._draw_waiting,
                     heading=self._inbox_heading,
                     selectable=True,
                     id="inbox",
                 )
-                yield RowList[Card](_task_of, self._draw_work, heading=self._work_heading, id="work")
-                yield RowList[Card](_task_of, draw.draw_ended, heading=self._ended_heading, id="ended")
+                yield RowList["Card"](_task_of, self._draw_work, heading=self._work_heading, id="work")
+                yield RowList["Card"](_task_of, draw.draw_ended, heading=self._ended_heading, id="ended")
         yield Input(
             placeholder="words  project:name  is:approve revise unreviewed policy overlap failed unseen",
             id="filter",
         )
 
     def on_mount(self) -> None:
-        """Take up the orders chosen before, and show the inbox first."""
-        self._project_order = self.nav.prefs.get("deck.projects", "name")
-        self._card_order = self.nav.prefs.get("deck.inbox", "oldest")
-        self.add_class("show-inbox")
+        """Restore the chosen orders."""
+        self._project_order = self.app.prefs.get("deck.projects", "name")
+        self._card_order = self.app.prefs.get("deck.inbox", "oldest")
 
     # What is shown
 
@@ -106,8 +108,8 @@ class DeckScreen(DeckDecisions, NavScreen):
     @property
     def current_card(self) -> Card | None:
         """The task under the cursor of the focused list; None on a project."""
-        row = self.pane(self.focused_pane).current
-        return row if isinstance(row, Card) else None
+        row: Card | ProjectRow | None = self.pane(self.focused_pane).current
+        return None if isinstance(row, ProjectRow) else row
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """New rows."""
@@ -115,10 +117,10 @@ class DeckScreen(DeckDecisions, NavScreen):
         self._fill()
         if snapshot.loaded and not self._greeted:
             self._greeted = True
-            if not snapshot.projects and self.nav.settings.source is None:
+            if not snapshot.projects and self.app.settings.source is None:
                 from navigator.tui.welcome.first_run import FirstRunScreen
 
-                self.nav.push_screen(FirstRunScreen())
+                self.app.push_screen(FirstRunScreen())
 
     def show_live(self, live: LiveStatus) -> None:
         """Tokens move in the list of work."""
@@ -128,10 +130,10 @@ class DeckScreen(DeckDecisions, NavScreen):
     def _fill(self) -> None:
         snapshot, query = self._snapshot, self._query
         if not snapshot.loaded:
-            if snapshot.problem:  # it stays: an empty deck would look as if all were gone
+            if snapshot.problem:  # it stays: an empty deck would look as if everything were gone
                 pane = self.pane("inbox")
                 words = wrap(safe_line(snapshot.problem), max(20, pane.size.width - 4))
-                pane.empty = ("What is stored cannot be read; nothing of it is lost by that.", "", *words)
+                pane.empty = ("The stored state cannot be read. Nothing is lost.", "", *words)
                 pane.refresh()
             return
         self.pane("inbox").empty = _NOTHING_MATCHES if query and snapshot.inbox else _NOTHING_WAITS
@@ -153,7 +155,7 @@ class DeckScreen(DeckDecisions, NavScreen):
         return [card for card in cards if self._query.admits(card, self._snapshot.overlaps)]
 
     def _set_short(self, name: str, cards: list[Card], most: int) -> None:
-        """A list that takes no more room than its rows need, and no more than its share."""
+        """A list as high as its rows need, up to its share."""
         pane = self.pane(name)
         pane.set_rows(cards)
         narrow = self.has_class("-narrow")
@@ -161,7 +163,7 @@ class DeckScreen(DeckDecisions, NavScreen):
         pane.styles.height = None if narrow else 1 + max(1, min(len(cards), share))
 
     def on_resize(self) -> None:
-        """Another shape: the short lists get another share."""
+        """Another size: the short lists get another share."""
         self.call_after_refresh(self._fill)
 
     def _project_heading(self, width: int) -> list[Piece]:
@@ -184,17 +186,17 @@ class DeckScreen(DeckDecisions, NavScreen):
         cards = self.pane("work").rows
         queued = sum(card.state is TaskState.QUEUED for card in cards)
         note = f"{queued} queued" if queued else ""
-        return draw.card_heading("IN WORK", len(cards) - queued, note, width, self._elsewhere("work"))
+        return draw.card_heading("WORKING", len(cards) - queued, note, width, self._elsewhere("work"))
 
     def _ended_heading(self, width: int) -> list[Piece]:
         note = draw.ended_note(self._snapshot.ended_counts)
         return draw.card_heading("ENDED TODAY", None if note else 0, note, width, self._elsewhere("ended"))
 
     def _elsewhere(self, name: str) -> str:
-        """Where one list hides the others: what tab leads to, with their counts."""
+        """Where one list hides the others: what tab shows next, with counts."""
         if not self.has_class("-narrow"):
             return ""
-        key = self.nav.keymap.shown("deck.next_pane")
+        key = self.app.keymap.shown("deck.next_pane")
         place = PANES.index(name)
         others = [*PANES[place + 1 :], *PANES[:place]]
         words = {"inbox": "waiting", "work": "work", "ended": "ended", "projects": "projects"}
@@ -204,7 +206,7 @@ class DeckScreen(DeckDecisions, NavScreen):
         return draw.draw_waiting(card, width, self._snapshot.overlaps)
 
     def _draw_work(self, card: Card, width: int) -> list[Piece]:
-        return draw.draw_work(card, width, self.nav.link.live)
+        return draw.draw_work(card, width, self.app.link.live)
 
     # Going about
 
@@ -214,13 +216,13 @@ class DeckScreen(DeckDecisions, NavScreen):
 
     def action_open(self) -> None:
         """A project narrows the inbox to itself; a task opens."""
-        row = self.pane(self.focused_pane).current
+        row: Card | ProjectRow | None = self.pane(self.focused_pane).current
         if isinstance(row, ProjectRow):
             self._narrow_to(row.name)
-        elif isinstance(row, Card) and row.proposal:
+        elif row is not None and row.proposal:
             rows: list[Card] = list(self.pane(self.focused_pane).rows)
             self.post_message(OpenProposal(row.proposal, [card.proposal for card in rows if card.proposal]))
-        elif isinstance(row, Card):
+        elif row is not None:
             self.post_message(OpenTask(row.task, page_of(row)))
 
     def _narrow_to(self, name: str) -> None:
@@ -234,13 +236,13 @@ class DeckScreen(DeckDecisions, NavScreen):
     def action_compose(self) -> None:
         """For the selected projects, or the one under the cursor."""
         selected = self.pane("projects").selected_rows
-        row = self.pane(self.focused_pane).current
+        row: Card | ProjectRow | None = self.pane(self.focused_pane).current
         if selected:
             names = [project.name for project in selected]
         elif isinstance(row, ProjectRow):
             names = [row.name]
         else:
-            names = [row.project] if isinstance(row, Card) else []
+            names = [row.project] if row is not None else []
         self.post_message(ComposeFor(names))
 
     def action_next_pane(self) -> None:
@@ -260,7 +262,116 @@ class DeckScreen(DeckDecisions, NavScreen):
         """Find repositories under a folder."""
         from navigator.tui.welcome.add_projects import AddProjectsScreen
 
-        self.nav.push_screen(AddProjectsScreen())
+        self.app.push_screen(AddProjectsScreen())
+
+    # Verbs. Their modules are imported when one is performed: the first paint does not wait for them.
+
+    def _perform(self, verb: Verb[Any, Any], **args: Any) -> None:
+        from navigator.tui.verbs import perform
+
+        begin(self, partial(perform, self.app, verb, verb.args(**args)), group="verb")
+
+    def action_approve(self) -> None:
+        """Approve the proposal under the cursor; put a report away; open a scan's suggestions to choose from."""
+        from navigator.cascade.verbs.approve import Approve
+        from navigator.cascade.verbs.base import Subject
+        from navigator.cascade.verbs.put_away import PutAway
+
+        card = self.current_card
+        if card is None:
+            return
+        if card.suggestions and not card.proposal:
+            self.action_open()  # putting it away would dismiss all of them
+        elif card.report and not card.proposal:
+            self._perform(PutAway(), ids=(card.task,))
+        elif (refusal := Approve().refuse_one(Subject.of_card(card))) is not None:
+            self.app.toast(str(refusal), "warning")
+        else:
+            self.post_message(DecideAll(DecisionKind.APPROVE, [(card.proposal, card.tree)]))
+
+    def action_approve_batch(self) -> None:
+        """Approve the selected proposals, else the batch of the one under the cursor, else all that wait."""
+        self._decide_all(DecisionKind.APPROVE)
+
+    def action_reject_batch(self) -> None:
+        """The same, rejected."""
+        self._decide_all(DecisionKind.REJECT)
+
+    def batch_cards(self) -> list[Card]:
+        """What a batch key is about. A row without a proposal that waits stands for every proposal that does."""
+        inbox = self.pane("inbox")
+        rows: list[Card] = inbox.selected_rows or list(inbox.rows)
+        waiting = [card for card in rows if _waits(card)]
+        current = inbox.current
+        if inbox.selected_rows or current is None or not _waits(current):
+            return waiting
+        return [card for card in waiting if card.batch == current.batch]
+
+    def _decide_all(self, kind: DecisionKind) -> None:
+        cards = self.batch_cards()
+        if cards:
+            self.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
+        else:
+            self.app.toast(self._why_no_batch(), "warning")
+
+    def _why_no_batch(self) -> str:
+        """What the inbox holds when no proposal in it can be decided on."""
+        cards = self.pane("inbox").selected_rows or self.pane("inbox").rows
+        reports = sum(not card.proposal for card in cards)
+        landing = sum(card.state is TaskState.APPROVED for card in cards)
+        parts = [
+            f"{reports} to read" if reports else "",
+            f"{landing} approved, not landed" if landing else "",
+        ]
+        held = ", ".join(filter(None, parts))
+        return "No proposal here waits for a decision" + (f": {held}." if held else ".")
+
+    def action_review_now(self) -> None:
+        """Load the reviewer without waiting for the batch to fill."""
+        if self._snapshot.loaded and not self._snapshot.awaiting_review:
+            self.app.toast("No proposal waits for review.", "warning")
+        else:
+            begin(self, self._review_now, group="verb")
+
+    async def _review_now(self) -> None:
+        from navigator.cascade.verbs.conducting import Nothing, ReviewNow
+        from navigator.tui.verbs import perform
+
+        can_start = not self.app.link.here and self.app.settings.swap.strategy is not None
+        if can_start and not await self.app.start_conductor():
+            return
+        await perform(self.app, ReviewNow(), Nothing())
+
+    def action_mark_seen(self) -> None:
+        """Mark as seen, or not seen."""
+        from navigator.cascade.verbs.notes import MarkSeen
+
+        current = [self.current_card] if self.current_card is not None else []
+        cards = [card for card in self.pane("inbox").selected_rows or current if card.proposal]
+        if cards:
+            seen = not all(card.seen for card in cards)
+            self._perform(MarkSeen(), ids=tuple(card.proposal for card in cards), seen=seen)
+
+    def action_undo(self) -> None:
+        """Undo a landing, or an approval that has not landed."""
+        from navigator.cascade.verbs.undo import Undo
+
+        if self.current_card is not None and self.current_card.proposal:
+            self._perform(Undo(), ids=(self.current_card.proposal,))
+
+    def action_retry(self) -> None:
+        """Start a new attempt."""
+        from navigator.cascade.verbs.retry import Retry
+
+        if self.current_card is not None:
+            self._perform(Retry(), ids=(self.current_card.task,))
+
+    def action_cancel(self) -> None:
+        """Cancel a task that has not ended."""
+        from navigator.cascade.verbs.cancel import Cancel
+
+        if self.current_card is not None:
+            self._perform(Cancel(), ids=(self.current_card.task,))
 
     # Filter and order
 
@@ -284,14 +395,14 @@ class DeckScreen(DeckDecisions, NavScreen):
         """The focused list in its next order."""
         if self.focused_pane == "projects":
             self._project_order = following(PROJECT_ORDERS, self._project_order)
-            self.nav.prefs.set("deck.projects", self._project_order)
+            self.app.prefs.set("deck.projects", self._project_order)
         else:
             self._card_order = following(CARD_ORDERS, self._card_order)
-            self.nav.prefs.set("deck.inbox", self._card_order)
+            self.app.prefs.set("deck.inbox", self._card_order)
         self._fill()
 
     def back(self) -> bool:
-        """Esc takes back the filter, then the selection."""
+        """Esc clears the filter, then the selection."""
         field = self.query_one("#filter", Input)
         if self._query or field.has_class("-open"):
             field.value = ""
@@ -304,3 +415,17 @@ class DeckScreen(DeckDecisions, NavScreen):
 
 def _task_of(card: Card) -> str:
     return card.task
+
+
+def _waits(card: Card) -> bool:
+    """Whether its proposal can be decided on now."""
+    return card.open and card.state is TaskState.AWAITING_APPROVAL
+
+
+def page_of(card: Card) -> str:
+    """Which screen shows a task without a proposal: "suggestions", "report", or "" for the task's own page."""
+    if card.proposal or not card.report or card.state not in (TaskState.AWAITING_APPROVAL, TaskState.DONE):
+        return ""
+    if card.suggestions or (card.kind == TaskKind.SCAN.value and card.state is TaskState.DONE):
+        return "suggestions"
+    return "" if card.reason.startswith(NO_CHANGE_NEEDED) else "report"

@@ -1,20 +1,27 @@
-"""A yes-or-no question."""
+"""Questions: yes or no, and what becomes of the conductor when the screens are left."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from typing import ClassVar
 
+from textual import work
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from navigator.domain.errors import NavigatorError
 from navigator.domain.text import safe_text
+from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.keys.registry import in_group
 from navigator.tui.widgets.screen import Dialog
 
 
 class ConfirmDialog(Dialog):
-    """Ends with True, or with None where the developer thought better of it.
+    """Ends with True, or with None when it is cancelled.
 
     Args:
         question: one line.
@@ -41,18 +48,82 @@ class ConfirmDialog(Dialog):
 
     def compose(self) -> ComposeResult:
         """Question, lines, answers."""
-        keys = self.nav.keymap
+        keys = self.app.keymap
         with Vertical():
             yield Static(Content(safe_text(self._question)).stylize("bold"))
             if self._lines:
                 yield Static(Content(safe_text("\n".join(self._lines))), classes="lines")
             yield Static(
                 Content(
-                    f"{keys.shown('dialog.confirm')} {self._yes}     {keys.shown('dialog.cancel')} leave it"
+                    f"{keys.shown('dialog.confirm')} {self._yes}     {keys.shown('dialog.cancel')} cancel"
                 ),
                 classes="answer",
             )
 
     def armed(self) -> None:
-        """Say that keys answer now."""
+        """Show that keys answer now."""
         self.query_one(".answer").add_class("-ready")
+
+
+_STOP_WAIT = 5.0
+"""Seconds to wait for the conductor's end before leaving anyway; it has been told."""
+
+
+class QuitDialog(Dialog, inherit_bindings=False):
+    """Asks whether the conductor keeps running."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("quit")
+    DEFAULT_CSS = """
+    QuitDialog > Vertical {
+        width: 60; max-width: 96%; height: auto; max-height: 100%; padding: 1 2; overflow-y: auto;
+        background: $surface; border-left: outer $accent;
+    }
+    QuitDialog Static { width: 100%; height: auto; }
+    QuitDialog .lines { color: $muted; margin: 1 0; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """What is running, and the three answers."""
+        keys = self.app.keymap
+        answers = [
+            Content.assemble((f"{keys.shown(action.id):>6}", "$accent"), f"  {action.label}")
+            for action in in_group("quit")
+        ]
+        with Vertical():
+            yield Static(Content("Leave Navigator?").stylize("bold"))
+            yield Static(Content(self._unfinished()), classes="lines")
+            yield Static(Content("\n").join(answers))
+
+    def _unfinished(self) -> str:
+        busy = self.app.link.live.status.get("busy")
+        queued = len(self.app.snapshot.work)
+        held = len(busy) if isinstance(busy, dict) else 0
+        if not queued:
+            return "The conductor has nothing to do."
+        noun = "task is" if queued == 1 else "tasks are"
+        return f"{queued} {noun} not finished, {held} of them running now."
+
+    def action_leave_working(self) -> None:
+        """The conductor is a separate process and keeps running."""
+        if self.ready:
+            self.app.exit()
+
+    @work(exclusive=True)
+    async def action_stop(self) -> None:
+        """Stop it, wait a moment until it has ended, leave."""
+        if not self.ready:
+            return
+        self.query_one(".lines", Static).update(Content("Stopping the conductor …"))
+        try:
+            await self.app.link.request("stop")
+        except NavigatorError as error:
+            self.app.toast(str(error), "error")
+            return
+        deadline = asyncio.get_running_loop().time() + _STOP_WAIT
+        while self.app.link.here and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(0.05)
+        self.app.exit()
+
+    def action_stay(self) -> None:
+        """Stay."""
+        self.dismiss(None)

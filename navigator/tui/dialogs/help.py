@@ -1,13 +1,17 @@
-"""What the keys do, derived from the action registry."""
+"""The keys of a screen from the key table, and the terms and signs it shows from the glossary."""
 
 from __future__ import annotations
 
+import re
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from textual.app import ComposeResult
 
 from navigator.config.paths import config_path
+from navigator.config.resources import resource_dir
+from navigator.domain.errors import MissingPart
 from navigator.tui.keys.names import shown_key
 from navigator.tui.keys.registry import ROWS, SCOPES, Action, in_group, title_of
 from navigator.tui.widgets.cells import Piece, fit
@@ -17,18 +21,62 @@ from navigator.tui.widgets.screen import NavScreen
 _WIDE = 110
 _KEYS, _NAMES = 20, 30
 _MOST = 90
-"""Cells of a sentence at most: the action's name stands near it, however wide the screen."""
+"""Cells of a sentence at most: so that the action's name is near it on a wide screen."""
+
+
+TERMS: dict[str, tuple[str, ...]] = {
+    screen: tuple(terms.split("; "))
+    for screen, terms in {
+        "deck": (
+            "conductor; batch; verdict; UNREVIEWED; r0, r1, r2; revise rate; interval; n; swap cost; "
+            "seen; overlap; part; policy item; self-review; stale; not landed; rehearsal; ↺; ◇; ≡; ◪; "
+            "∩; ⚠; •; ◆; ~"
+        ),
+        "review": (
+            "round; verdict; UNREVIEWED; stated; unanchored; met; remark; reversal; self-review; "
+            "writer's own review; seen; superseded; stale; transplanted; part; hunk; untested; failed "
+            "before; ◉; ◪; ≈; ↔"
+        ),
+        "compose": "task; kind; base",
+        "stats": (
+            "revise rate; interval; n; anecdotal; stated rate; differs; unread; mixture; rung; "
+            "repaired; lost; repeated; residency; rehearsal; modelled"
+        ),
+        "fleet": (
+            "conductor; residency; swap; strategy; externally; read-ahead; warm; streams; published; "
+            "● ○; ◐ ◌ ☾"
+        ),
+        "task": "attempt; round; stale",
+        "report": "report; put away",
+        "suggestions": "scan; suggestion; ◇",
+        "batch": "batch; seen; overlap; policy item",
+    }.items()
+}
+"""Terms of the glossary by screen, in the order in which the help shows them."""
+
+
+def glossary() -> dict[str, str]:
+    """The paragraphs of docs/glossary.md by term; empty where the file is not installed."""
+    try:
+        text = (resource_dir("docs") / "glossary.md").read_text(encoding="utf-8")
+    except (MissingPart, OSError):
+        return {}
+    sections = re.split(r"^## (.+)$", text, flags=re.MULTILINE)[1:]
+    return {
+        term.strip(): " ".join(body.split()) for term, body in zip(sections[::2], sections[1::2], strict=True)
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class HelpLine:
-    """A heading, an action with its sentence, more of the sentence before, a sentence of its own, or nothing."""
+    """A heading, an action or a `term` with its sentence, more of the sentence before, another sentence, or nothing."""
 
     key: str
     heading: str = ""
     action: Action | None = None
     text: str = ""
     more: bool = False
+    term: str = ""
 
 
 class HelpScreen(NavScreen):
@@ -56,7 +104,7 @@ class HelpScreen(NavScreen):
         self.query_one(RowList).focus()
 
     def on_resize(self) -> None:
-        """Break the sentences anew."""
+        """Wrap the sentences again."""
         self._fill()
 
     def action_everything(self) -> None:
@@ -69,17 +117,23 @@ class HelpScreen(NavScreen):
         groups = tuple(ROWS) if self._all else SCOPES.get(self._about, SCOPES["deck"])
         width = self.size.width - 4  # the cursor's gutter and the scrollbar
         room = width - _KEYS if width < _WIDE else min(_MOST, width - _KEYS - _NAMES)
-        self.query_one(RowList).set_rows(help_lines(groups, room))
+        terms = (
+            [term for held in TERMS.values() for term in held] if self._all else TERMS.get(self._about, ())
+        )
+        lines = [*help_lines(groups, room), *term_lines(dict.fromkeys(terms), width - _KEYS)]
+        self.query_one(RowList).set_rows(lines)
 
     def _draw(self, line: HelpLine, width: int) -> list[Piece]:
         if line.heading:
             return [(fit(line.heading, width), "heading")]
         if line.more:
             return [(" " * _KEYS, ""), (fit(line.text, width - _KEYS), "")]
+        if line.term:
+            return [(" ", ""), (fit(line.term, _KEYS - 1), "accent"), (fit(line.text, width - _KEYS), "")]
         if line.action is None:
             return [(fit(line.text, width), "muted")]
-        keys = "  ".join(shown_key(key) for key in self.nav.keymap.of(line.action))
-        own = "*" if line.action.id in self.nav.keymap.keys else " "
+        keys = "  ".join(shown_key(key) for key in self.app.keymap.of(line.action))
+        own = "*" if line.action.id in self.app.keymap.keys else " "
         pieces: list[Piece] = [(own, "warn"), (fit(keys, _KEYS - 1), "accent")]
         if width < _WIDE:
             return [*pieces, (fit(line.text, width - _KEYS), "")]
@@ -105,12 +159,24 @@ def help_lines(groups: tuple[str, ...], room: int = _MOST) -> list[HelpLine]:
     lines.append(HelpLine("own#", heading="YOUR OWN KEYS"))
     for number, text in enumerate(
         (
-            f"stand in {place}, under [keys]:",
+            f"Set them in {place}, under [keys]:",
             '    "deck.review_now" = "ctrl+r"',
             '    "review.approve" = ["a", "ctrl+a"]',
-            "What you changed has a * above.",
+            "Keys that you changed are marked with *.",
         )
     ):
         more = textwrap.wrap(text, room + _KEYS, drop_whitespace=False)
         lines += [HelpLine(f"own{number}/{place}", text=part) for place, part in enumerate(more)]
     return lines
+
+
+def term_lines(terms: Iterable[str], room: int) -> list[HelpLine]:
+    """Terms and signs with their paragraphs from the glossary, broken at `room` cells."""
+    known = glossary()
+    lines = [HelpLine("terms/"), HelpLine("terms#", heading="TERMS AND SIGNS")]
+    for term in terms:
+        first, *more = textwrap.wrap(known.get(term, ""), max(20, min(_MOST, room))) or [""]
+        if first:
+            lines.append(HelpLine(f"term {term}", term=term, text=first))
+            lines += [HelpLine(f"term {term}/{n}", text=text, more=True) for n, text in enumerate(more)]
+    return lines if len(lines) > 2 else []

@@ -14,8 +14,8 @@ from navigator.tui.data.drafts import DraftKeeper
 from navigator.tui.widgets.screen import Dialog
 from navigator.tui.widgets.writing import WritingArea
 
-NEW_LINE = "enter a new line"
-"""What enter does where a note is written: elsewhere it says yes."""
+NEW_LINE = "enter new line"
+"""What enter does where a note is written: elsewhere it confirms."""
 
 
 class NoteDialog(Dialog):
@@ -23,11 +23,12 @@ class NoteDialog(Dialog):
 
     Args:
         question: one line.
-        lines: what goes along, or what to know.
+        lines: what to know before answering.
         key: the draft's key.
         text: the draft.
         drafts: keeps it.
-        needed: an empty note is refused, with these words.
+        needed: why an empty note is refused; "" where it is optional.
+        placeholder: shown while the note is empty.
         yes: what the key that sends does.
     """
 
@@ -54,6 +55,7 @@ class NoteDialog(Dialog):
         text: str,
         drafts: DraftKeeper,
         needed: str = "",
+        placeholder: str = "a note (optional)",
         yes: str = "send",
     ) -> None:
         super().__init__()
@@ -63,33 +65,34 @@ class NoteDialog(Dialog):
         self._text = text
         self._drafts = drafts
         self._needed = needed
+        self._placeholder = placeholder
         self._yes = yes
 
     def compose(self) -> ComposeResult:
         """Question, lines, editor, answers."""
-        keys = self.nav.keymap
+        keys = self.app.keymap
         with Vertical():
             yield Static(Content(safe_text(self._question)).stylize("bold"))
             if self._lines:
                 yield Static(Content(safe_text("\n".join(self._lines))), classes="lines")
-            yield WritingArea(self._text, placeholder="a note" + ("" if self._needed else ", if you like"))
+            yield WritingArea(self._text, placeholder=self._placeholder)
             yield Static(Content(self._needed), classes="problem")
             yield Static(
                 Content(
-                    f"{keys.shown('writing.keep')} {self._yes}     {keys.shown('writing.put_aside')} leave it"
+                    f"{keys.shown('writing.keep')} {self._yes}     {keys.shown('writing.put_aside')} cancel"
                     f"     {NEW_LINE}"
                 ),
                 classes="answer",
             )
 
     def on_mount(self) -> None:
-        """Write at once; what was a draft goes on at its end."""
+        """Write at once; a draft is continued at its end."""
         area = self.query_one(WritingArea)
         area.move_cursor(area.document.end)
         area.focus()
 
     def armed(self) -> None:
-        """Say that keys answer now."""
+        """Show that keys answer now."""
         self.query_one(".answer").add_class("-ready")
 
     def on_text_area_changed(self, event: WritingArea.Changed) -> None:

@@ -4,24 +4,50 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
-from textual import work
+from textual import getters, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.fuzzy import FuzzySearch
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from navigator.tui.compose.fuzzy import best
+from navigator.tui.base import BaseApp
 from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.rows import RowList
 
-if TYPE_CHECKING:
-    from navigator.tui.app import NavigatorApp
+MOST = 500
+"""Names shown at most; another letter narrows them down."""
+_MOST_SCORED = 20_000
+
+
+def best(query: str, names: Sequence[str]) -> list[str]:
+    """The names that hold the letters of each word of `query` in order, best first; case does not matter.
+
+    Names that hold the words as they are come first; the others are only scored, which is slow, while there is room.
+    """
+    words = query.lower().split()
+    if not words:
+        return list(names[:MOST])
+    exact = [name for name in names if all(word in name.lower() for word in words)]
+    whole = set(exact)
+    others = [name for name in names if name not in whole] if len(exact) < MOST else []
+    return [*_ranked(words, exact), *_ranked(words, others)][:MOST]
+
+
+def _ranked(words: Sequence[str], names: Sequence[str]) -> list[str]:
+    search = FuzzySearch()
+    found: list[tuple[float, int, str]] = []
+    for place, name in enumerate(names[:_MOST_SCORED]):
+        scores = [search.match(word, name)[0] for word in words]
+        if all(scores):
+            found.append((-sum(scores), place, name))
+    return [name for _, _, name in sorted(found)]
 
 
 class PickInput(Input):
@@ -58,7 +84,7 @@ class PickInput(Input):
         self._dialog.rows.action_page_up()
 
     def action_cancel(self) -> None:
-        """Leave it as it was."""
+        """Cancel."""
         self._dialog.dismiss(None)
 
     @property
@@ -67,7 +93,7 @@ class PickInput(Input):
 
 
 class PickDialog(ModalScreen["tuple[str, ...] | None"]):
-    """Ends with the names taken, in the order of the list, or None.
+    """Ends with the chosen names, in the order of the list, or None.
 
     Args:
         title: what is chosen.
@@ -75,8 +101,10 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         chosen: marked from the start.
         many: several may be taken; else one.
         about: words at the right of a name.
-        empty: what to say where there is nothing to choose from.
+        empty: shown where there is nothing to choose from.
     """
+
+    app = getters.app(BaseApp)
 
     DEFAULT_CSS = """
     PickDialog { align: center middle; background: $background 60%; }
@@ -99,7 +127,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         chosen: Collection[str] = (),
         many: bool = True,
         about: Callable[[str], str] = lambda name: "",
-        empty: str = "There is nothing to choose from.",
+        empty: str = "Nothing to choose from.",
     ) -> None:
         super().__init__()
         self._title = title
@@ -119,7 +147,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
             yield PieceLines()
 
     def on_mount(self) -> None:
-        """Everything first; what is marked already stands on top."""
+        """List everything, what is marked first."""
         ordered = [name for name in self._names if name in self._marked]
         ordered += [name for name in self._names if name not in self._marked]
         self._names = ordered
@@ -139,9 +167,9 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         return [mark, (fit(name, room), ""), (f"  {about}" if about else "", "muted")]
 
     def _keys(self, width: int) -> list[list[Piece]]:
-        keymap = cast("NavigatorApp", self.app).keymap
+        keymap = self.app.keymap
         names = ("take", "mark", "mark_all", "cancel") if self._many else ("take", "cancel")
-        words = {"take": "take", "mark": "mark", "mark_all": "mark all", "cancel": "leave"}
+        words = {"take": "choose", "mark": "mark", "mark_all": "mark all", "cancel": "cancel"}
         line: list[Piece] = []
         for name in names:
             line += [(keymap.shown(f"pick.{name}"), "accent"), (f" {words[name]}   ", "muted")]
@@ -152,12 +180,12 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
     async def on_input_changed(self, event: Input.Changed) -> None:
         """Search, in a thread: a tree may have a hundred thousand paths."""
         found = await asyncio.to_thread(best, event.value, self._names)
-        self.rows.empty = (self._empty if not self._names else "Nothing matches.",)
+        self.rows.empty = (self._empty if not self._names else "No match.",)
         self.rows.set_rows(found)
         self.rows.action_first()
 
     def mark(self) -> None:
-        """Mark the row under the cursor, or not, and go on."""
+        """Mark or unmark the row under the cursor, and move down."""
         name = self.rows.current
         if not self._many or name is None:
             return
@@ -178,9 +206,9 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         self.query_one(PieceLines).refresh()
 
     def take(self) -> None:
-        """What is marked; where nothing is, or a single earlier choice stands untouched, the row under the cursor.
+        """Choose what is marked; the row under the cursor where nothing is, or where a single earlier choice is unchanged.
 
-        A row that was searched for joins several earlier choices that stand untouched: it was not searched for in vain.
+        A row that was searched for is added to several unchanged earlier choices.
         """
         name = self.rows.current
         replaces = name is not None and not self._touched and len(self._marked) == 1
@@ -194,7 +222,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
             self.dismiss(None)
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        """A double click takes the row."""
+        """A double click chooses the row."""
         if not self._many:
             self.take()
         else:

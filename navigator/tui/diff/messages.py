@@ -6,33 +6,11 @@ from typing import Literal
 
 from textual.message import Message
 
-from navigator.tui.diff.model import Side
-
 Where = Literal["above", "below"]
 
 
-class CursorMoved(Message, namespace="diff_view"):
-    """The cursor stands somewhere else. `line` is None on headers; `hunk` is a label or empty."""
-
-    def __init__(self, path: str, side: Side, line: int | None, hunk: str) -> None:
-        super().__init__()
-        self.path = path
-        self.side = side
-        self.line = line
-        self.hunk = hunk
-
-
-class FindingToggled(Message, namespace="diff_view"):
-    """A finding or comment was opened or closed; `key` is the one it was given with."""
-
-    def __init__(self, key: str, expanded: bool) -> None:
-        super().__init__()
-        self.key = key
-        self.expanded = expanded
-
-
 class ChoiceAsked(Message, namespace="diff_view"):
-    """The developer wants to choose some hunks, or no longer: `labels` as `navigator.domain.diff.choices` gives them.
+    """The user wants to choose some hunks, or no longer: `labels` as `navigator.domain.diff.choices` gives them.
 
     Answer with `DiffView.set_chosen`.
     """
@@ -43,7 +21,7 @@ class ChoiceAsked(Message, namespace="diff_view"):
 
 
 class ContextRequested(Message, namespace="diff_view"):
-    """The developer wants to see unchanged lines: `count` lines of the new side of `path` from `first` on (1-based).
+    """The user wants to see unchanged lines: `count` lines of the new side of `path` from `first` on (1-based).
 
     Answer with `DiffView.insert_context(path, hunk, lines, where)`. Below the last hunk the file may end sooner.
     """

@@ -6,12 +6,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from navigator.domain.diff import FileDiff, choices
 from navigator.tui.diff import messages
-from navigator.tui.diff.context import with_lines_above, with_lines_below
-from navigator.tui.diff.layout import Kind, Row, build_rows, first_line, hidden_above
+from navigator.tui.diff.layout import (
+    Kind,
+    Row,
+    build_rows,
+    first_line,
+    hidden_above,
+    with_lines_above,
+    with_lines_below,
+)
 from navigator.tui.diff.model import (
     Annotation,
     Comment,
@@ -23,8 +30,9 @@ from navigator.tui.diff.model import (
     place,
 )
 from navigator.tui.diff.paint import Scene
-from navigator.tui.diff.places import row_of_key, row_of_line
+from navigator.tui.diff.places import row_of_line
 from navigator.tui.diff.walk import DiffWalker
+from navigator.tui.keys.bindings import bindings_of
 
 CONTEXT_STEP = 20
 """Unchanged lines asked for at a time."""
@@ -33,8 +41,7 @@ CONTEXT_STEP = 20
 class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
     """Shows `FileDiff`s with findings and comments beside the lines they are about.
 
-    Fill it with `show`; everything untrusted becomes inert on its way to the screen. The keys below are defaults:
-    each calls an action, and has an id by which a keymap can move it.
+    Fill it with `show`; everything untrusted becomes inert on its way to the screen.
     """
 
     DEFAULT_CSS = """
@@ -47,38 +54,8 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "cursor_down", "Down", show=False, id="diff.cursor_down"),
-        Binding("k,up", "cursor_up", "Up", show=False, id="diff.cursor_up"),
-        Binding("ctrl+d", "half_page_down", "Half page down", show=False, id="diff.half_page_down"),
-        Binding("ctrl+u", "half_page_up", "Half page up", show=False, id="diff.half_page_up"),
-        Binding("pagedown", "full_page_down", "Page down", show=False, id="diff.full_page_down"),
-        Binding("pageup", "full_page_up", "Page up", show=False, id="diff.full_page_up"),
-        Binding("g,home", "first_row", "Top", show=False, id="diff.first_row"),
-        Binding("G,end", "last_row", "Bottom", show=False, id="diff.last_row"),
-        Binding("right_square_bracket", "next_hunk", "Next hunk", key_display="]", id="diff.next_hunk"),
-        Binding(
-            "left_square_bracket", "previous_hunk", "Previous hunk", key_display="[", id="diff.previous_hunk"
-        ),
-        Binding("right_curly_bracket", "next_file", "Next file", key_display="}", id="diff.next_file"),
-        Binding(
-            "left_curly_bracket", "previous_file", "Previous file", key_display="{", id="diff.previous_file"
-        ),
-        Binding("greater_than_sign", "next_finding", "Next finding", key_display=">", id="diff.next_finding"),
-        Binding(
-            "less_than_sign", "previous_finding", "Previous finding", show=False, id="diff.previous_finding"
-        ),
-        Binding("h,left", "pan_left", "Left", show=False, id="diff.pan_left"),
-        Binding("l,right", "pan_right", "Right", show=False, id="diff.pan_right"),
-        Binding("backslash", "toggle_split", "Split", key_display="\\", id="diff.toggle_split"),
-        Binding("w", "toggle_wrap", "Wrap", id="diff.toggle_wrap"),
-        Binding("o", "switch_side", "Other side", show=False, id="diff.switch_side"),
-        Binding("enter", "activate", "Open, close, expand", show=False, id="diff.activate"),
-        Binding("z", "toggle_findings", "Open or close all", show=False, id="diff.toggle_findings"),
-        Binding("space", "choose_hunk", "Choose hunk", id="diff.choose_hunk"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("diff")
 
-    FindingToggled = messages.FindingToggled
     ContextRequested = messages.ContextRequested
     ChoiceAsked = messages.ChoiceAsked
 
@@ -123,12 +100,10 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self._offset = 0
         self._cursor = 0
         self._side = "new"
-        self._announced = None
         if self._painter is None:
             return
         self._rebuild()
         self._scroll_now(0)
-        self._announce()
 
     def set_findings(self, findings: Sequence[FindingNote]) -> None:
         """Other findings on the same diff; the cursor stays where it is."""
@@ -182,7 +157,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         return True
 
     def set_expanded(self, key: str, expanded: bool) -> None:
-        """Open or close one finding or comment; no message is sent."""
+        """Open or close one finding or comment."""
 
         def change() -> None:
             (self._collapsed.discard if expanded else self._collapsed.add)(key)
@@ -258,13 +233,11 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self._scroll_now(self._layout.top(self._find(hold)) - down)
         if seen:
             self._reveal()
-        self._announce()
 
     def on_resize(self, _: events.Resize) -> None:
         width = max(1, self.scrollable_content_region.width)
         if self._painter is None:
             self._rebuild()
-            self._announce()
         elif self._painter.width != width:
             on_screen = self._layout.top(self._cursor) - round(self.scroll_y)
             self._stack()
@@ -298,14 +271,6 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self._move(row)
         return True
 
-    def move_to_finding(self, key: str) -> bool:
-        """Put the cursor on a finding or comment; False when it is not shown."""
-        row = row_of_key(self._layout, self._scene.annotations, key)
-        if row is None:
-            return False
-        self._move(row)
-        return True
-
     # Actions: those that change what is shown; those that move about come from `DiffWalker`
 
     def action_toggle_split(self) -> None:
@@ -325,8 +290,6 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
             self._collapsed = keys if opened else set()
 
         self._keeping_place(change)
-        for key in sorted(opened or keys):
-            self.post_message(self.FindingToggled(key, not opened))
 
     def action_activate(self) -> None:
         """Open or close the finding or file under the cursor; on hidden lines, ask for them."""
@@ -361,9 +324,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self.post_message(self.ChoiceAsked(labels if row.hunk < 0 else labels[row.hunk : row.hunk + 1]))
 
     def _toggle(self, key: str) -> None:
-        expanded = key in self._collapsed
-        self.set_expanded(key, expanded)
-        self.post_message(self.FindingToggled(key, expanded))
+        self.set_expanded(key, key in self._collapsed)
 
     def _fold(self, path: str, folded: bool) -> None:
         def change() -> None:

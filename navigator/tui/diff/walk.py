@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from textual import events
 
-from navigator.tui.diff import messages
 from navigator.tui.diff.canvas import DiffCanvas
 from navigator.tui.diff.layout import Kind, Row
 from navigator.tui.diff.model import Anchor, Mode, Side
@@ -23,8 +22,6 @@ MARGIN = 2
 class DiffWalker(DiffCanvas, inherit_bindings=False):
     """A canvas with a cursor. The actions here are the vocabulary that keys, the palette and the help are made of."""
 
-    CursorMoved = messages.CursorMoved
-
     def __init__(
         self,
         *,
@@ -36,7 +33,6 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
     ) -> None:
         super().__init__(mode=mode, wrap=wrap, name=name, id=id, classes=classes)
         self._side: Side = "new"
-        self._announced: tuple[int, Anchor] | None = None
 
     @property
     def _row(self) -> Row | None:
@@ -58,7 +54,6 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
             self._cursor = index
             self._refresh_row(index)
         self._reveal()
-        self._announce()
 
     def _reveal(self) -> None:
         """Scroll as little as needed for the cursor's row; of a row taller than the screen, for some of it."""
@@ -76,13 +71,6 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
             highest, lowest = lowest, highest
         if not highest <= scroll <= lowest:
             self._scroll_now(min(max(scroll, highest), lowest))
-
-    def _announce(self) -> None:
-        anchor = self.location
-        if self._announced == (self._cursor, anchor):
-            return
-        self._announced = (self._cursor, anchor)
-        self.post_message(self.CursorMoved(anchor.path, anchor.side, anchor.line, anchor.hunk))
 
     @property
     def location(self) -> Anchor:
@@ -225,7 +213,6 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
         """Side by side: point at the old or the new line of the row."""
         self._side = "old" if self._side == "new" else "new"
         self._refresh_row(self._cursor)
-        self._announce()
 
     def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
         """The wheel sideways."""

@@ -1,4 +1,4 @@
-"""The fleet as lines: what is resident, servers, swaps, a forecast; the history of swaps; the log."""
+"""The fleet as lines: what is loaded, servers, swaps, a forecast; the history of swaps; the log."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _STATES = {
     "ready": ("● ready", "good"),
     "other": ("◐ another model", "warn"),
     "loading": ("◌ loading", "warn"),
-    "silent": ("○ does not answer", "muted"),
+    "silent": ("✗ not answering", "bad"),
     "not loaded": ("○ not loaded", "muted"),
     "asleep": ("☾ asleep", "muted"),
     "paused": ("◐ paused", "warn"),
-    "unsure": ("✗ cannot be told", "bad"),
-    "unusable": ("✗ cannot be asked", "bad"),
+    "unsure": ("? state unknown", "bad"),
+    "unusable": ("✗ not usable", "bad"),
 }
 _LEVELS = {"WARNING": "warn", "ERROR": "bad", "CRITICAL": "bad"}
 SINGLE_SPEED = 137.0
@@ -76,14 +76,14 @@ def now_lines(view: FleetView, width: int) -> list[Line]:
     if live.swap is not None:
         return [*lines, *_swap_lines(live.swap, snapshot, facts, width)]
     if live.conductor != "here":
-        said = "the conductor starts …" if live.conductor == "starting" else "no conductor"
+        said = "starting the conductor …" if live.conductor == "starting" else "no conductor running"
         lines.append([("○ ", "warn"), (said, "warn"), (f"   {facts.start_key} starts one", "muted")])
         if live.problem:
             lines.append([(clip(live.problem, width), "muted")])
         if snapshot.resident and snapshot.resident_at:
             held = "both models" if snapshot.resident == "both" else f"the {snapshot.resident}"
             age = duration(seconds_since(snapshot.resident_at))
-            lines.append([(f"last known: {held} resident, {age} ago", "muted")])
+            lines.append([(f"last known: {held} loaded, {age} ago", "muted")])
         return lines
     status = live.status
     role = str(status.get("resident") or "")
@@ -95,7 +95,7 @@ def now_lines(view: FleetView, width: int) -> list[Line]:
             [
                 ("● ", "good"),
                 (held, "strong"),
-                (" resident", ""),
+                (" loaded", ""),
                 (f"   strategy {status.get('strategy')}", "muted"),
                 (f"   {live.streams} streams" if live.streams else "   idle", "muted"),
                 (f"   until {status.get('until')}" if status.get("until") else "", "muted"),
@@ -107,33 +107,29 @@ def now_lines(view: FleetView, width: int) -> list[Line]:
 
 
 def _troubles(status: Mapping[str, object], width: int) -> list[Line]:
-    """Servers that died, roles that are given up, a role that was asked for by hand."""
+    """Servers that died, roles that are disabled after failures, a swap that was requested."""
     lines: list[Line] = []
     given_up = _table(status.get("given_up"))
     for role, reason in given_up.items():
-        lines.append([(clip(f"✗ the {role} is given up: {reason}", width), "bad")])
-        lines.append(
-            [(clip(f"  its tasks stay queued; a swap to the {role} by hand tries again", width), "muted")]
-        )
+        lines.append([(clip(f"✗ {role} disabled after repeated failures: {reason}", width), "bad")])
+        lines.append([(clip(f"  its tasks stay queued; swap to the {role} to try again", width), "muted")])
     for role, count in _table(status.get("deaths")).items():
         if role not in given_up:
-            words = (
-                f"▲ the {role}'s server died {count} times in this residency and is started again when needed"
-            )
+            words = f"▲ the {role}'s server died {count} times in this residency; it is restarted when needed"
             lines.append([(clip(words.replace(" 1 times", " once"), width), "warn")])
     if status.get("wanted"):
-        words = f"▸ the {status.get('wanted')} was asked for; it comes once what is in hand has ended"
+        words = f"▸ the {status.get('wanted')} loads when current work finishes"
         lines.append([(clip(words, width), "accent")])
     return lines
 
 
 def _read_ahead(status: Mapping[str, object], facts: StripFacts, width: int) -> list[Line]:
-    """How much of the other model's weights stands in memory already."""
+    """How much of the other model's weights is in memory already."""
     seen = _table(status.get("read_ahead"))
     total, warm = seen.get("weight_bytes"), seen.get("warm_bytes")
     if not isinstance(total, int) or not total:
         return []
-    ended = str(seen.get("ended") or "goes on")
+    ended = str(seen.get("ended") or "running")
     share = f"{100 * min(1.0, warm / total):.0f}% of " if isinstance(warm, int) else ""
     words = f"read ahead: {share}{total / 1e9:.1f} GB of {facts.name(str(seen.get('role')))} in memory"
     return [[(clip(words, width), ""), (clip(f"   {ended}", 24), "muted")]]
@@ -182,7 +178,7 @@ def swap_price(swaps: Sequence[Swap], to: str) -> str:
     for row in swap_stats(swaps):
         if row.to_role.value == to and row.from_role is not None and row.seconds is not None:
             return f"It takes about {row.seconds.median:.0f} s here."
-    return "None was measured here yet."
+    return "No such swap has been measured here yet."
 
 
 def _usual(swaps: Sequence[Swap], now: SwapProgress) -> dict[str, float]:
@@ -194,10 +190,10 @@ def _usual(swaps: Sequence[Swap], now: SwapProgress) -> dict[str, float]:
 
 
 def server_lines(view: FleetView, width: int) -> list[Line]:
-    """One line a configured server."""
-    lines: list[Line] = [[], [("SERVERS", "title"), ("   those in the settings", "muted")], []]
+    """One line per configured server."""
+    lines: list[Line] = [[], [("SERVERS", "title"), ("   from the settings", "muted")], []]
     if view.looks is None:
-        return [*lines, [("asking …", "muted")]]
+        return [*lines, [("checking …", "muted")]]
     for look in view.looks:
         word, style = _STATES[look.state]
         left: list[Piece] = [
@@ -231,7 +227,7 @@ def _brief(seconds: float) -> str:
 
 def _swaps(swaps: Sequence[Swap], width: int) -> list[Line]:
     if not swaps:
-        return [[], [("SWAPS", "title")], [], [("No swap was measured yet.", "muted")]]
+        return [[], [("SWAPS", "title")], [], [("No swaps measured yet.", "muted")]]
     rows = swap_stats(swaps)
     real = [row for row in rows if not row.rehearsal]
     rehearsed = [row for row in rows if row.rehearsal]
@@ -247,17 +243,17 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
     made = forecast(view.facts.rules.target, figures)
     rehearsed = view.snapshot.rehearsal
     origin = {
-        "measured": "from the rehearsal's own, scaled figures"
+        "measured": "scaled figures of the rehearsal"
         if rehearsed
-        else "measured here where there are figures, else published",
-        "published": "published figures for one 96 GB GPU; nothing was measured here yet",
+        else "measured here; published figures where nothing was measured",
+        "published": "published figures for one 96 GB GPU; nothing measured here yet",
     }.get(figures.source, figures.source)
     rows = [
-        ("written in", duration(made.write_seconds)),
-        ("swaps, there and back", duration(made.swap_seconds)),
-        ("reviewed in", duration(made.review_seconds)),
-        ("together", duration(made.total_seconds)),
-        ("swap share of each", f"{made.swap_each:.1f} s"),
+        ("writing", duration(made.write_seconds)),
+        ("swaps, both ways", duration(made.swap_seconds)),
+        ("review", duration(made.review_seconds)),
+        ("total", duration(made.total_seconds)),
+        ("swap cost per proposal", f"{made.swap_each:.1f} s"),
     ]
     head: list[Piece] = [
         ("FORECAST", "title"),
@@ -268,7 +264,7 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
     lines += [[(fit(name, 26), "muted"), (right(value, 12), "")] for name, value in rows]
     earned = break_even_tokens(figures.round_trip, SINGLE_SPEED, figures.generator_speed)
     if earned is not None and not rehearsed:
-        text = f"One round trip is earned after {thousands(earned)} written tokens against one model of {SINGLE_SPEED:.0f} tok/s."
+        text = f"Two swaps pay off after {thousands(earned)} tokens, against a single model at {SINGLE_SPEED:.0f} tok/s."
         lines += [[], *wrapped([(text, "muted")], width)]
     return lines
 
@@ -280,7 +276,7 @@ def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
         [],
     ]
     if not swaps:
-        return [*lines, [("No swap yet.", "muted")]]
+        return [*lines, [("No swaps yet.", "muted")]]
     for swap in swaps:
         origin = swap.from_role.value if swap.from_role else "nothing"
         done, outside = swap.outcome == "done", swap.made_by == "outside"
@@ -290,7 +286,7 @@ def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
             (right(f"{swap.seconds:.1f} s", 9), "strong") if not outside else (right("–", 9), "faint"),
         ]
         if outside:
-            head.append(("  by other hands", "muted"))
+            head.append(("  externally", "muted"))
         if not done:
             words = ": ".join(filter(None, (swap.outcome, swap.failure)))
             head.append((f"  {clip(words.replace('_', ' '), 28)}", "bad"))
@@ -309,12 +305,12 @@ def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
 
 
 def log_lines(lines: Sequence[str], width: int, name: str = "the conductor's") -> list[Line]:
-    """A log: of the conductor's own, date and place left out, warnings and errors marked by their word and colour."""
+    """A log: the conductor's without date and place, warnings and errors marked by word and colour."""
     if not lines:
         return [
             [("LOG", "title"), (f"   {name}", "muted")],
             [],
-            [("Empty: nothing was written so far.", "muted")],
+            [("Empty.", "muted")],
         ]
     made: list[Line] = [[("LOG", "title"), (clip(f"   {name}, its end", width), "muted")], []]
     for line in lines:

@@ -10,12 +10,16 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.worker import Worker
 
+from navigator.cascade.verbs.conducting import Nothing, Stop, SwapArgs, SwapTo
+from navigator.domain.states import Role
 from navigator.serving.status import ServerLook
 from navigator.serving.swap import look_at_servers
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
+from navigator.tui.dialogs.confirm import ConfirmDialog
+from navigator.tui.fleet.logs import LogSource, log_sources
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview, swap_price
-from navigator.tui.fleet.server_log import LogSource, log_sources
 from navigator.tui.keys.registry import Action
+from navigator.tui.verbs import perform
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen
 
@@ -54,7 +58,7 @@ class FleetScreen(NavScreen):
 
     def on_mount(self) -> None:
         """Begin to look around."""
-        self._sources = log_sources(self.nav.settings, self.nav.paths)
+        self._sources = log_sources(self.app.settings, self.app.paths)
         self._show("overview")
         self.set_interval(_ASK, self._ask_if_shown)
         self.set_interval(_READ, self._read_if_shown)
@@ -93,7 +97,7 @@ class FleetScreen(NavScreen):
         return self._live.conductor == "here" or action.id not in _NEEDS_CONDUCTOR
 
     def _overview(self, width: int) -> list[Line]:
-        return overview(FleetView(self._snapshot, self._live, self.nav.strip_facts, self._looks), width)
+        return overview(FleetView(self._snapshot, self._live, self.app.strip_facts, self._looks), width)
 
     def _history(self, width: int) -> list[Line]:
         return history_lines(self._snapshot.swaps, width)
@@ -107,7 +111,7 @@ class FleetScreen(NavScreen):
             self._work["servers"] = self.run_worker(self._ask, group="servers", exclusive=True)
 
     async def _ask(self) -> None:
-        self._looks = await asyncio.to_thread(look_at_servers, self.nav.settings, self.nav.paths)
+        self._looks = await asyncio.to_thread(look_at_servers, self.app.settings, self.app.paths)
         self.query_one("#overview", Page).redraw()
 
     def _read_if_shown(self) -> None:
@@ -175,28 +179,23 @@ class FleetScreen(NavScreen):
 
     @work
     async def action_swap(self) -> None:
-        """Have the role loaded that is not; the conductor waits for what is in hand."""
-        from navigator.tui.dialogs.confirm import ConfirmDialog
-
+        """Load the role that is not loaded; the conductor finishes its running tasks first."""
         status = self._live.status
         if status.get("both_resident"):
-            self.nav.toast("Both models answer at once: there is nothing to swap.")
+            self.app.toast("Both models are loaded; there is nothing to swap.")
             return
-        to = "generator" if status.get("resident") == "reviewer" else "reviewer"
+        to = Role.GENERATOR if status.get("resident") == "reviewer" else Role.REVIEWER
+        running = len(self._live.tasks)
         lines = [
-            f"{len(self._live.tasks)} requests are under way; they end first."
-            if self._live.tasks
-            else "Nothing is in hand.",
-            f"{swap_price(self._snapshot.swaps, to)} Afterwards Navigator goes on by its own rules.",
+            f"{running} request{'s' if running != 1 else ''} running; they finish first."
+            if running
+            else "Nothing is running.",
+            f"{swap_price(self._snapshot.swaps, to.value)} Afterwards Navigator schedules as usual.",
         ]
-        if await self.nav.push_screen_wait(ConfirmDialog(f"Swap to the {to}?", lines, yes="swap")):
-            await self.nav.ask(
-                "swap.to", {"role": to}, done=f"The {to} comes once what is in hand has ended."
-            )
+        if await self.app.push_screen_wait(ConfirmDialog(f"Swap to the {to.value}?", lines, yes="swap")):
+            await perform(self.app, SwapTo(), SwapArgs(role=to), ask=False)
 
-    def action_stop(self) -> None:
-        """Have the conductor end."""
-        self._work["stop"] = self.run_worker(self._stop, group="stop", exclusive=True)
-
-    async def _stop(self) -> None:
-        await self.nav.ask("stop", done="The conductor ends; what is in flight stays to be done.")
+    @work(group="stop", exclusive=True)
+    async def action_stop(self) -> None:
+        """Stop the conductor."""
+        await perform(self.app, Stop(), Nothing(), ask=False)

@@ -11,13 +11,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
+from textual.binding import Binding
 from textual.events import Key
+
+from navigator.tui.keys.registry import ACTIONS
 
 if TYPE_CHECKING:
     from textual.app import App
+    from textual.dom import DOMNode
     from textual.message_pump import MessagePump
 
 LONGEST = 0.5
@@ -104,3 +108,39 @@ class KeyGate:
             await asyncio.wait_for(done.wait(), _ROUND)
         except TimeoutError:
             return  # it is going away, or busy for long: `LONGEST` bounds the whole
+
+
+async def act_on_own_key(app: App[None], keys: Mapping[str, tuple[str, ...]], key: Key) -> bool:
+    """Run the action that the user moved to a key, before a text field's editing keys.
+
+    Textual gives a key to the focused field first, so an action moved to `ctrl+e` would only move the field's cursor. It
+    also forgets a moved key where the action's old key is a character that the field takes.
+
+    Args:
+        keys: the user's own keys by action id.
+
+    Returns:
+        Whether something was done; characters for a text field stay with the field.
+    """
+    meant = [name for name, own in keys.items() if key.key in own or set(key.aliases) & set(own)]
+    focused = app.focused
+    if not meant or (focused is not None and focused.check_consume_key(key.key, key.character)):
+        return False
+    for node in (focused or app.screen).ancestors_with_self:
+        carried = _carried(node)
+        for name in meant:
+            if name in carried and await app.run_action(ACTIONS[name].name, node):
+                return True
+        if node.is_modal:
+            return False
+    return False
+
+
+def _carried(node: DOMNode) -> set[str]:
+    """The ids of the actions that a node has keys for."""
+    return {
+        binding.id
+        for kind in type(node).__mro__
+        for binding in vars(kind).get("BINDINGS", ())
+        if isinstance(binding, Binding) and binding.id
+    }

@@ -1,4 +1,4 @@
-"""`docs/keys.md`, made from the action registry: `python -m navigator.tui.keys.page > docs/keys.md`."""
+"""`docs/keys.md`, generated from the key table: `python -m navigator.tui.keys.page > docs/keys.md`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from navigator.tui.keys.table import ROWS
 
 _HEAD = """# Keys
 
-Made from the action registry by `python -m navigator.tui.keys.page`; do not edit by hand.
+Generated from the key table by `python -m navigator.tui.keys.page`; do not edit manually.
 
 Every key can be changed in `keys.toml`, beside the settings file (`navigator config path` says where that is):
 
@@ -19,7 +19,7 @@ Every key can be changed in `keys.toml`, beside the settings file (`navigator co
 "review.approve" = ["a", "ctrl+a"]
 ```
 
-A key means one thing on a screen. Where an entry would give it two meanings, that entry is left out, and the screens say so.
+A key has one meaning per screen. An entry that would give it two is ignored, and the screens say so.
 """
 
 

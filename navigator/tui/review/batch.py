@@ -1,4 +1,4 @@
-"""One decision on many proposals: what it covers, what it leaves out and why, and what became of each."""
+"""One decision on many proposals: what it covers, what it leaves out and why, and the outcome for each."""
 
 from __future__ import annotations
 
@@ -12,30 +12,34 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
+from navigator.cascade.verbs.approve import Approve, ApproveArgs, destination
+from navigator.cascade.verbs.base import Subject, Told
+from navigator.cascade.verbs.deciding import DecideArgs, Pinned, require_tree
+from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
+from navigator.cascade.verbs.reject import Reject
 from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Proposal
-from navigator.domain.states import DecisionKind, ProposalState, TaskState
+from navigator.domain.models import Project, Proposal
+from navigator.domain.states import DecisionKind
 from navigator.domain.text import safe_line
 from navigator.store.reads.reader import Reader
 from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.messages import DecideAll
-from navigator.tui.review.trees import destination
-from navigator.tui.review.words import landing_words
+from navigator.tui.verbs import perform, send
 from navigator.tui.widgets.cells import Piece, clip, fit, justified, length
 from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
 
-NOT_SEEN = "not looked at"
+NOT_SEEN = "not seen"
 OVERLAPS = "overlaps "
-"""How the reason begins of one that touches what another touches."""
+"""How the reason begins for one that changes a path that another changes too."""
 _OUTCOME_FROM = 26
-"""The cell at which what became of a proposal begins."""
+"""The cell at which the outcome for a proposal begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One proposal that was asked about. `reason` says why it is left out for good; "" for none."""
+    """One proposal of the request. `reason` says why it cannot be decided on here; "" for none."""
 
     id: str
     tree: str
@@ -49,13 +53,13 @@ class Candidate:
 
     @property
     def left_out(self) -> str:
-        """Why it is left out as things stand."""
+        """Why it is left out now."""
         return self.reason or ("" if self.seen or self.included else NOT_SEEN)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A line of the list: a heading where `candidate` is None, or what goes on `under` the line before."""
+class BatchLine:
+    """A line of the list: a heading where `candidate` is None, or more text `under` the line before."""
 
     key: str
     text: str = ""
@@ -67,8 +71,8 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What was read about a request: the candidates in order, where each project's go, hooks by project."""
+class BatchFacts:
+    """What was read about a request: the candidates in order, and by project where they land, its hooks and problems."""
 
     candidates: tuple[Candidate, ...] = ()
     destinations: Mapping[str, str] = field(default_factory=dict)
@@ -89,57 +93,57 @@ class BatchDialog(Dialog):
         super().__init__()
         self._kind = request.kind
         self._pairs = request.proposals
-        self._asked = Asked()
-        self._outcomes: dict[str, tuple[str, bool]] = {}
+        self._facts = BatchFacts()
+        self._outcomes: dict[str, Told] = {}
         self._stage = "reading"
 
     def compose(self) -> ComposeResult:
         """Question, list, notes, answers."""
         with Vertical():
             yield PieceLines(id="question")
-            yield RowList[Row](lambda row: row.key, _draw, id="rows")
+            yield RowList[BatchLine](lambda row: row.key, _draw, id="rows")
             yield PieceLines(id="notes")
             yield PieceLines(id="answer")
 
     def on_mount(self) -> None:
-        """Look at each of them as it stands now."""
+        """Read each of them as it is now."""
         self._show()
         self._look()
 
     @property
     def taken(self) -> list[Candidate]:
         """What confirming decides on."""
-        return [candidate for candidate in self._asked.candidates if not candidate.left_out]
+        return [candidate for candidate in self._facts.candidates if not candidate.left_out]
 
     @property
     def left_out(self) -> list[Candidate]:
-        """What it does not, and each says why."""
-        return [candidate for candidate in self._asked.candidates if candidate.left_out]
+        """What it leaves out; each says why."""
+        return [candidate for candidate in self._facts.candidates if candidate.left_out]
 
     @work(exclusive=True)
     async def _look(self) -> None:
         import asyncio
 
-        overlaps = self.nav.snapshot.overlaps
+        overlaps = self.app.snapshot.overlaps
         kind, pairs = self._kind, self._pairs
 
         def read(reader: Reader) -> tuple[list[Candidate], list[Proposal]]:
             return candidates(reader, kind, pairs, overlaps)
 
         try:
-            found, proposals = await self.nav.feed.read(read)
+            found, proposals = await self.app.feed.read(read)
             projects = {proposal.project_id for proposal in proposals}
-            homes = await self.nav.feed.read(lambda reader: [reader.project(p) for p in sorted(projects)])
+            homes = await self.app.feed.read(lambda reader: [reader.project(p) for p in sorted(projects)])
         except NavigatorError as error:
-            self.nav.toast(str(error), "error")
+            self.app.toast(str(error), "error")
             self.dismiss(None)
             return
-        self._asked = await asyncio.to_thread(_asked, found, proposals, homes)
+        self._facts = await asyncio.to_thread(_facts_of, found, proposals, homes)
         self._stage = "asking"
         self._show()
         rows = self.query_one(RowList)
         places = {row.key: place for place, row in enumerate(rows.rows)}
-        unseen = next((c.id for c in self._asked.candidates if c.left_out == NOT_SEEN), "")
+        unseen = next((c.id for c in self._facts.candidates if c.left_out == NOT_SEEN), "")
         if self.taken and places.get(unseen, 0) >= self._height(len(places)):
             unseen = ""  # what is approved is shown first
         rows.move_to_key(unseen or (self.taken[0].id if self.taken else ""))
@@ -172,11 +176,10 @@ class BatchDialog(Dialog):
         if self._stage == "working":
             return [[(f"{count} {noun} …", "strong")], []]
         if self._stage == "done":
-            well = sum(well for _, well in self._outcomes.values())
             done = "landed" if self._kind is DecisionKind.APPROVE else "rejected"
+            well = sum(told.level == "information" for told in self._outcomes.values())
             bad = len(self._outcomes) - well
-            more = f", {bad} not" if bad else ""
-            return [[(f"{well} {done}{more}", "strong")], []]
+            return [[(f"{well} {done}" + (f", {bad} not {done}" if bad else ""), "strong")], []]
         per: dict[str, int] = {}
         for candidate in self.taken:
             per[candidate.project] = per.get(candidate.project, 0) + 1
@@ -185,29 +188,30 @@ class BatchDialog(Dialog):
         room = width - len(head) - 3
         return [justified([(head, "strong")], [(clip(end, room), "muted")] if room > 8 else [], width), []]
 
-    def _rows(self) -> list[Row]:
-        rows: list[Row] = []
+    def _rows(self) -> list[BatchLine]:
+        rows: list[BatchLine] = []
         by_project: dict[str, list[Candidate]] = {}
         for candidate in self.taken:
             by_project.setdefault(candidate.project, []).append(candidate)
         for project, group in by_project.items():
-            goes = self._asked.destinations.get(project, "") if self._kind is DecisionKind.APPROVE else ""
-            rows.append(Row(f"={project}", project, f"→ {goes}" if goes else ""))
-            rows += [Row(candidate.id, candidate=candidate) for candidate in group]
+            goes = self._facts.destinations.get(project, "") if self._kind is DecisionKind.APPROVE else ""
+            rows.append(BatchLine(f"={project}", project, f"→ {goes}" if goes else ""))
+            rows += [BatchLine(candidate.id, candidate=candidate) for candidate in group]
         if self.left_out:
-            rows.append(Row("=left", "LEFT OUT", str(len(self.left_out))))
-            rows += [Row(candidate.id, candidate=candidate) for candidate in self.left_out]
+            rows.append(BatchLine("=left", "LEFT OUT", str(len(self.left_out))))
+            rows += [BatchLine(candidate.id, candidate=candidate) for candidate in self.left_out]
         return rows
 
-    def _result_rows(self) -> list[Row]:
-        rows: list[Row] = []
-        for candidate in self._asked.candidates:
+    def _result_rows(self) -> list[BatchLine]:
+        rows: list[BatchLine] = []
+        for candidate in self._facts.candidates:
             if candidate.id not in self._outcomes:
                 continue
-            words, well = self._outcomes[candidate.id]
-            first, *more = self._wrapped(words)
-            rows.append(Row(candidate.id, candidate=candidate, outcome=first, well=well))
-            rows += [Row(f"{candidate.id}/{n}", text=text, under=True) for n, text in enumerate(more)]
+            told = self._outcomes[candidate.id]
+            first, *more = self._wrapped(told.text)
+            well = told.level == "information"
+            rows.append(BatchLine(candidate.id, candidate=candidate, outcome=first, well=well))
+            rows += [BatchLine(f"{candidate.id}/{n}", text=text, under=True) for n, text in enumerate(more)]
         return rows
 
     def _wrapped(self, words: str) -> list[str]:
@@ -216,56 +220,62 @@ class BatchDialog(Dialog):
         return textwrap.wrap(safe_line(words), max(20, room)) or [""]
 
     def _notes(self, width: int) -> list[list[Piece]]:
+        if self._stage == "done":
+            hints = dict.fromkeys(told.hint for told in self._outcomes.values() if told.hint)
+            return [[], *([(hint, "muted")] for hint in hints)] if hints else []
         if self._stage != "asking":
             return []
         lines: list[list[Piece]] = []
-        keys = self.nav.keymap
+        keys = self.app.keymap
         if any(candidate.left_out == NOT_SEEN for candidate in self.left_out):
-            words = f"not looked at: {keys.shown('batch.mark_seen')} marks it seen, {keys.shown('batch.include')} includes it"
+            mark, one, every = (
+                keys.shown(f"batch.{name}") for name in ("mark_seen", "include", "include_all")
+            )
+            words = f"not seen: {mark} marks one as seen, {one} includes one, {every} includes all of them"
             lines.append([(words, "warn")])
         if any(candidate.left_out.startswith(OVERLAPS) for candidate in self.left_out):
             key = keys.shown("review.approve")
-            words = f"overlaps: approve one by itself ({key}); the other is then written anew on top of it"
+            words = f"overlaps: approve one separately ({key}); the other is then written again on top of it"
             lines.append([(words, "warn")])
         if self._kind is DecisionKind.APPROVE:
             going = {candidate.project for candidate in self.taken}
             lines += [
                 [(f"Hooks exist in {name} ({', '.join(hooks)}): they will not run.", "muted")]
-                for name, hooks in self._asked.hooks.items()
+                for name, hooks in self._facts.hooks.items()
                 if name in going
             ][:3]
             lines += [
                 [("⚠ ", "bad"), (f"{name}: {problem}", "")]
-                for name, problem in self._asked.problems.items()
+                for name, problem in self._facts.problems.items()
                 if name in going
             ][:3]
         return [[], *lines] if lines else []
 
     def _answer(self, width: int) -> list[list[Piece]]:
-        keys = self.nav.keymap
-        leave = f"{keys.shown('dialog.cancel')} leave it"
+        keys = self.app.keymap
+        leave = f"{keys.shown('dialog.cancel')} cancel"
         if self._stage == "done":
             return [[], [(f"{keys.shown('dialog.confirm')} back", "accent")]]
         if self._stage in ("reading", "working"):
-            return [[], [("…", "muted")]]
+            return [[], [("working …", "muted")]]
         if not self.taken:
             return [[], [(leave, "accent")]]
         yes = f"{keys.shown('dialog.confirm')} {self._verb} {len(self.taken)}"
         return [[], [(yes, "accent" if self.ready else "faint"), (f"     {leave}", "muted")]]
 
     def armed(self) -> None:
-        """Keys answer now."""
+        """Show that keys answer now."""
         self.query_one("#answer", PieceLines).refresh()
 
     # Keys
 
     def _change(self, candidate: Candidate, **changes: Any) -> None:
         held = tuple(
-            replace(one, **changes) if one.id == candidate.id else one for one in self._asked.candidates
+            replace(one, **changes) if one.id == candidate.id else one for one in self._facts.candidates
         )
-        self._asked = replace(self._asked, candidates=held)
+        self._facts = replace(self._facts, candidates=held)
         self._show()
-        following = next((c for c in self._asked.candidates if c.left_out == NOT_SEEN), None)
+        following = next((c for c in self._facts.candidates if c.left_out == NOT_SEEN), None)
         if following is not None:
             self.query_one(RowList).move_to_key(following.id)
 
@@ -275,7 +285,7 @@ class BatchDialog(Dialog):
         return row.candidate if row is not None and self._stage == "asking" else None
 
     def action_mark_seen(self) -> None:
-        """The one under the cursor counts as looked at."""
+        """Mark the one under the cursor as seen."""
         candidate = self._current
         if candidate is None or candidate.seen or not self.ready:
             return
@@ -284,14 +294,22 @@ class BatchDialog(Dialog):
 
     @work
     async def _note_seen(self, proposal: str) -> None:
-        await self.nav.ask("seen", {"ids": [proposal], "seen": True})
+        await perform(self.app, MarkSeen(), SeenArgs(ids=(proposal,)), quiet=True)
 
     def action_include(self) -> None:
-        """Take the one under the cursor though it was not looked at, or leave it out again."""
+        """Include the one under the cursor though it was not seen, or leave it out again."""
         candidate = self._current
         if candidate is None or candidate.reason or candidate.seen or not self.ready:
             return
         self._change(candidate, included=not candidate.included)
+
+    def action_include_all(self) -> None:
+        """Include every one that is only left out because it was not seen."""
+        if self._stage != "asking" or not self.ready:
+            return
+        held = tuple(replace(one, included=True) for one in self._facts.candidates)
+        self._facts = replace(self._facts, candidates=held)
+        self._show()
 
     def accept(self) -> None:
         """Decide, then say what became of each."""
@@ -311,25 +329,22 @@ class BatchDialog(Dialog):
     @work(exclusive=True)
     async def _decide(self, taken: Sequence[Candidate]) -> None:
         self._show()
-        args = {
-            "kind": self._kind.value,
-            "proposals": [{"id": candidate.id, "tree": candidate.tree} for candidate in taken],
-        }
-        answer = await self.nav.ask("decide", args)
-        if answer is None:
+        pinned = tuple(Pinned(id=candidate.id, tree=candidate.tree) for candidate in taken)
+        try:
+            if self._kind is DecisionKind.APPROVE:
+                told = await send(self.app, Approve(), ApproveArgs(proposals=pinned))
+            else:
+                told = await send(self.app, Reject(), DecideArgs(proposals=pinned))
+        except NavigatorError as error:
+            self.app.toast(str(error), "error")
             self._stage = "asking"
-            self._show()
-            return
-        self._outcomes = {
-            row["id"]: (words or "done", well)
-            for row in answer.get("decisions", [])
-            for words, well in [landing_words(row)]
-        }
-        self._stage = "done"
+        else:
+            self._outcomes = {one.id: one for one in told}
+            self._stage = "done"
         self._show()
 
 
-def _draw(row: Row, width: int) -> list[Piece]:
+def _draw(row: BatchLine, width: int) -> list[Piece]:
     candidate = row.candidate
     if row.under:
         return [(" " * _OUTCOME_FROM, ""), (clip(row.text, width - _OUTCOME_FROM), "")]
@@ -354,7 +369,7 @@ def _draw(row: Row, width: int) -> list[Piece]:
         ]
         room = max(16, width // 2, width - length(about) - 2)
         return justified(about, [(clip(candidate.left_out, room), "warn")], width)
-    marked: list[Piece] = [("not looked at  ", "warn")] if not candidate.seen else []
+    marked: list[Piece] = [("not seen  ", "warn")] if not candidate.seen else []
     about = [*head, (fit(candidate.tree[:7], 9), "faint"), (safe_line(candidate.title), "")]
     return justified(about, [*marked, (figures, "muted")], width)
 
@@ -365,12 +380,11 @@ def candidates(
     pairs: Sequence[tuple[str, str]],
     overlaps: Mapping[str, tuple[str, ...]],
 ) -> tuple[list[Candidate], list[Proposal]]:
-    """Each proposal asked about, as it stands now. Runs in a thread."""
+    """Each proposal of the request, as it is now. Runs in a thread."""
     found: list[Candidate] = []
     proposals: list[Proposal] = []
     for identifier, tree in pairs:
         proposal = reader.proposal(identifier)
-        state = reader.task(proposal.task_id).state
         known = proposal.model_copy(update={"overlaps": overlaps.get(proposal.id, ())})
         proposals.append(known)
         found.append(
@@ -379,7 +393,7 @@ def candidates(
                 tree,
                 proposal.project,
                 proposal.title,
-                _reason(kind, known, tree, state),
+                _reason(reader, kind, known, tree),
                 proposal.seen,
                 added=proposal.added,
                 removed=proposal.removed,
@@ -388,20 +402,26 @@ def candidates(
     return found, proposals
 
 
-def _reason(kind: DecisionKind, proposal: Proposal, tree: str, state: TaskState) -> str:
+def _reason(reader: Reader, kind: DecisionKind, proposal: Proposal, tree: str) -> str:
     from navigator.cascade.views.inbox import why_left_out
 
-    if proposal.tree != tree:
-        return "changed since it was on the screen"
-    approved = proposal.decision is not None and proposal.decision.kind is DecisionKind.APPROVE
-    if kind is DecisionKind.APPROVE and state is TaskState.APPROVED and approved:
-        return ""  # its landing is tried again
-    if proposal.state is not ProposalState.OPEN or state is not TaskState.AWAITING_APPROVAL:
-        return "no longer waits"
-    return why_left_out(proposal) if kind is DecisionKind.APPROVE else ""
+    verb = Approve() if kind is DecisionKind.APPROVE else Reject()
+    on = Subject.of(reader, proposal)
+    refusal = verb.refuse_one(on)
+    if refusal is None:
+        try:
+            require_tree(proposal, tree)
+        except NavigatorError as error:
+            refusal = error
+    if refusal is not None:
+        return refusal.message.removeprefix(f"{proposal.id} ").rstrip(".")
+    # One that is approved already was looked at: only its landing is tried again.
+    return why_left_out(proposal) if kind is DecisionKind.APPROVE and on.waiting else ""
 
 
-def _asked(found: Sequence[Candidate], proposals: Sequence[Proposal], homes: Sequence[Any]) -> Asked:
+def _facts_of(
+    found: Sequence[Candidate], proposals: Sequence[Proposal], homes: Sequence[Project]
+) -> BatchFacts:
     """Where each project's approvals go, and which hooks it has. Reads the repositories: runs in a thread."""
     from navigator.workspace.git.facts import read_facts
 
@@ -421,4 +441,4 @@ def _asked(found: Sequence[Candidate], proposals: Sequence[Proposal], homes: Seq
         destinations[project.name] = ", ".join(goes)
         if facts.hooks:
             hooks[project.name] = facts.hooks
-    return Asked(tuple(found), destinations, hooks, problems)
+    return BatchFacts(tuple(found), destinations, hooks, problems)

@@ -1,126 +1,97 @@
-"""The developer's comments on lines, in Review."""
+"""Comments on lines, in Review: where one is written, and keeping, changing or removing it."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass
 
-from navigator.domain.errors import NavigatorError
+from navigator.cascade.verbs.comment import AddComment, CommentArgs, RemoveComment, RemoveCommentArgs
+from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.states import ProposalState
-from navigator.tui.diff.model import find_file, find_line
-from navigator.tui.review.context import Remark, comment_key
-from navigator.tui.widgets.panels import WritingPanel
-from navigator.tui.work import begin
+from navigator.tui.base import BaseApp
+from navigator.tui.data.drafts import DraftKeeper
+from navigator.tui.diff.model import find_line
+from navigator.tui.diff.view import DiffView
+from navigator.tui.review.context import ReviewContext, SavedComment, comment_key
+from navigator.tui.verbs import send
 
-if TYPE_CHECKING:
-    from navigator.tui.review.screen import ReviewScreen
 
+@dataclass(frozen=True, slots=True)
+class CommentPlace:
+    """What is being commented on. `line` is 1-based, 0 for the whole file; `changing` is the comment that is edited."""
 
-class Remarks:
-    """Mixed into the review screen."""
-
-    _place: tuple[str, str, int, str] = ("", "new", 0, "")
-    """Path, side, line (0: the file) and quote of what is being commented on."""
-    _changing: Remark | None = None
+    proposal: str
+    path: str
+    side: str
+    line: int
+    quote: str
+    changing: SavedComment | None = None
 
     @property
-    def _page(self) -> ReviewScreen:
-        return cast("ReviewScreen", self)
+    def key(self) -> str:
+        """The key of its draft."""
+        number = self.changing.number if self.changing is not None else 0
+        return comment_key(self.proposal, self.side, self.line, self.path, number)
 
-    def action_comment(self) -> None:
-        """Comment on the line under the cursor, or change the comment that stands there."""
-        screen = self._page
-        context, shown = screen.context, screen.shown
-        if context is None or shown is None:
-            return
-        if context.current.state is not ProposalState.OPEN:
-            screen.nav.toast(
-                f"{context.current.id} is decided: a comment would go nowhere. u takes the decision back.",
-                "warning",
-            )
-            return
-        found = next(
-            (r for r in context.remarks if f"c{r.number}" == screen.diff.current_key and not r.sent), None
+    @property
+    def title(self) -> str:
+        """`billing/totals.py:24`."""
+        removed = " (removed)" if self.side == "old" else ""
+        return f"{self.path}:{self.line}{removed}" if self.line else self.path
+
+
+def place_at_cursor(
+    context: ReviewContext, proposal: str, diff: DiffView, *, between: bool, undo_key: str
+) -> CommentPlace:
+    """Where a comment goes that is begun now: a new one on the line under the cursor, or the comment that is there.
+
+    Args:
+        proposal: the version shown.
+        between: the diff shows what changed since the round before.
+        undo_key: the key that takes a decision back, for the message.
+
+    Raises:
+        Conflict: no comment can be made here.
+    """
+    if context.current.state is not ProposalState.OPEN:
+        raise Conflict(
+            f"{context.current.id} is decided; a comment would not be sent.",
+            hint=f"{undo_key} takes the decision back.",
         )
-        if found is not None:
-            self._begin(found.path, found.side, found.line, found.quote, found)
-            return
-        place = screen.diff.location
-        if not place.path:
-            screen.nav.toast("No line is under the cursor.", "warning")
-            return
-        if place.side == "old" and screen.between:
-            screen.nav.toast("That line is of the round before: comment on it there (,).", "warning")
-            return
-        self._begin(place.path, place.side, place.line or 0, self._quote(), None)
+    found = next((c for c in context.comments if f"c{c.number}" == diff.current_key and not c.sent), None)
+    if found is not None:
+        return CommentPlace(proposal, found.path, found.side, found.line, found.quote, found)
+    at = diff.location
+    if not at.path:
+        raise UsageError("No line is under the cursor.")
+    if at.side == "old" and between:
+        raise UsageError("That line belongs to the round before; comment on it there.")
+    return CommentPlace(proposal, at.path, at.side, at.line or 0, _quote(diff))
 
-    def _begin(self, path: str, side: str, line: int, quote: str, changing: Remark | None) -> None:
-        screen = self._page
-        assert screen.context is not None and screen.shown is not None
-        self._place, self._changing = (path, side, line, quote), changing
-        number = changing.number if changing is not None else 0
-        key = comment_key(screen.shown.id, side, line, path, number)
-        held = screen.context.drafts.get(key, changing.text if changing is not None else "")
-        where = f"{path}:{line}{' (removed)' if side == 'old' else ''}" if line else path
-        screen.add_class("-writing")
-        screen.query_one(WritingPanel).open(key, where, held)
 
-    def _quote(self) -> str:
-        """The text of the line under the cursor."""
-        view = self._page.diff
-        place = view.location
-        if place.line is None:
-            return ""
-        ref = find_line(view.files, place.path, place.side, place.line)
-        index = find_file(view.files, place.path)
-        if ref is None or index is None:
-            return ""
-        return view.files[ref.file].hunks[ref.hunk].lines[ref.line].text
+def _quote(diff: DiffView) -> str:
+    """The text of the line under the cursor."""
+    at = diff.location
+    if at.line is None:
+        return ""
+    ref = find_line(diff.files, at.path, at.side, at.line)
+    return "" if ref is None else diff.files[ref.file].hunks[ref.hunk].lines[ref.line].text
 
-    def on_writing_panel_typed(self, event: WritingPanel.Typed) -> None:
-        """Keep the draft."""
-        event.stop()
-        self._page.drafts.keep(event.key, event.text)
 
-    def on_writing_panel_done(self, event: WritingPanel.Done) -> None:
-        """Keep the comment, or the draft."""
-        event.stop()
-        screen = self._page
-        screen.remove_class("-writing")
-        screen.diff.focus()
-        begin(screen, partial(self._end, event), group="comment")
-
-    async def _end(self, event: WritingPanel.Done) -> None:
-        """What is kept becomes a comment and its draft goes; what is put aside stays as a draft."""
-        screen = self._page
-        if not event.kept:
-            screen.drafts.keep(event.key, event.text)
-            await screen.drafts.flush()
-            await screen.reload()
-            return
-        proposal = event.key.split(":")[1]
-        path, side, line, quote = self._place
-        changing, self._changing = self._changing, None
-        text = event.text.strip()
-        try:
-            if text and (changing is None or text != changing.text):
-                await screen.nav.link.request(
-                    "comment.add",
-                    {
-                        "proposal": changing.proposal if changing is not None else proposal,
-                        "path": path,
-                        "side": side,
-                        "line": line,
-                        "quote": quote,
-                        "text": text,
-                    },
-                )
-            if changing is not None and text != changing.text:
-                await screen.nav.link.request("comment.remove", {"number": changing.number})
-        except NavigatorError as error:
-            screen.drafts.keep(event.key, event.text)
-            screen.nav.toast(f"{error} What you wrote is kept as a draft.", "error")
-        else:
-            screen.drafts.keep(event.key, "")
-        await screen.drafts.flush()
-        await screen.reload()
+async def save(app: BaseApp, place: CommentPlace, text: str, drafts: DraftKeeper) -> None:
+    """Keep a finished comment and drop its draft; an emptied one is removed. What cannot be kept stays a draft."""
+    changing, kept = place.changing, text.strip()
+    try:
+        if kept and (changing is None or kept != changing.text):
+            on = changing.proposal if changing is not None else place.proposal
+            args = CommentArgs(
+                proposal=on, path=place.path, side=place.side, line=place.line, quote=place.quote, text=kept
+            )
+            await send(app, AddComment(), args)
+        if changing is not None and kept != changing.text:
+            await send(app, RemoveComment(), RemoveCommentArgs(number=changing.number))
+    except NavigatorError as error:
+        drafts.keep(place.key, text)
+        app.toast(f"{error} Your text is kept as a draft.", "error")
+    else:
+        drafts.keep(place.key, "")
+    await drafts.flush()

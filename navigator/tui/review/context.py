@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.domain.models import Finding, Project, Proposal, Review, Task
 from navigator.domain.states import ProposalState, Role, TaskState
 from navigator.tui.data.deck_snapshot import short_model
-from navigator.tui.diff.model import FindingNote
+from navigator.tui.diff.model import Comment, FindingNote, Side
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
 
 COMMENT_DRAFT = "comment:"
-NOTE_DRAFT = "note:"
 
-REMARK = "new in this round and no blocker: a remark, which decides nothing"
-"""Beside a finding that a later reading was not asked for."""
+REMARK = "new in this round and not a blocker: shown, but does not count towards the verdict"
+"""Beside a finding that a review of a later round was not asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
-    """The developer's comment on a line, as the store holds it. `line` is 1-based; 0 means the whole file."""
+class SavedComment:
+    """The user's comment on a line, as stored. `line` is 1-based; 0 means the whole file."""
 
     number: int
     proposal: str
@@ -37,7 +36,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Unfinished:
+class DraftComment:
     """A comment that was begun and not kept, by the key of its draft."""
 
     key: str
@@ -53,26 +52,24 @@ class ReviewContext:
     """A task with all its proposals, oldest first.
 
     Attributes:
-        drafts: unfinished texts of this task by key.
-        met: by (proposal id, index of the finding) what the next reading said about it: met or not, and why.
+        drafts: unfinished comments of this task by key.
+        met: by (proposal id, index of the finding) what the next review said about it: met or not, and why.
         whole: the proposal that this task's first one is a part of.
         mended: by proposal, in words, that its tests failed first and were sent back to the writer.
-        batches: the batch whose branch a version lands on, where that is not its own.
     """
 
     task: Task
     project: Project
     versions: tuple[Proposal, ...]
-    remarks: tuple[Remark, ...] = ()
-    unfinished: tuple[Unfinished, ...] = ()
+    comments: tuple[SavedComment, ...] = ()
+    unfinished: tuple[DraftComment, ...] = ()
     drafts: Mapping[str, str] = field(default_factory=dict)
     met: Mapping[tuple[str, int], tuple[bool, str]] = field(default_factory=dict)
     whole: Proposal | None = None
-    batches: Mapping[str, str] = field(default_factory=dict)
     mended: Mapping[str, str] = field(default_factory=dict)
 
     def index(self, proposal: str) -> int:
-        """Where a proposal stands among the versions; the newest one for an id that is not among them."""
+        """The index of a proposal among the versions; the newest one for an id that is not among them."""
         for place, version in enumerate(self.versions):
             if version.id == proposal:
                 return place
@@ -81,19 +78,19 @@ class ReviewContext:
     @property
     def current(self) -> Proposal:
         """The one that decisions are about: the open one, else the newest that was not superseded."""
-        standing = [v for v in self.versions if v.state is not ProposalState.SUPERSEDED]
-        opened = [v for v in standing if v.state is ProposalState.OPEN]
-        return (opened or standing or list(self.versions))[-1]
+        kept = [v for v in self.versions if v.state is not ProposalState.SUPERSEDED]
+        opened = [v for v in kept if v.state is ProposalState.OPEN]
+        return (opened or kept or list(self.versions))[-1]
 
     @property
     def waiting(self) -> bool:
-        """Whether the task waits for the developer's word."""
+        """Whether the task waits for the user's decision."""
         return self.task.state is TaskState.AWAITING_APPROVAL and self.current.state is ProposalState.OPEN
 
     @property
-    def unsent(self) -> tuple[Remark, ...]:
+    def unsent(self) -> tuple[SavedComment, ...]:
         """Comments that go along when the task is sent back."""
-        return tuple(remark for remark in self.remarks if not remark.sent)
+        return tuple(comment for comment in self.comments if not comment.sent)
 
 
 def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
@@ -102,7 +99,6 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
     Raises:
         NotFound: there is no such proposal.
     """
-    from navigator.cascade.views.parts import landing_batch
     from navigator.cascade.views.repairs import mended_words
 
     with reader.snapshot():
@@ -110,23 +106,19 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
         task = reader.task(found.task_id)
         versions = tuple(reader.proposals(task_id=task.id))
         drafts = {
-            **reader.drafts(f"{NOTE_DRAFT}{task.id}:"),
-            **{
-                key: text
-                for version in versions
-                for key, text in reader.drafts(f"{COMMENT_DRAFT}{version.id}:").items()
-            },
+            key: text
+            for version in versions
+            for key, text in reader.drafts(f"{COMMENT_DRAFT}{version.id}:").items()
         }
         return ReviewContext(
             task,
             reader.project(found.project_id),
             versions,
-            tuple(_remark(row) for row in reader.comments(task_id=task.id)),
+            tuple(_saved(row) for row in reader.comments(task_id=task.id)),
             tuple(made for key, text in drafts.items() if (made := _unfinished(key, text)) is not None),
             drafts,
             _met(versions),
             next((reader.proposal(version.parent) for version in versions if version.parent), None),
-            {version.id: landing_batch(reader, version) for version in versions},
             {version.id: words for version in versions if (words := mended_words(reader, version))},
         )
 
@@ -138,20 +130,20 @@ def comment_key(proposal: str, side: str, line: int, path: str, number: int = 0)
 
 def note_key(task: str, kind: str) -> str:
     """The key of the draft of a note that goes with a decision."""
-    return f"{NOTE_DRAFT}{task}:{kind}"
+    return f"note:{task}:{kind}"
 
 
-def _unfinished(key: str, text: str) -> Unfinished | None:
+def _unfinished(key: str, text: str) -> DraftComment | None:
     if not key.startswith(COMMENT_DRAFT):
         return None
     parts = key.removeprefix(COMMENT_DRAFT).split(":", 4)
     if len(parts) != 5 or not parts[2].isdigit() or parts[3] != "0":
         return None
-    return Unfinished(key, parts[0], parts[4], parts[1], int(parts[2]), text)
+    return DraftComment(key, parts[0], parts[4], parts[1], int(parts[2]), text)
 
 
-def _remark(row: Mapping[str, Any]) -> Remark:
-    return Remark(
+def _saved(row: Mapping[str, Any]) -> SavedComment:
+    return SavedComment(
         row["id"],
         f"P{row['proposal_id']}" if isinstance(row["proposal_id"], int) else row["proposal_id"],
         row["path"],
@@ -164,7 +156,7 @@ def _remark(row: Mapping[str, Any]) -> Remark:
 
 
 def _met(versions: Sequence[Proposal]) -> dict[tuple[str, int], tuple[bool, str]]:
-    """What each second reading said about the findings of the reading before it."""
+    """What each review of a revision said about the findings of the review before it."""
     from navigator.cascade.prompts.material import worth_sending
 
     said: dict[tuple[str, int], tuple[bool, str]] = {}
@@ -182,7 +174,7 @@ def _met(versions: Sequence[Proposal]) -> dict[tuple[str, int], tuple[bool, str]
 
 
 def finding_notes(context: ReviewContext, shown: Proposal, *, anchors: bool = True) -> list[FindingNote]:
-    """The findings on one version, and below them what the round before asked for and did not get.
+    """The findings on one version, and below them those of the round before that are still not met.
 
     Args:
         anchors: False where the diff shown is not the one the reviewer saw, so that its hunk labels mean nothing.
@@ -195,7 +187,7 @@ def finding_notes(context: ReviewContext, shown: Proposal, *, anchors: bool = Tr
         for index, finding in enumerate(review.findings):
             said = context.met.get((shown.id, index)) if review is shown.review else None
             remarks = [REMARK] if finding.remark else []
-            remarks += [_remark_on(said, shown.round + 1)] if said is not None else []
+            remarks += [_answer_to(said, shown.round + 1)] if said is not None else []
             key = f"f{review.role.value}{index}"
             notes.append(
                 FindingNote(
@@ -210,7 +202,7 @@ def finding_notes(context: ReviewContext, shown: Proposal, *, anchors: bool = Tr
         said = context.met.get((before.id, index))
         if said is None or said[0] or " ".join(finding.quote.split()) in repeated:
             continue
-        # Said of the round before: its labels and lines are not this diff's.
+        # It is about the round before: its labels and lines do not belong to this diff.
         loose = finding.model_copy(update={"hunk": "", "line": None})
         notes.append(
             FindingNote(
@@ -218,7 +210,7 @@ def finding_notes(context: ReviewContext, shown: Proposal, *, anchors: bool = Tr
                 loose,
                 by=_who(before.review),
                 round=before.round,
-                remarks=(_remark_on(said, shown.round),),
+                remarks=(_answer_to(said, shown.round),),
             )
         )
     return notes
@@ -234,7 +226,7 @@ def _unhooked(finding: Finding, anchors: bool) -> Finding:
     return finding if anchors else finding.model_copy(update={"hunk": ""})
 
 
-def _remark_on(said: tuple[bool, str], round: int) -> str:
+def _answer_to(said: tuple[bool, str], round: int) -> str:
     met, why = said
     return f"round {round}: {'met' if met else 'not met'}{f' · {why}' if why else ''}"
 
@@ -242,5 +234,81 @@ def _remark_on(said: tuple[bool, str], round: int) -> str:
 def _who(review: Review) -> str:
     name = short_model(review.model) or "reviewer"
     if review.role is Role.FINAL:
-        name += ", last reading"
+        name += ", final review"
     return name
+
+
+# Comments, carried over to another round: found again by the line they quote
+
+
+def found_again(lines: Sequence[str], quote: str, line: int) -> int | None:
+    """The line (1-based) with the quoted text nearest to `line`; None when there is none.
+
+    An exact line wins over one that differs in blanks. A quote of blanks alone is not looked for.
+    """
+    wanted = quote.strip()
+    if not wanted:
+        return None
+    exact = [number for number, text in enumerate(lines, 1) if text == quote]
+    places = exact or [number for number, text in enumerate(lines, 1) if text.strip() == wanted]
+    return min(places, key=lambda number: (abs(number - line), number), default=None)
+
+
+def carried(
+    context: ReviewContext,
+    shown: Proposal,
+    new_lines: Mapping[str, Sequence[str]],
+    *,
+    old_is_base: bool = True,
+) -> list[Comment]:
+    """Every comment of the task, placed on the version shown.
+
+    Args:
+        new_lines: the files of the version shown that carry comments, by path; a file that is gone is left out.
+        old_is_base: the old side of the diff shown is the base; where it is an earlier round, comments on removed lines
+            are shown on the file as a whole.
+    """
+    comments = [
+        Comment(
+            f"c{saved.number}",
+            saved.path,
+            _line(saved, shown, new_lines, old_is_base),
+            saved.text,
+            side=_side(saved.side),
+            state=_state(saved.sent),
+        )
+        for saved in context.comments
+    ]
+    comments += [
+        Comment(
+            f"d{index}",
+            draft.path,
+            draft.line or None,
+            draft.text,
+            side=_side(draft.side),
+            author="you, unfinished",
+        )
+        for index, draft in enumerate(context.unfinished)
+        if draft.proposal == shown.id
+    ]
+    return comments
+
+
+def _line(
+    comment: SavedComment, shown: Proposal, new_lines: Mapping[str, Sequence[str]], old_is_base: bool
+) -> int | None:
+    if not comment.line:
+        return None
+    if comment.side == "old":
+        return comment.line if old_is_base and comment.proposal == shown.id else None
+    if comment.proposal == shown.id:
+        return comment.line
+    return found_again(new_lines.get(comment.path, ()), comment.quote, comment.line)
+
+
+def _side(word: str) -> Side:
+    return "old" if word == "old" else "new"
+
+
+def _state(sent: bool) -> Literal["draft", "sent"]:
+    return "sent" if sent else "draft"

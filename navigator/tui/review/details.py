@@ -23,7 +23,7 @@ Section = tuple[str, str]
 
 
 class DetailsDialog(ModalScreen[None]):
-    """Sections of words to read; any of the keys that leave closes it."""
+    """Sections of text to read."""
 
     DEFAULT_CSS = """
     DetailsDialog { align: center middle; background: $background 60%; }
@@ -68,12 +68,12 @@ class DetailsDialog(ModalScreen[None]):
 
 
 def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -> Iterator[Section]:
-    """What there is to say, as titles and bodies."""
+    """The details, as titles and bodies."""
     task = context.task
     files = f"\nfiles: {', '.join(task.files)}" if task.files else ""
     yield f"{task.id}  {task.kind.value} · {task.complexity.value}", f"{task.text.strip()}{files}"
     if why := why_it_waits(context, shown):
-        yield "why it waits as it is", why
+        yield "why the change is kept", why
     if task.note:
         yield "your note to this attempt", task.note
     if shown.policy:
@@ -93,33 +93,36 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         if review is not None:
             yield _review(review)
     if shown.own_review is not None:
-        yield _own_reading(shown.own_review)
+        yield _own_review(shown.own_review)
     if overlaps:
         touch = "touch" if len(overlaps) > 1 else "touches"
-        yield "overlaps", f"{', '.join(overlaps)} {touch} the same paths; what lands second may become stale."
+        yield (
+            "overlaps",
+            f"{', '.join(overlaps)} {touch} the same paths; the one that lands second may become stale.",
+        )
     yield (
-        "made of",
+        "origin",
         f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}\n"
         f"{shown.usage.completion_tokens:,} tokens written by {shown.model} with {shown.prompt_version}"
         f" in {shown.usage.seconds:.1f} s",
     )
 
 
-def _own_reading(review: Review) -> Section:
-    """What the model that wrote says of its own change, with its findings: they stand nowhere else."""
+def _own_review(review: Review) -> Section:
+    """What the writer says of its own change, with its findings, which are shown nowhere else."""
     lines = [review.summary or "no summary"]
     for finding in review.findings:
         where = f"{finding.path}:{finding.line}" if finding.line else finding.path or "nowhere in the diff"
         loose = "" if finding.anchored else ", its quote was not found"
         lines.append(f"{finding.severity.value} at {where}{loose}: {finding.message}")
-    return f"own reading (decides nothing) {review.model}  {review.verdict.value}", "\n".join(lines)
+    return f"writer's own review (does not count) {review.model}  {review.verdict.value}", "\n".join(lines)
 
 
 def _review(review: Review) -> Section:
     lines = [review.summary or "no summary"]
     if review.stated_verdict is not None and review.stated_verdict is not review.verdict:
         lines.append(
-            f"The reviewer itself said {review.stated_verdict.value}; its grounded findings make it {review.verdict.value}."
+            f"The reviewer stated {review.stated_verdict.value}; its anchored findings make it {review.verdict.value}."
         )
     for entry in review.addressed:
         word = "met" if entry.get("met") else "not met"

@@ -1,55 +1,64 @@
-"""Review: a proposal's diff with what the reviewer found and what the developer says, and the row of proposals it is in."""
+"""Review: a proposal's diff with the reviewer's findings and your comments, and the queue of proposals it is in."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from functools import cached_property, partial
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from navigator.cascade.verbs.approve import Approve, ApproveArgs
+from navigator.cascade.verbs.base import Subject
+from navigator.cascade.verbs.deciding import Decide, DecideArgs, Pinned
+from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
+from navigator.cascade.verbs.reject import Reject
+from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
+from navigator.cascade.verbs.split import Split, SplitArgs
+from navigator.cascade.verbs.undo import Undo, UndoArgs
 from navigator.domain.diff import FileDiff
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Proposal
-from navigator.domain.states import Severity
+from navigator.domain.states import DecisionKind, LandingState, Severity, TaskState
 from navigator.domain.text import safe_text
+from navigator.store.reads.cards import Card
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.drafts import DraftKeeper
-from navigator.tui.diff.messages import ContextRequested
+from navigator.tui.diff.messages import ChoiceAsked, ContextRequested
 from navigator.tui.diff.model import Comment, Mode
 from navigator.tui.diff.view import DiffView
-from navigator.tui.keys.bindings import bindings_of
-from navigator.tui.messages import OpenProposal
-from navigator.tui.review.carry import carried
-from navigator.tui.review.comments import Remarks
-from navigator.tui.review.context import ReviewContext, finding_notes, load_review_context
-from navigator.tui.review.deciding import Deciding
-from navigator.tui.review.split import Choosing
-from navigator.tui.review.tools import Tools
+from navigator.tui.messages import DecideAll, OpenProposal
+from navigator.tui.review import comments, tools
+from navigator.tui.review.context import (
+    ReviewContext,
+    carried,
+    finding_notes,
+    load_review_context,
+    note_key,
+)
+from navigator.tui.review.split import HunkChoice, SplitChoice, labels_of, split_dialog, why_not_chosen
 from navigator.tui.review.trees import Trees
-from navigator.tui.review.words import Place, rounds_line, title_line, warning_lines
+from navigator.tui.review.words import QueuePosition, rounds_line, title_line, warning_lines
+from navigator.tui.terminal.editor import editor_words, open_in_editor
+from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.panels import SearchBar, WritingPanel
 from navigator.tui.widgets.screen import NavScreen
 from navigator.tui.work import begin
 
-
-class ReviewDiff(DiffView, inherit_bindings=False):
-    """The diff view with the keys of the action registry."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of("diff")
+D = TypeVar("D", bound=DecideArgs)
 
 
-class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
+class ReviewScreen(NavScreen):
     """Opened with `OpenProposal`: the id to show, and the ids to step through with n and p.
 
-    A proposal counts as looked at when `m` says so, or when the end of its diff has stood on the screen for
-    `SEEN_AFTER` seconds: opening it, or leafing past it, is not enough.
+    A proposal counts as seen when `m` says so, or when the end of its diff has been on the screen for `SEEN_AFTER`
+    seconds: opening it, or stepping past it, is not enough.
     """
 
     SCOPE = "review"
@@ -64,54 +73,53 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
         self.context: ReviewContext | None = None
         self.queue: tuple[str, ...] = ()
         self.selected: set[str] = set()
+        self.hunks = HunkChoice()
         self.shown_id = ""
         self.between = False
-        self._picked = {}
         self._drawn: tuple[str, str] | None = None
         self._seq = -1
         self._reaching_end = False
         self._loading = 0
         self._stale = False
+        self._last_decided = ""
+        self._commenting: comments.CommentPlace | None = None
+        self._awaited_part = ("", "")
 
     @cached_property
     def trees(self) -> Trees:
         """Where diffs and files come from."""
-        return Trees(self.nav.paths)
+        return Trees(self.app.paths)
 
     @cached_property
     def drafts(self) -> DraftKeeper:
-        """Where unfinished texts go."""
-        return DraftKeeper(self.nav.link.request, lambda told: self.nav.toast(told, "warning"))
+        """Where unfinished comments go."""
+        return DraftKeeper(self.app.link.request, lambda told: self.app.toast(told, "warning"))
 
     def compose_body(self) -> ComposeResult:
         """Head, warnings, diff, and what opens at the foot."""
         yield PieceLines(id="head")
         yield PieceLines(most=self.MOST_WARNINGS, id="warnings")
-        mode: Mode = "split" if self.nav.prefs.get("diff.mode", "unified") == "split" else "unified"
-        yield ReviewDiff(mode=mode, wrap=self.nav.prefs.get("diff.wrap", "no") == "yes", id="diff")
+        mode: Mode = "split" if self.app.prefs.get("diff.mode", "unified") == "split" else "unified"
+        yield DiffView(mode=mode, wrap=self.app.prefs.get("diff.wrap", "no") == "yes", id="diff")
         yield Static("", id="message")
         yield WritingPanel(id="writing")
-        yield SearchBar(placeholder="search in the diff   enter next   ↑ before   esc closes", id="search")
+        yield SearchBar(id="search")
 
     def on_mount(self) -> None:
-        """Mind how far the diff was scrolled, and how it is shown."""
-        self.watch(self.diff, "scroll_y", self._mind_the_end, init=False)
-        self.watch(self.diff, "mode", lambda mode: self.nav.prefs.set("diff.mode", mode), init=False)
-        self.watch(
-            self.diff,
-            "wrap",
-            lambda wrap: self.nav.prefs.set("diff.wrap", "yes" if wrap else "no"),
-            init=False,
-        )
+        """Watch how far the diff is scrolled, and how it is shown."""
+        self.watch(self.diff, "scroll_y", self._watch_end, init=False)
+        self.watch(self.diff, "mode", lambda mode: self.app.prefs.set("diff.mode", mode), init=False)
+        keep_wrap = partial(self.app.prefs.set, "diff.wrap")
+        self.watch(self.diff, "wrap", lambda wrap: keep_wrap("yes" if wrap else "no"), init=False)
 
     async def on_unmount(self) -> None:
         """Keep what is unfinished."""
         await self.drafts.close()
 
     @property
-    def diff(self) -> ReviewDiff:
+    def diff(self) -> DiffView:
         """The diff view."""
-        return self.query_one("#diff", ReviewDiff)
+        return self.query_one("#diff", DiffView)
 
     @property
     def shown(self) -> Proposal | None:
@@ -123,7 +131,7 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
     @property
     def waiting_queue(self) -> tuple[str, ...]:
         """What n and p step through: as it was opened with, else the inbox."""
-        return self.queue or tuple(card.proposal for card in self.nav.snapshot.inbox if card.proposal)
+        return self.queue or tuple(card.proposal for card in self.app.snapshot.inbox if card.proposal)
 
     # Opening
 
@@ -147,13 +155,13 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
             self._loading -= 1
         if self._stale and not self._loading:
             self._stale = False
-            self.call_later(self.show_snapshot, self.nav.snapshot)
+            self.call_later(self.show_snapshot, self.app.snapshot)
 
     async def _load(self) -> None:
         wanted = self.shown_id
-        self._seq = self.nav.snapshot.seq
+        self._seq = self.app.snapshot.seq
         try:
-            context = await self.nav.feed.read(partial(load_review_context, proposal=wanted))
+            context = await self.app.feed.read(partial(load_review_context, proposal=wanted))
         except NavigatorError as error:
             self._say(str(error))
             return
@@ -187,22 +195,24 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
         self._drawn = pair
         self._say("" if files else self._nothing(context, shown))
         self.diff.show(files, notes, comments)
-        self.mark_picked(shown)
+        self._mark_chosen(shown)
         for note in notes:
-            # What is taste, and stands under no line, takes one row until it is asked for.
+            # A matter of taste, or of no line of the diff, takes one row until it is opened.
             if note.finding.severity is Severity.NIT or (
                 note.finding.severity is Severity.MINOR and not note.finding.anchored
             ):
                 self.diff.set_expanded(note.key, False)
         self._reaching_end = False
-        self.call_after_refresh(self._mind_the_end)
+        self.call_after_refresh(self._watch_end)
 
     def _read(
-        self, context: ReviewContext, shown: Proposal, pair: tuple[str, str], anew: bool, between: bool
+        self, context: ReviewContext, shown: Proposal, pair: tuple[str, str], changed: bool, between: bool
     ) -> tuple[list[FileDiff] | None, list[Comment]]:
-        """The diff, where another one is wanted, and the comments as they stand on it. Runs in a thread."""
-        files = self.trees.diff(context.project, *pair) if anew else None
-        commented = {remark.path for remark in context.remarks if remark.line and remark.proposal != shown.id}
+        """The diff, if it is another one, and the comments placed on it. Runs in a thread."""
+        files = self.trees.diff(context.project, *pair) if changed else None
+        commented = {
+            comment.path for comment in context.comments if comment.line and comment.proposal != shown.id
+        }
         lines = self.trees.lines_of(context.project, shown.tree, commented)
         return files, carried(context, shown, lines, old_is_base=not between)
 
@@ -213,18 +223,18 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
 
     def _nothing(self, context: ReviewContext, shown: Proposal) -> str:
         if self.between:
-            return f"{shown.id} is what the round before was, to the byte."
+            return f"{shown.id} is identical to the round before."
         return f"{shown.id} changes nothing."
 
     def _say(self, words: str) -> None:
-        """Words in the place of the diff; none: the diff."""
+        """A message in place of the diff; "" shows the diff."""
         self.set_class(bool(words), "-message")
         self.query_one("#message", Static).update(Content(safe_text(words)))
 
     # The head
 
     def draw_head(self) -> None:
-        """Say anew what is shown, and how."""
+        """Redraw what is shown, and how."""
         self.query_one("#head", PieceLines).show(self._head)
         self.query_one("#warnings", PieceLines).show(self._warnings)
         self.refresh_keys()
@@ -236,8 +246,8 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
         queue = self.waiting_queue
         mine = {version.id for version in context.versions}
         number = next((index for index, name in enumerate(queue, 1) if name in mine), 0)
-        chosen = len(self.picked_of(shown))
-        place = Place(number, len(queue), shown.id in self.selected, self.between, chosen)
+        chosen = len(self.hunks.of(shown))
+        place = QueuePosition(number, len(queue), shown.id in self.selected, self.between, chosen)
         return [title_line(context, shown, width), rounds_line(context, shown, place, width)]
 
     def _warnings(self, width: int) -> list[list[Piece]]:
@@ -248,15 +258,15 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
 
     def overlaps_of(self, proposal: str) -> tuple[str, ...]:
         """Other open proposals that touch one of its paths."""
-        return self.nav.snapshot.overlaps.get(proposal, ())
+        return self.app.snapshot.overlaps.get(proposal, ())
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """Something happened: perhaps here."""
         if self.context is None or snapshot.seq == self._seq:
             return
-        self.look_for_part(snapshot)
+        self._look_for_part(snapshot)
         if self._loading:
-            self._stale = True  # what is being read now may be older; it is not thrown away for that
+            self._stale = True  # what is being read now may be older: read once more afterwards
             return
         begin(self, self.reload, group="load", exclusive=True)
 
@@ -269,7 +279,7 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
 
     # What was seen
 
-    def _mind_the_end(self) -> None:
+    def _watch_end(self) -> None:
         """Begin to count once the end of the diff is on the screen."""
         shown, diff = self.shown, self.diff
         if shown is None or shown.seen or self.between or self._drawn is None or self._reaching_end:
@@ -287,7 +297,8 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
         begin(self, partial(self._mark, [proposal], True), group="seen")
 
     async def _mark(self, ids: list[str], seen: bool) -> None:
-        if await self.nav.ask("seen", {"ids": ids, "seen": seen}) is not None:
+        args = SeenArgs(ids=tuple(ids), seen=seen)
+        if await perform(self.app, MarkSeen(), args, quiet=True) is not None:
             await self.reload()
 
     # Going about
@@ -306,7 +317,7 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
         here = next((index for index, name in enumerate(queue) if name in mine), None)
         there = 0 if here is None else here + by
         if not queue or not 0 <= there < len(queue) or queue[there] in mine:
-            self.nav.toast("There is no other proposal in that direction.")
+            self.app.toast("No other proposal in that direction.")
             return
         self.open(queue[there])
 
@@ -324,7 +335,7 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
             return
         there = context.index(self.shown_id) + by
         if not 0 <= there < len(context.versions):
-            self.nav.toast("That is the last round." if by > 0 else "That is the first round.")
+            self.app.toast("That is the last round." if by > 0 else "That is the first round.")
             return
         self.shown_id = context.versions[there].id
         self.between = self.between and there > 0
@@ -335,7 +346,7 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
         if self.context is None:
             return
         if self.context.index(self.shown_id) == 0:
-            self.nav.toast("There is no round before this one.")
+            self.app.toast("There is no round before this one.")
             return
         self.between = not self.between
         begin(self, self.reload, group="load", exclusive=True)
@@ -351,18 +362,288 @@ class ReviewScreen(Deciding, Choosing, Remarks, Tools, NavScreen):
             return
         self.selected ^= {shown.id}
         self.draw_head()
-        self.nav.toast(f"{len(self.selected)} selected" if self.selected else "Nothing is selected.")
+        self.app.toast(f"{len(self.selected)} selected.")
 
     def action_mark_seen(self) -> None:
         """Looked at, or not."""
         shown = self.shown
         if shown is not None:
-            self._reaching_end = (
-                shown.seen
-            )  # taken back by hand: the end on the screen does not mark it again
+            self._reaching_end = shown.seen  # unmarked by the user: reaching the end does not mark it again
             begin(self, partial(self._mark, [shown.id], not shown.seen), group="seen")
+
+    # Deciding
+
+    def action_approve(self) -> None:
+        """Approve what is shown; with some of its hunks chosen, make a separate proposal of those first."""
+        shown = self.shown
+        chosen = self.hunks.of(shown) if shown is not None else frozenset()
+        # All of its hunks chosen is the whole proposal: a plain approval.
+        some = bool(chosen) and not chosen.issuperset(labels_of(self.diff.files))
+        if self.context is not None and shown is not None and some:
+            self._start_deciding(partial(self._split, self.context, shown, chosen))
+        else:
+            self._decide(Approve(), ApproveArgs)
+
+    def action_reject(self) -> None:
+        """Reject, with an optional reason."""
+        self._decide(Reject(), DecideArgs)
+
+    def action_send_back(self) -> None:
+        """Send back with a note and the comments on its lines."""
+        self._decide(SendBack(), SendBackArgs)
+
+    def _decide(self, verb: Decide[D], args: type[D]) -> None:
+        if self.context is not None and self.shown is not None:
+            pinned = args(proposals=(Pinned(id=self.shown.id, tree=self.shown.tree),))
+            draft = note_key(self.context.task.id, verb.kind.value)
+            self._start_deciding(partial(self._perform, verb, pinned, draft))
+
+    def _start_deciding(self, job: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        """One decision at a time."""
+        if not any(worker.group == "decide" and not worker.is_finished for worker in self.workers):
+            begin(self, job, group="decide")
+
+    async def _perform(self, verb: Decide[D], args: D, draft: str) -> None:
+        decided = args.proposals[0].id
+        result = await perform(self.app, verb, args, draft=draft)
+        rows = result.decisions if result is not None else ()
+        recorded = [row for row in rows if row.recorded]
+        if recorded:
+            self._last_decided = decided
+            self.selected.discard(decided)
+            self.hunks.forget(decided)
+        landed = all(row.landing in (None, LandingState.LANDED) for row in recorded)
+        following = self._following(decided) if recorded and landed else ""
+        if following and self.shown_id == decided:
+            self.open(following)
+        else:
+            await self.reload()
+
+    def _following(self, decided: str) -> str:
+        """The next proposal of the queue that still waits; "" where none does."""
+        queue = self.waiting_queue
+        waiting = {card.proposal for card in self._waiting_cards()} - {decided}
+        here = queue.index(decided) if decided in queue else -1
+        order = [*queue[here + 1 :], *queue[: max(0, here)]]
+        return next((name for name in order if name in waiting), "")
+
+    def _waiting_cards(self) -> list[Card]:
+        return [card for card in self.app.snapshot.inbox if Subject.of_card(card).waiting]
+
+    def action_undo(self) -> None:
+        """Undo the landing or the approval of what is shown, else of what was decided last."""
+        self._start_deciding(self._undo)
+
+    async def _undo(self) -> None:
+        last, target = self._last_decided, self.shown_id
+        try:
+            shown = await self.app.feed.read(lambda reader: Subject.read(reader, target))
+        except NavigatorError as error:
+            self.app.toast(str(error), "warning")
+            return
+        if last and Undo().refuse_one(shown) is not None:
+            target = last
+        result = await perform(self.app, Undo(), UndoArgs(ids=(target,)))
+        if result is not None and any(row.undone for row in result.undone):
+            self.open(target)
+
+    def action_approve_batch(self) -> None:
+        """Approve the selected proposals, or every one of the queue that waits."""
+        self._ask_batch(DecisionKind.APPROVE)
+
+    def action_reject_batch(self) -> None:
+        """Reject the selected proposals, or every one of the queue that waits."""
+        self._ask_batch(DecisionKind.REJECT)
+
+    def _ask_batch(self, kind: DecisionKind) -> None:
+        wanted = self.selected or set(self.waiting_queue)
+        cards = [card for card in self._waiting_cards() if card.proposal in wanted]
+        if cards:
+            self.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
+        else:
+            self.app.toast("No proposal here waits for a decision.", "warning")
+
+    # Choosing hunks
+
+    def _mark_chosen(self, shown: Proposal) -> None:
+        """Show the chosen hunks on the diff that is drawn."""
+        self.diff.set_chosen(frozenset() if self.between else self.hunks.of(shown))
+
+    def on_diff_view_choice_asked(self, event: ChoiceAsked) -> None:
+        """Choose hunks, or choose them no longer, where this can be split at all."""
+        event.stop()
+        context, shown = self.context, self.shown
+        if context is None or shown is None:
+            return
+        why = why_not_chosen(context, shown, self.diff.files, between=self.between)
+        if why:
+            self.app.toast(why, "warning")
+            return
+        self.hunks.toggle(shown, event.labels)
+        self._mark_chosen(shown)
+        self.draw_head()
+
+    async def _split(self, context: ReviewContext, shown: Proposal, chosen: frozenset[str]) -> None:
+        """Ask, then have a part made of exactly the tree that was on the screen."""
+        key = note_key(context.task.id, "split")
+        held = (await self.app.feed.read(lambda reader: reader.drafts(key))).get(key, "")
+        self.drafts.seed(key, held)
+        files = self.diff.files
+        dialog = split_dialog(context, shown, files, chosen, key=key, text=held, drafts=self.drafts)
+        answer: SplitChoice | None = await self.app.push_screen_wait(dialog)
+        if answer is None:
+            await self.drafts.flush()
+            return
+        args = SplitArgs(
+            proposal=shown.id,
+            hunks=tuple(label for label in labels_of(files) if label in chosen),
+            tree=shown.tree,
+            note=answer.note,
+            drop_rest=answer.drop_rest,
+        )
+        result = await perform(self.app, Split(), args, ask=False)
+        if result is None:
+            await self.reload()
+            return
+        self.hunks.forget(shown.id)
+        self.drafts.keep(key, "")
+        await self.drafts.flush()
+        part = result.part.id
+        self.queue = tuple(part if name == shown.id else name for name in self.queue)
+        self._awaited_part = (part, shown.id)
+        if result.task.state is TaskState.CHECKING:
+            await self.reload()
+        else:
+            self._open_part()
+
+    def _look_for_part(self, snapshot: DeckSnapshot) -> None:
+        """Open the part once its checks are done."""
+        part = self._awaited_part[0]
+        if part and any(card.proposal == part for card in (*snapshot.inbox, *snapshot.ended)):
+            self._open_part()
+
+    def _open_part(self) -> None:
+        part, parent = self._awaited_part
+        self._awaited_part = ("", "")
+        if self.shown_id == parent:
+            self.open(part)
+        else:
+            self.app.toast(f"{part}, a part of {parent}, waits for your decision.")
+
+    # Comments
+
+    def action_comment(self) -> None:
+        """Comment on the line under the cursor, or change the comment under it."""
+        context, shown = self.context, self.shown
+        if context is None or shown is None:
+            return
+        undo = self.app.keymap.shown("review.undo")
+        try:
+            place = comments.place_at_cursor(
+                context, shown.id, self.diff, between=self.between, undo_key=undo
+            )
+        except NavigatorError as error:
+            self.app.toast(str(error), "warning")
+            return
+        self._commenting = place
+        text = context.drafts.get(place.key, place.changing.text if place.changing is not None else "")
+        self.add_class("-writing")
+        self.query_one(WritingPanel).open(place.key, place.title, text)
+
+    def on_writing_panel_typed(self, event: WritingPanel.Typed) -> None:
+        """Keep the draft."""
+        self.drafts.keep(event.key, event.text)
+
+    def on_writing_panel_done(self, event: WritingPanel.Done) -> None:
+        """Keep the comment, or its draft."""
+        self.remove_class("-writing")
+        self.diff.focus()
+        begin(self, partial(self._end_comment, event), group="comment")
+
+    async def _end_comment(self, event: WritingPanel.Done) -> None:
+        place = self._commenting
+        if event.kept and place is not None:
+            await comments.save(self.app, place, event.text, self.drafts)
+        else:
+            self.drafts.keep(event.key, event.text)
+            await self.drafts.flush()
+        await self.reload()
+
+    # Looking closer
 
     def on_diff_view_context_requested(self, event: ContextRequested) -> None:
         """Unchanged lines are wanted."""
         event.stop()
         begin(self, partial(self._more_context, event), group="context")
+
+    async def _more_context(self, event: ContextRequested) -> None:
+        """Fetch unchanged lines from the version shown and put them into the diff."""
+        context, shown = self.context, self.shown
+        if context is None or shown is None:
+            return
+        try:
+            text = await asyncio.to_thread(self.trees.text, context.project, shown.tree, event.path)
+        except NavigatorError as error:
+            self.app.toast(str(error), "warning")
+            return
+        if self.shown is not None and self.shown.id != shown.id:
+            return
+        lines = text.split("\n")
+        no_newline = lines[-1] != ""
+        if not no_newline:
+            lines.pop()
+        first = event.first - 1
+        some = lines[first : first + event.count]
+        ended = first + event.count >= len(lines)
+        self.diff.insert_context(
+            event.path,
+            event.hunk,
+            some,
+            event.where,
+            ended=ended and event.where == "below",
+            no_newline=ended and no_newline and bool(some),
+        )
+
+    def action_search(self) -> None:
+        """Search in the diff."""
+        self.add_class("-search")
+        self.query_one(SearchBar).open()
+
+    def on_search_bar_step(self, event: SearchBar.Step) -> None:
+        """To another match, or back to the diff."""
+        if not event.by:
+            self.remove_class("-search")
+            self.diff.focus()
+        elif not tools.find_in(self.diff, event.query, event.by):
+            self.app.toast(f"No match for “{event.query}”.", "warning")
+
+    async def action_editor(self) -> None:
+        """Open the file under the cursor, as it is in this version, to read."""
+        context, shown = self.context, self.shown
+        path, old = tools.file_at_cursor(self.diff)
+        if context is None or shown is None or not path:
+            self.app.toast("No file is under the cursor.", "warning")
+            return
+        tree = self.base_of(context, shown) if old else shown.tree
+        try:
+            editor_words()
+            content = await asyncio.to_thread(self.trees.content, context.project, tree, path)
+            open_in_editor(self.app, path, content, self.diff.location.line)
+        except NavigatorError as error:
+            self.app.toast(str(error), "warning")
+
+    def action_copy(self) -> None:
+        """Copy the finding, comment or hunk under the cursor, or the file's path."""
+        text = tools.copy_text(self.diff)
+        if text:
+            self.app.copy_to_clipboard(text)
+        else:
+            self.app.toast("Nothing to copy under the cursor.", "warning")
+
+    def action_details(self) -> None:
+        """The task, the checks' output, the policy items, the reviewer's words."""
+        from navigator.tui.review.details import DetailsDialog
+
+        if self.context is not None and self.shown is not None:
+            overlaps = self.overlaps_of(self.shown.id)
+            self.app.push_screen(DetailsDialog(self.context, self.shown, overlaps))

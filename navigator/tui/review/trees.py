@@ -12,7 +12,6 @@ from navigator.domain.errors import NotFound
 from navigator.domain.models import Project
 
 if TYPE_CHECKING:
-    from navigator.workspace.git.facts import RepoFacts
     from navigator.workspace.git.private import PrivateRepo
 
 
@@ -65,7 +64,7 @@ class Trees:
         private = self._private(project)
         entry = private.tree_entries(tree).get(path)
         if entry is None or entry.mode == "160000":
-            raise NotFound(f"{path} does not stand in this version.")
+            raise NotFound(f"{path} is not in this version.")
         return private.read_blob(entry.sha)
 
     def lines_of(self, project: Project, tree: str, paths: Collection[str]) -> dict[str, list[str]]:
@@ -82,17 +81,8 @@ class Trees:
             if project.id not in self._opened:
                 if not any(self._root.glob(f"{project.id}-*.git")):
                     raise NotFound(
-                        f"The changes proposed for {project.name} are not in the state folder.",
-                        hint="Was it copied without its `private` folder?",
+                        f"The proposed changes of {project.name} are not in the state folder.",
+                        hint="Was it copied without its private/ folder?",
                     )
                 self._opened[project.id] = PrivateRepo.open(self._root, project)
             return self._opened[project.id]
-
-
-def destination(project: Project, batch: str, facts: RepoFacts) -> str:
-    """The branch an approval goes to, in words."""
-    if project.landing == "current":
-        return facts.branch or "the current branch (HEAD is detached: it will be refused)"
-    from navigator.workspace.git.landing.land import branch_name
-
-    return branch_name(batch) if batch else "navigator/…"

@@ -1,4 +1,4 @@
-"""The review's head in words: what is proposed, what the reviewer says, what was checked, what to beware of."""
+"""The lines above the diff: what is proposed, what the reviewer says, what was checked, what to know before deciding."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _QUIET_CHECKS = frozenset({"apply", "policy", "edits apply", "path policy"})
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where in the row of proposals we are, and how this one is shown."""
+class QueuePosition:
+    """Which proposal of the queue is shown (`number` from 1), and how."""
 
     number: int = 0
     of: int = 0
@@ -80,12 +80,12 @@ def verdict_pieces(review: Review | None, round: int = 0) -> list[Piece]:
 def part_words(shown: Proposal, whole: Proposal | None) -> str:
     """`part of P7, reviewed as a whole (REVISE there)`."""
     read = whole.review if whole is not None else None
-    there = f"{read.verdict.value} there" if read is not None else "nobody read it there"
+    there = f"{read.verdict.value} there" if read is not None else "not reviewed there"
     return f"part of {shown.parent}, reviewed as a whole ({there})"
 
 
 def part_pieces(shown: Proposal, whole: Proposal | None) -> list[Piece]:
-    """A part in the place of a verdict: it has none of its own."""
+    """What a part shows instead of a verdict: it has none of its own."""
     return [("◪ ", "accent"), (part_words(shown, whole), "")]
 
 
@@ -112,8 +112,8 @@ def checks_pieces(checks: Sequence[CheckResult], wide: bool) -> list[Piece]:
     return pieces or [("no checks", "muted")]
 
 
-def rounds_line(context: ReviewContext, shown: Proposal, place: Place, width: int) -> list[Piece]:
-    """The tabs of rounds and attempts, what the diff is against, and who wrote and read it."""
+def rounds_line(context: ReviewContext, shown: Proposal, place: QueuePosition, width: int) -> list[Piece]:
+    """The tabs of rounds and attempts, what the diff is against, and who wrote and reviewed it."""
     end: list[Piece] = []
     if place.chosen:
         end.append((f"◉ {place.chosen} hunk{'s' if place.chosen > 1 else ''} chosen  ", "accent"))
@@ -166,7 +166,7 @@ def _before_name(context: ReviewContext, shown: Proposal) -> str:
 
 
 def makers(shown: Proposal, *, wide: bool, prompts: bool = True) -> list[Piece]:
-    """Who wrote it and who read it, and with which prompts where there is room."""
+    """Who wrote it and who reviewed it, and with which prompts where there is room."""
     name = _plain if wide else short_model
     pieces: list[Piece] = [("by " if wide else "", "muted"), (name(shown.model), "")]
     if shown.prompt_version and prompts:
@@ -188,26 +188,26 @@ def _plain(model: str) -> str:
 def warning_lines(
     context: ReviewContext, shown: Proposal, overlaps: Sequence[str], width: int
 ) -> list[list[Piece]]:
-    """What to know before deciding, a line each, the gravest first."""
+    """What to know before deciding, one line each, the most serious first."""
     refused = [item for item in shown.policy if item.action is PolicyAction.REFUSE]
     asked = [item for item in shown.policy if item.action is PolicyAction.CONFIRM]
     lines: list[list[Piece]] = [
         *([("⚠ refused: ", "bad"), (f"{item.path}  {item.detail}", "bad")] for item in refused),
         *([("⚠ to confirm: ", "bad"), (f"{item.path}  {item.detail or item.rule}", "bad")] for item in asked),
     ]
-    lines += _standing(context, shown)
+    lines += _state_lines(context, shown)
     if why := why_it_waits(context, shown):
         lines.append([("≡ ", "accent"), (_first_line(why), "")])
     lines += [
         [("✗ ", "bad"), (f"{check.name}: ", "bad"), (_first_line(check.detail), "")]
         for check in shown.failed_checks
     ]
-    lines += _of_the_reading(shown.review)
+    lines += _review_lines(shown.review)
     notes: list[Piece] = []
     if shown.rehearsal or (shown.review is not None and shown.review.rehearsal):
         notes.append(("REHEARSAL", "warn"))
     if shown.review is not None and shown.review.self_review:
-        notes.append(("self-reviewed: the model that wrote it read it", "warn"))
+        notes.append(("self-reviewed: the model that wrote it reviewed it", "warn"))
     if shown.own_review is not None:
         notes.append((_own_words(shown.own_review), "muted"))
     if mended := context.mended.get(shown.id):
@@ -216,9 +216,9 @@ def warning_lines(
         notes.append((f"overlaps {', '.join(overlaps)}", "warn"))
     if shown.review is not None and _disagrees(shown.review):
         said = shown.review.stated_verdict
-        notes.append((f"the reviewer itself said {said.value if said else ''}", "muted"))
+        notes.append((f"the reviewer stated {said.value if said else ''}", "muted"))
     if shown.review is not None and shown.review.parts > 1:
-        notes.append((f"read in {shown.review.parts} parts", "muted"))
+        notes.append((f"reviewed in {shown.review.parts} parts", "muted"))
     if notes:
         joined: list[Piece] = []
         for note in notes:
@@ -227,8 +227,8 @@ def warning_lines(
     return [cropped([(safe_line(text), style) for text, style in line], width) for line in lines]
 
 
-def _of_the_reading(review: Review | None) -> list[list[Piece]]:
-    """Why nobody's verdict stands, and where a later reading turned against an earlier one."""
+def _review_lines(review: Review | None) -> list[list[Piece]]:
+    """Why there is no verdict, and where a later review contradicts an earlier one."""
     if review is None:
         return []
     lines: list[list[Piece]] = []
@@ -239,10 +239,10 @@ def _of_the_reading(review: Review | None) -> list[list[Piece]]:
 
 
 def _own_words(review: Review) -> str:
-    """`own reading: REVISE, 2 findings`: what the model that wrote says, which decides nothing."""
+    """`writer's own review: REVISE, 2 findings`: what the writer says of its own change; it does not count."""
     count = len(review.findings)
     findings = f", {count} finding{'s' if count > 1 else ''}" if count else ""
-    return f"own reading: {review.verdict.value}{findings}"
+    return f"writer's own review: {review.verdict.value}{findings}"
 
 
 def _disagrees(review: Review) -> bool:
@@ -254,12 +254,12 @@ def _first_line(text: str) -> str:
 
 
 def why_it_waits(context: ReviewContext, shown: Proposal) -> str:
-    """What the task says of itself, such as that its writer keeps the change; "" where nothing or of another round."""
+    """The task's reason, such as that its writer keeps the change; "" for none, and for another round."""
     return context.task.reason if context.waiting and shown.id == context.current.id else ""
 
 
-def _standing(context: ReviewContext, shown: Proposal) -> list[list[Piece]]:
-    """Where the proposal stands when it does not simply wait for a word."""
+def _state_lines(context: ReviewContext, shown: Proposal) -> list[list[Piece]]:
+    """The state of a proposal that does not simply wait for a decision."""
     landing, decision = shown.landing, shown.decision
     if landing is not None and landing.state is LandingState.LANDED:
         where = landing.ref.removeprefix("refs/heads/")
@@ -271,7 +271,7 @@ def _standing(context: ReviewContext, shown: Proposal) -> list[list[Piece]]:
         return [[("↶ landing undone", "warn"), (f": {landing.reason}" if landing.reason else "", "muted")]]
     if decision is not None:
         word = {
-            DecisionKind.APPROVE: "✓ approved, its landing is due",
+            DecisionKind.APPROVE: "✓ approved, not landed yet",
             DecisionKind.REJECT: "✗ rejected",
             DecisionKind.SEND_BACK: "↺ sent back",
         }[decision.kind]
@@ -283,25 +283,8 @@ def _standing(context: ReviewContext, shown: Proposal) -> list[list[Piece]]:
             ]
         ]
     if shown.state is ProposalState.SUPERSEDED:
-        return [[(f"superseded; decisions are about {context.current.id}", "muted")]]
+        return [[(f"superseded by {context.current.id}; decide on that one", "muted")]]
     if context.task.state is not TaskState.AWAITING_APPROVAL:
         state = context.task.state.value.replace("_", " ")
-        return [[(f"{context.task.id} is {state}; it does not wait for you yet", "muted")]]
+        return [[(f"{context.task.id} is {state}; it is not waiting for your decision", "muted")]]
     return []
-
-
-def landing_words(row: dict[str, object]) -> tuple[str, bool]:
-    """What became of one proposal of a decision, in words, and whether that is as it should be."""
-    reason = str(row.get("reason") or "")
-    if not row.get("recorded"):
-        return reason or "it was not recorded", False
-    landing = row.get("landing")
-    if landing is None:
-        return "", True
-    if landing == LandingState.LANDED.value:
-        where = str(row.get("ref", "")).removeprefix("refs/heads/")
-        moved = ", transplanted onto its tip" if row.get("transplanted") else ""
-        return f"landed {str(row.get('commit', ''))[:10]} on {where}{moved}", True
-    if landing == LandingState.PENDING.value:
-        return f"approved; its landing is due: {reason}", False
-    return f"approved, not landed: {reason}", False

@@ -92,7 +92,7 @@ class StatsScreen(NavScreen):
         return self._counted
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
-        """The store has changed: count anew, but not all the time."""
+        """The store has changed: count again, but not all the time."""
         if not snapshot.loaded or snapshot.seq == self._seq:
             return
         wait = max(0.0, self._due - time.monotonic())
@@ -103,7 +103,7 @@ class StatsScreen(NavScreen):
 
     def _late(self, seq: int) -> None:
         if self.is_current and seq > self._seq and time.monotonic() >= self._due:
-            self._count(self.nav.snapshot.seq)
+            self._count(self.app.snapshot.seq)
 
     def _count(self, seq: int) -> None:
         self._seq = seq
@@ -118,9 +118,9 @@ class StatsScreen(NavScreen):
         began = time.monotonic()
         for page in sorted(PAGES, key=lambda page: page is not PAGES[self._page]):
             try:
-                found = await self.nav.feed.read(partial(_read, page, Question(by, since)))
+                found = await self.app.feed.read(partial(_read, page, Question(by, since)))
             except NavigatorError as error:
-                self.nav.toast(str(error), "error")
+                self.app.toast(str(error), "error")
                 return
             self._counted = {**self._counted, page.name: found}
             if page is PAGES[self._page]:

@@ -1,4 +1,4 @@
-"""The developer's own editor: which one, where it opens, and a file for it to open."""
+"""The user's own editor: which one, where it opens, and a file for it to open."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+
+from textual.app import App, SuspendNotSupported
 
 from navigator.domain.errors import MissingPart, NavigatorError
 
@@ -48,7 +50,7 @@ _WINDOWED = {
 
 
 def editor_words(environment: Mapping[str, str] | None = None) -> list[str]:
-    """The command of the developer's editor: $VISUAL, else $EDITOR.
+    """The command of the user's editor: $VISUAL, else $EDITOR.
 
     Raises:
         MissingPart: neither is set, or what it names is not here.
@@ -60,10 +62,10 @@ def editor_words(environment: Mapping[str, str] | None = None) -> list[str]:
     try:
         words = shlex.split(chosen)
     except ValueError as error:
-        raise MissingPart(f"$VISUAL or $EDITOR cannot be read: {error}.", hint="Check its quotes.") from error
+        raise MissingPart(f"$VISUAL or $EDITOR is not valid: {error}.", hint="Check its quotes.") from error
     if shutil.which(words[0], path=known.get("PATH")) is None:
         raise MissingPart(
-            f"The editor {words[0]} is not here.", hint="Set $VISUAL or $EDITOR to one that is."
+            f"The editor {words[0]} is not installed.", hint="Set $VISUAL or $EDITOR to one that is."
         )
     return words
 
@@ -113,3 +115,24 @@ def run_editor(command: Sequence[str]) -> None:
         raise NavigatorError(f"{command[0]} could not be started: {error.strerror}.") from error
     if done.returncode:
         raise NavigatorError(f"{command[0]} ended with exit code {done.returncode}.")
+
+
+def open_in_editor(
+    app: App[None], name: str, content: bytes, line: int | None = None, *, writable: bool = False
+) -> bytes:
+    """Lend the terminal to the user's editor on a copy of a file; returns what the file then holds.
+
+    Raises:
+        NavigatorError: there is no editor, or it could not run.
+    """
+    words = editor_words()
+    with borrowed(name, content, writable=writable) as file:
+        try:
+            with app.suspend():
+                run_editor(editor_command(words, file, line))
+        except SuspendNotSupported as error:
+            raise NavigatorError(
+                "The editor cannot open: this terminal does not support suspending."
+            ) from error
+        app.refresh()
+        return file.read_bytes()

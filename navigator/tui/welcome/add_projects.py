@@ -36,7 +36,7 @@ class AddProjectsScreen(NavScreen):
     def compose_body(self) -> ComposeResult:
         """Where to look, what was said, what was found."""
         yield Input(str(self._folder), placeholder="a folder", id="folder")
-        yield Static("enter looks under this folder; nothing is read but names", id="said")
+        yield Static("enter searches this folder for git repositories; only names are read", id="said")
         yield RowList[Path](str, self._draw, selectable=True, id="found")
 
     def on_mount(self) -> None:
@@ -49,7 +49,7 @@ class AddProjectsScreen(NavScreen):
         return [
             (fit(place.name, name), "muted" if here else ""),
             (fit(str(place.parent), width - name - (14 if here else 0)), "muted"),
-            ("  already here" if here else "", "faint"),
+            ("  already added" if here else "", "faint"),
         ]
 
     def _say(self, text: str) -> None:
@@ -66,15 +66,15 @@ class AddProjectsScreen(NavScreen):
         if not folder.is_dir():
             self._say(f"{folder} is not a folder.")
             return
-        self._say(f"looking under {folder} …")
+        self._say(f"searching {folder} …")
         found = await asyncio.to_thread(find_repositories, folder)
-        self._known = frozenset(row.project.path for row in self.nav.snapshot.projects)
+        self._known = frozenset(row.project.path for row in self.app.snapshot.projects)
         rows = self.query_one("#found", RowList)
         rows.set_rows(found)
         self._say(
             f"{len(found)} found. space selects, ctrl+a all, enter adds."
             if found
-            else "No git repository there."
+            else "No git repositories found."
         )
         if found:
             rows.focus()
@@ -95,15 +95,15 @@ class AddProjectsScreen(NavScreen):
         for number, place in enumerate(chosen, 1):
             self._say(f"adding {number} of {len(chosen)}: {place.name} …")
             try:
-                await self.nav.link.request("project.add", {"path": str(place)})
+                await self.app.link.request("project.add", {"path": str(place)})
                 added += 1
             except NavigatorError as error:
                 refused = refused or str(error)
-        self.nav.feed.poke()
+        self.app.feed.poke()
         if refused:
-            self.nav.toast(f"{len(chosen) - added} not added. {refused}", "warning")
+            self.app.toast(f"{len(chosen) - added} not added. {refused}", "warning")
         if added:
-            self.nav.toast(f"{added} project{'s' if added != 1 else ''} added.")
+            self.app.toast(f"{added} project{'s' if added != 1 else ''} added.")
             self.dismiss(None)
         else:
-            self._say("None was added.")
+            self._say("Nothing was added.")

@@ -1,6 +1,11 @@
-"""The first run: what Navigator is, what is on this machine, and where to begin."""
+"""The first run: what Navigator is, what is on this machine, and where to start."""
 
 from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual import work
 from textual.app import ComposeResult
@@ -9,19 +14,80 @@ from textual.content import Content
 from textual.widgets import Static
 
 from navigator.config.paths import config_path
+from navigator.domain.errors import NavigatorError
 from navigator.domain.text import safe_line
-from navigator.tui.data.servers import PORTS, FoundServer, find_servers
 from navigator.tui.keys.registry import in_group
 from navigator.tui.widgets.screen import NavScreen
+
+if TYPE_CHECKING:
+    from navigator.serving.client.client import ModelClient
 
 _WHAT = """\
 A fast model writes, a strong one reviews, you decide.
 Only one fits on the GPU: write everything, swap once, review everything.
-Queue tasks across repositories; nothing reaches a branch without your word."""
+Queue tasks across repositories; nothing reaches a branch without your approval."""
+
+
+PORTS: tuple[tuple[int, str], ...] = (
+    (30000, "SGLang"),
+    (8080, "llama.cpp"),
+    (11434, "Ollama"),
+    (1234, "LM Studio"),
+    (8000, "vLLM"),
+    (5800, "llama-swap"),
+)
+"""Usual ports and whose they are; what answers there is asked for itself."""
+
+_KINDS = {"sglang": "SGLang", "vllm": "vLLM", "llamacpp": "llama.cpp", "ollama": "Ollama"}
+_KNOCK = 0.5
+_ASK = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServer:
+    """A server that answered: its software, its address, and the models it lists."""
+
+    name: str
+    url: str
+    models: tuple[str, ...]
+
+
+async def find_servers(ports: Sequence[tuple[int, str]] = PORTS) -> tuple[FoundServer, ...]:
+    """Knock at every port at once; those that list models are found."""
+    found = await asyncio.gather(*(_look(port, usual) for port, usual in ports))
+    return tuple(server for server in found if server is not None)
+
+
+async def _look(port: int, usual: str) -> FoundServer | None:
+    try:
+        _, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", port), _KNOCK)
+    except (OSError, TimeoutError):
+        return None
+    writer.close()
+    url = f"http://127.0.0.1:{port}"
+    try:
+        return await asyncio.wait_for(_ask(url, usual), _ASK)
+    except (NavigatorError, TimeoutError):
+        return None
+
+
+async def _ask(url: str, usual: str) -> FoundServer:
+    client = await asyncio.to_thread(_client, url)
+    async with client:
+        info = await client.model_info()
+    return FoundServer(_KINDS.get(info.kind, usual), url, info.names)
+
+
+def _client(url: str) -> ModelClient:
+    """A client for one address. In a thread, since the HTTP library takes its time to import."""
+    from navigator.config.settings import ServerSettings
+    from navigator.serving.client.client import ModelClient
+
+    return ModelClient(ServerSettings(model="", base_url=url))
 
 
 class FirstRunScreen(NavScreen):
-    """Stands over the deck while there is neither a settings file nor a project."""
+    """Shown over the deck while there is neither a settings file nor a project."""
 
     SCOPE = "first_run"
     TITLE = "welcome"
@@ -34,25 +100,25 @@ class FirstRunScreen(NavScreen):
     """
 
     def compose_body(self) -> ComposeResult:
-        """Three lines, the servers, the ways to go on."""
+        """What Navigator is, the servers, what to do next."""
         with Vertical():
             yield Static(Content(_WHAT), id="what")
             yield Static(id="servers")
             yield Static(self._ways(), id="ways")
             yield Static(
                 Content(
-                    f"Settings would stand in {safe_line(str(config_path()))}; without them, defaults hold.\n"
-                    "Real models need a swap strategy there: `navigator doctor` names what lacks."
+                    f"Settings file: {safe_line(str(config_path()))} (not there; using defaults)\n"
+                    "Real models need a swap strategy in it. `navigator doctor` lists what is missing."
                 ),
                 id="settings",
             )
 
     def on_mount(self) -> None:
-        """Look round without holding anything up."""
+        """Look for servers in the background."""
         self.action_look_again()
 
     def _ways(self) -> Content:
-        keys = self.nav.keymap
+        keys = self.app.keymap
         return Content("\n").join(
             Content.assemble((f"{keys.shown(action.id):>7}", "$accent bold"), f"   {action.help}")
             for action in in_group("first_run")
@@ -67,16 +133,16 @@ class FirstRunScreen(NavScreen):
 
     def action_demo(self) -> None:
         """Leave the screens for the demo, which opens them again over its own state."""
-        self.nav.leave_for_demo()
+        self.app.leave_for_demo()
 
     def action_scan(self) -> None:
         """Find repositories."""
         from navigator.tui.welcome.add_projects import AddProjectsScreen
 
-        self.nav.push_screen(AddProjectsScreen(), lambda _: self._leave_if_done())
+        self.app.push_screen(AddProjectsScreen(), lambda _: self._leave_if_done())
 
     def _leave_if_done(self) -> None:
-        if self.nav.snapshot.projects and self.is_current:
+        if self.app.snapshot.projects and self.is_current:
             self.dismiss(None)
 
     def action_go_on(self) -> None:
@@ -89,9 +155,9 @@ def _servers(found: tuple[FoundServer, ...]) -> Content:
         usual = ", ".join(f"{name} {port}" for port, name in PORTS)
         return Content.assemble(
             ("○ ", "$muted"),
-            "No model server answers on this machine ",
+            "No model server is running on this machine ",
             (f"({usual}).", "$muted"),
-            "\n  The rehearsal needs none.",
+            "\n  The demo needs none.",
         )
     lines = [Content.assemble(("● ", "$success"), (f"{len(found)} found on this machine", "bold"))]
     for server in found:

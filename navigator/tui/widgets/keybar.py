@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
 
-from textual import events
+from textual import events, getters
 from textual.content import Content
 from textual.style import Style
 from textual.widget import Widget
 
+from navigator.tui.base import BaseApp
 from navigator.tui.keys.registry import Action, in_scope
-
-if TYPE_CHECKING:
-    from navigator.tui.app import NavigatorApp
-    from navigator.tui.widgets.screen import NavScreen
 
 _BACK, _HELP, _PALETTE = "app.back", "app.help", "app.command_palette"
 _START = "app.start_conductor"
@@ -28,7 +25,12 @@ _HERE = {"stats": "go.statistics", "fleet": "go.fleet"}
 
 
 class KeyBar(Widget):
-    """One line of keys and labels; a click does what the key does."""
+    """One line of keys and labels; a click does what the key does.
+
+    Args:
+        scope: whose actions are shown.
+        offers: whether the screen shows an action now.
+    """
 
     DEFAULT_CSS = """
     KeyBar {
@@ -40,9 +42,12 @@ class KeyBar(Widget):
     }
     """
 
-    def __init__(self, scope: str) -> None:
+    app = getters.app(BaseApp)
+
+    def __init__(self, scope: str, offers: Callable[[Action], bool]) -> None:
         super().__init__()
         self._scope = scope
+        self._offers = offers
 
     def render(self) -> Content:
         """The line: what the screen's keys do, and at the right edge the way back, help and the palette."""
@@ -77,12 +82,11 @@ class KeyBar(Widget):
         if action.id == _BACK:
             return self._scope != "deck"
         carrier = self.app if action.group in ("app", "go") else self.screen
-        return bool(carrier.check_action(action.name, ())) and cast("NavScreen", self.screen).offers(action)
+        return bool(carrier.check_action(action.name, ())) and self._offers(action)
 
     def _item(self, action: Action) -> Content:
-        app = cast("NavigatorApp", self.app)
         namespace = "app" if action.group in ("app", "go") else "screen"
-        text = Content.assemble((app.keymap.shown(action.id), "$accent"), " ", action.label)
+        text = Content.assemble((self.app.keymap.shown(action.id), "$accent"), " ", action.label)
         if action.group in ("list", "diff"):
             return text
         # Not "@click": Textual gives such text the colours of a link, and the keys would no longer stand out.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -14,12 +12,12 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from navigator.tui.keys.bindings import bindings_of
-from navigator.tui.widgets.cells import Piece, length
+from navigator.tui.widgets.cells import Piece
+from navigator.tui.widgets.rows import drawn
 
 Line = Sequence[Piece]
 """One line as pieces; see `cells.Piece`."""
 
-_STYLES = ("muted", "faint", "accent", "strong", "good", "bad", "warn", "heading", "title")
 _NOT_HERE = frozenset({"list.select", "list.select_all"})
 
 
@@ -28,7 +26,7 @@ class Page(ScrollView, can_focus=True, inherit_bindings=False):
 
     Args:
         draw: the lines, each at most as wide as it is told.
-        follow: keep the last line in sight until somebody scrolls up.
+        follow: keep the last line in sight until the user scrolls up.
     """
 
     DEFAULT_CSS = """
@@ -39,20 +37,8 @@ class Page(ScrollView, can_focus=True, inherit_bindings=False):
         padding: 0 1;
         scrollbar-size-vertical: 1;
         scrollbar-gutter: stable;
-        & > .page--muted { color: $muted; }
-        & > .page--faint { color: $faint; }
-        & > .page--accent { color: $accent; }
-        & > .page--strong { text-style: bold; }
-        & > .page--good { color: $success; }
-        & > .page--bad { color: $error; }
-        & > .page--warn { color: $warning; }
-        & > .page--heading { color: $muted; text-style: bold; }
-        & > .page--title { color: $foreground; text-style: bold; }
-        &:ansi > .page--muted { text-style: dim; }
-        &:ansi > .page--faint { text-style: dim; }
     }
     """
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"page--{name}" for name in _STYLES}
     BINDINGS: ClassVar[list[BindingType]] = [
         binding
         for binding in bindings_of("list")
@@ -66,7 +52,6 @@ class Page(ScrollView, can_focus=True, inherit_bindings=False):
         self._draw = draw
         self._follow = follow
         self._lines: Sequence[Line] | None = None
-        self._palette: dict[str, Style] = {}
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -77,7 +62,7 @@ class Page(ScrollView, can_focus=True, inherit_bindings=False):
         return self._lines
 
     def redraw(self) -> None:
-        """Something else is to be shown."""
+        """Draw again."""
         at_end = self._follow and self.scroll_offset.y >= self.max_scroll_y
         self._lines = None
         self.virtual_size = Size(self.scrollable_content_region.width, len(self.lines))
@@ -89,25 +74,12 @@ class Page(ScrollView, can_focus=True, inherit_bindings=False):
         """Another width."""
         self.redraw()
 
-    def notify_style_update(self) -> None:
-        """Another theme: look the styles up again."""
-        self._palette.clear()
-        super().notify_style_update()
-
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""
         width, base = self.scrollable_content_region.width, self.rich_style
         index = y + self.scroll_offset.y
         pieces = self.lines[index] if index < len(self.lines) else ()
-        segments = [Segment(text, base + self._style(name)) for text, name in pieces if text]
-        return Strip(segments, length(pieces)).adjust_cell_length(width, base)
-
-    def _style(self, name: str) -> Style:
-        if name not in self._palette:
-            self._palette[name] = (
-                self.get_component_rich_style(f"page--{name}", partial=True) if name else Style()
-            )
-        return self._palette[name]
+        return drawn(self, pieces, width, base)
 
     def _by(self, rows: int) -> None:
         self.scroll_to(y=self.scroll_offset.y + rows, animate=False, force=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
+from textual import getters
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -12,15 +13,15 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from navigator.domain.text import safe_line
+from navigator.tui.base import BaseApp
 from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.widgets.writing import WritingArea
-
-if TYPE_CHECKING:
-    from navigator.tui.app import NavigatorApp
 
 
 class WritingPanel(Vertical):
     """A few lines to write in, under the line they are about. Closed until `open` is called."""
+
+    app = getters.app(BaseApp)
 
     DEFAULT_CSS = """
     WritingPanel {
@@ -36,7 +37,7 @@ class WritingPanel(Vertical):
     """
 
     class Done(Message):
-        """`key` is the one it was opened with; `kept` is False where the developer left it as a draft."""
+        """`key` is the one it was opened with; `kept` is False where it was left as a draft."""
 
         def __init__(self, key: str, text: str, *, kept: bool) -> None:
             super().__init__()
@@ -65,14 +66,14 @@ class WritingPanel(Vertical):
         return self.has_class("-open")
 
     def open(self, key: str, about: str, text: str) -> None:
-        """Begin to write, with a draft or what was kept before."""
-        keymap = cast("NavigatorApp", self.app).keymap
-        hint = f"   {keymap.shown('writing.keep')} keep   {keymap.shown('writing.put_aside')} put aside"
+        """Start writing, from a draft or the saved text."""
+        keymap = self.app.keymap
+        hint = f"   {keymap.shown('writing.keep')} save   {keymap.shown('writing.put_aside')} leave as draft"
         self.query_one("#about", Static).update(
             Content.assemble((safe_line(about), "$foreground bold"), (hint, "$muted"))
         )
         area = self.query_one(WritingArea)
-        self.key = ""  # what is loaded is not typed
+        self.key = ""  # loading is not typing
         area.load_text(text)
         area.move_cursor(area.document.end)
         self.key = key
@@ -107,7 +108,9 @@ class WritingPanel(Vertical):
 
 
 class SearchBar(Input):
-    """One line to search with: enter goes to the next place, up to the one before, esc closes."""
+    """One line to search with: enter goes to the next match, up to the previous one, esc closes."""
+
+    app = getters.app(BaseApp)
 
     DEFAULT_CSS = """
     SearchBar {
@@ -125,15 +128,15 @@ class SearchBar(Input):
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("searching")
 
     def on_mount(self) -> None:
-        """Say what the keys do: the line stands where they are named otherwise."""
-        keys = cast("NavigatorApp", self.app).keymap
+        """Name the keys here: the line covers the footer."""
+        keys = self.app.keymap
         self.placeholder = (
-            f"search   {keys.shown('searching.next')} next   {keys.shown('searching.previous')} before   "
+            f"search   {keys.shown('searching.next')} next   {keys.shown('searching.previous')} previous   "
             f"{keys.shown('searching.close')} close"
         )
 
     class Step(Message):
-        """To the next place (1) or the one before (-1)."""
+        """To the next match (1) or the previous one (-1); 0 closes."""
 
         def __init__(self, query: str, by: int) -> None:
             super().__init__()
@@ -141,16 +144,16 @@ class SearchBar(Input):
             self.by = by
 
     def open(self) -> None:
-        """Begin to search."""
+        """Start searching."""
         self.add_class("-open")
         self.focus()
 
     def action_next(self) -> None:
-        """To the next place."""
+        """To the next match."""
         self._step(1)
 
     def action_previous(self) -> None:
-        """To the place before."""
+        """To the previous match."""
         self._step(-1)
 
     def _step(self, by: int) -> None:

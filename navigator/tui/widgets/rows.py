@@ -13,17 +13,23 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.theme import piece_styles
 from navigator.tui.widgets.cells import Piece, length
 
 R = TypeVar("R")
 
-STYLES = ("muted", "faint", "accent", "strong", "good", "bad", "warn", "heading")
-"""Names of styles that a drawn row may use, beside "" for plain text."""
-
 GUTTER = 2
 """Cells before a row: the cursor's mark and the selection's."""
+
+
+def drawn(widget: Widget, pieces: Sequence[Piece], width: int, base: Style) -> Strip:
+    """Pieces as a strip of `width` cells, in the styles of the theme."""
+    styles = piece_styles(widget.app.current_theme)
+    segments = [Segment(text, base + styles[name]) for text, name in pieces if text]
+    return Strip(segments, length(pieces)).adjust_cell_length(width, base)
 
 
 class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
@@ -36,7 +42,7 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         draw: a row as pieces that fill the width it is given.
         heading: the line above the rows as pieces, given its width; None for no such line.
         selectable: space selects.
-        empty: what stands where there are no rows, a few lines.
+        empty: shown where there are no rows, a few lines.
     """
 
     DEFAULT_CSS = """
@@ -45,28 +51,14 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         overflow-x: hidden;
         overflow-y: auto;
         scrollbar-size-vertical: 1;
-        & > .rows--muted { color: $muted; }
-        & > .rows--faint { color: $faint; }
-        & > .rows--accent { color: $accent; }
-        & > .rows--strong { text-style: bold; }
-        & > .rows--good { color: $success; }
-        & > .rows--bad { color: $error; }
-        & > .rows--warn { color: $warning; }
-        & > .rows--heading { color: $muted; text-style: bold; }
-        & > .rows--title { color: $foreground; text-style: bold; }
-        & > .rows--cursor { background: $block-cursor-background; }
-        &:ansi > .rows--muted { text-style: dim; }
-        &:ansi > .rows--faint { text-style: dim; }
-        &:ansi > .rows--cursor { background: ansi_default; text-style: reverse; }
         &:ansi { scrollbar-color: ansi_bright_black; }
     }
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"rows--{name}" for name in (*STYLES, "title", "cursor")}
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("list")
 
     class Moved(Message):
-        """The cursor stands on another row."""
+        """The cursor is on another row."""
 
         def __init__(self, rows: RowList[Any]) -> None:
             super().__init__()
@@ -103,7 +95,6 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         self._rows: Sequence[R] = ()
         self._cursor = 0
         self._selection: set[str] = set()
-        self._palette: dict[str, Style] = {}
 
     # What is shown
 
@@ -196,40 +187,24 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         self._resize_content()
         self._reveal()
 
-    def notify_style_update(self) -> None:
-        """Another theme: look the styles up again."""
-        self._palette.clear()
-        super().notify_style_update()
-
-    def _style(self, name: str) -> Style:
-        if name not in self._palette:
-            self._palette[name] = (
-                self.get_component_rich_style(f"rows--{name}", partial=True) if name else Style()
-            )
-        return self._palette[name]
-
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""
         width = self._width
         if self._heading is not None and y == 0:
-            return self._strip(self._heading(width), width, self.rich_style)
+            return drawn(self, self._heading(width), width, self.rich_style)
         index = y - self._top + round(self.scroll_y)
         if index >= len(self._rows):
             line = index if not self._rows else -1
             text = self.empty[line] if 0 <= line < len(self.empty) else ""
-            return self._strip([(" " * GUTTER + text, "muted")], width, self.rich_style)
+            return drawn(self, [(" " * GUTTER + text, "muted")], width, self.rich_style)
         row = self._rows[index]
         base, here = self.rich_style, index == self._cursor
         if here and self.has_focus:
-            base += self._style("cursor") + Style(bold=True)
+            base += piece_styles(self.app.current_theme)["cursor"]
         selected = self._key(row) in self._selection
         gutter = [("▸" if here and self.has_focus else " ", "accent"), ("◆" if selected else " ", "accent")]
         pieces = [*gutter, *self._draw(row, width - GUTTER)]
-        return self._strip(pieces, width, base)
-
-    def _strip(self, pieces: Sequence[Piece], width: int, base: Style) -> Strip:
-        segments = [Segment(text, base + self._style(name)) for text, name in pieces if text]
-        return Strip(segments, length(pieces)).adjust_cell_length(width, base)
+        return drawn(self, pieces, width, base)
 
     # Moving
 

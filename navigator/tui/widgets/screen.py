@@ -1,22 +1,21 @@
-"""What every screen has: the strip on top, the key bar below, the newest picture, and the app by its own type."""
+"""What every screen has: the strip on top, the key bar below, the newest snapshot, and the app by its own type."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
+from textual import getters
 from textual.app import ComposeResult
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
 
+from navigator.tui.base import BaseApp
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.keys.registry import SCOPES, Action
 from navigator.tui.messages import DeckSnapshotChanged, LiveChanged
 from navigator.tui.widgets.keybar import KeyBar
 from navigator.tui.widgets.strip import StatusStrip
-
-if TYPE_CHECKING:
-    from navigator.tui.app import NavigatorApp
-    from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 
 _CARRIED_ELSEWHERE = frozenset({"app", "go", "list", "diff"})
 """Groups whose actions the app or a widget has."""
@@ -25,13 +24,14 @@ _CARRIED_ELSEWHERE = frozenset({"app", "go", "list", "diff"})
 class NavScreen(Screen[None]):
     """A screen of the application.
 
-    A subclass names its `SCOPE` (see `actions.SCOPES`), has a method `action_<name>` for each action of that group, and
+    A subclass names its `SCOPE` (see `keys.registry.SCOPES`), has a method `action_<name>` for each action of that group, and
     yields its widgets from `compose_body`.
 
-    Hooks: `show_snapshot` for each new picture of the store, also when the screen comes to the front; `show_live` for
+    Hooks: `show_snapshot` for each new snapshot of the store, also when the screen comes to the front; `show_live` for
     progress; `receive` for what it is opened with; `back` for esc.
     """
 
+    app = getters.app(BaseApp)
     SCOPE: ClassVar[str] = ""
     FULL_STRIP: ClassVar[bool] = False
     TITLE = ""
@@ -46,23 +46,18 @@ class NavScreen(Screen[None]):
             )
         super().__init_subclass__(**kwargs)
 
-    @property
-    def nav(self) -> NavigatorApp:
-        """The app by its own type."""
-        return cast("NavigatorApp", self.app)
-
     def compose(self) -> ComposeResult:
         """Strip, body, key bar."""
-        yield StatusStrip(self.TITLE or "", self.nav.strip_facts, full=self.FULL_STRIP)
+        yield StatusStrip(self.TITLE or "", lambda: self.app.strip_facts, full=self.FULL_STRIP)
         yield from self.compose_body()
-        yield KeyBar(self.SCOPE)
+        yield KeyBar(self.SCOPE, self.offers)
 
     def compose_body(self) -> ComposeResult:
         """The screen's own widgets."""
         yield from ()
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
-        """A new picture of the store."""
+        """A new snapshot of the store."""
 
     def show_live(self, live: LiveStatus) -> None:
         """New progress."""
@@ -78,11 +73,11 @@ class NavScreen(Screen[None]):
         """Back in front: show what happened meanwhile."""
         self._refresh_strip()
         self.refresh_keys()
-        self.show_snapshot(self.nav.snapshot)
-        self.show_live(self.nav.link.live)
+        self.show_snapshot(self.app.snapshot)
+        self.show_live(self.app.link.live)
 
     def on_deck_snapshot_changed(self, event: DeckSnapshotChanged) -> None:
-        """The store says something new."""
+        """The store has changed."""
         self._refresh_strip()
         self.show_snapshot(event.snapshot)
 
@@ -105,24 +100,20 @@ class NavScreen(Screen[None]):
 
     def _refresh_strip(self) -> None:
         for strip in self.query(StatusStrip):
-            strip.show(self.nav.snapshot, self.nav.link.live)
+            strip.show(self.app.snapshot, self.app.link.live)
 
 
 class Dialog(ModalScreen[Any]):
     """A question over a screen. Accept keys are dead for a moment after it appears, so that a key meant for the screen
     below does not answer it: `ready` says whether that moment is over."""
 
+    app = getters.app(BaseApp)
     GRACE: ClassVar[float] = 0.5
     BINDINGS = bindings_of("dialog")
 
     DEFAULT_CSS = """
     Dialog { align: center middle; background: $background 60%; }
     """
-
-    @property
-    def nav(self) -> NavigatorApp:
-        """The app by its own type."""
-        return cast("NavigatorApp", self.app)
 
     _ready = False
 

@@ -1,19 +1,20 @@
-"""The strip on top of every screen: what the GPU holds, how a swap goes, how full the batch is."""
+"""The strip on top of every screen: which model is loaded, the progress of a swap, how full the batch is."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from textual.content import Content
 from textual.widget import Widget
 
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
-from navigator.tui.data.meter import meter_of
+from navigator.tui.data.meter import Meter, meter_of
 from navigator.tui.widgets.cells import Piece, justified, length
 from navigator.tui.widgets.strip_text import StripFacts, strip_lines
 
 _METER_PAUSE = 1.0
-"""Seconds after which the meter is read anew even though nothing happened: its forecast counts down."""
+"""Seconds after which the meter is computed again even though nothing changed: its forecast counts down."""
 
 _STYLES = {
     "muted": "$muted",
@@ -33,7 +34,7 @@ def content_of(pieces: list[Piece]) -> Content:
 
 
 class StatusStrip(Widget):
-    """Shows the last picture it was given. `full` takes a second line for the price of reviewing now."""
+    """Shows the last snapshot. `full` takes a second line for the cost of reviewing now."""
 
     DEFAULT_CSS = """
     StatusStrip {
@@ -45,28 +46,28 @@ class StatusStrip(Widget):
     StatusStrip.full { height: 2; }
     """
 
-    def __init__(self, title: str, facts: StripFacts, *, full: bool = False) -> None:
+    def __init__(self, title: str, facts: Callable[[], StripFacts], *, full: bool = False) -> None:
         super().__init__(classes="full" if full else "")
         self._title = title
         self._facts = facts
         self._snapshot = DeckSnapshot()
         self._live = LiveStatus()
-        self._meter = meter_of(
-            self._snapshot, self._live, facts.rules, streams=facts.streams, routing=facts.routing
-        )
+        self._meter: Meter | None = None
         self._metered = 0.0
 
     def show(self, snapshot: DeckSnapshot, live: LiveStatus) -> None:
-        """Another picture. The meter walks every task, so it is read anew only when something it depends on changed."""
+        """Another snapshot. The meter walks every task, so it is computed again only when its inputs changed."""
+        if self._meter is None and not snapshot.loaded and not snapshot.problem:
+            return  # before the first look at the store there is nothing to say, and no need of the settings
         now = time.monotonic()
         same = (
             snapshot is self._snapshot
             and live.status == self._live.status
             and live.conductor == self._live.conductor
         )
-        if not same or now - self._metered > _METER_PAUSE:
-            facts = self._facts
-            self._meter = meter_of(snapshot, live, facts.rules, streams=facts.streams, routing=facts.routing)
+        if self._meter is None or not same or now - self._metered > _METER_PAUSE:
+            facts = self._facts()
+            self._meter = meter_of(snapshot, live, facts.rules, streams=facts.streams, writer=facts.writer)
             self._metered = now
         self._snapshot, self._live = snapshot, live
         self.refresh()
@@ -84,7 +85,9 @@ class StatusStrip(Widget):
     def render(self) -> Content:
         """One or two lines."""
         width = self.size.width
-        lines = strip_lines(self._snapshot, self._live, self._facts, self._meter, width)
+        lines: tuple[list[Piece], list[Piece]] = ([], [])
+        if self._meter is not None:
+            lines = strip_lines(self._snapshot, self._live, self._facts(), self._meter, width)
         head = [("navigator", "title"), (f"  {self._title}" if self._title else "", "muted")]
         if length(head) + length(lines[0]) + 2 > width:
             head.pop()

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from navigator.config.settings import RoutingSettings, Settings
 from navigator.domain.snapshot import BatchRules
 from navigator.domain.states import Role, TaskState
 from navigator.domain.text import safe_line
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, short_model
-from navigator.tui.data.meter import CHARS_PER_TOKEN, GENERATOR_WRITES, Meter, meanwhile, swap_bar
+from navigator.tui.data.meter import CHARS_PER_TOKEN, Meter, Writer, generator_writes, meanwhile, swap_bar
 from navigator.tui.widgets.cells import Piece, bar, duration, thousands
+
+if TYPE_CHECKING:
+    from navigator.config.settings import Settings
 
 WIDE = 100
 """Cells from which the strip spells things out."""
@@ -20,7 +24,7 @@ WIDE = 100
 
 @dataclass(frozen=True, slots=True)
 class StripFacts:
-    """What the strip knows from the settings: model names by role, the batch's rules, streams, and standing warnings."""
+    """What the strip takes from the settings: model names by role, the rules of the batch, streams, and warnings."""
 
     models: dict[str, str]
     rules: BatchRules
@@ -28,7 +32,7 @@ class StripFacts:
     strategy: str = ""
     unsandboxed: bool = False
     start_key: str = "ctrl+n"
-    routing: RoutingSettings = GENERATOR_WRITES
+    writer: Writer = generator_writes
 
     def name(self, role: str) -> str:
         """A role's model in a few characters."""
@@ -40,14 +44,12 @@ def strip_facts(settings: Settings, start_key: str = "ctrl+n") -> StripFacts:
     batch = settings.batch
     return StripFacts(
         models={role.value: settings.server(role).model for role in Role},
-        rules=BatchRules(
-            batch.target, batch.max_wait_minutes * 60, batch.quiet_minutes * 60, batch.revisions
-        ),
+        rules=BatchRules(batch.target, batch.max_wait_minutes * 60, batch.quiet_minutes * 60),
         streams=settings.generator.max_inflight,
         strategy=settings.swap.strategy or "",
         unsandboxed=settings.checks.unsandboxed,
         start_key=start_key,
-        routing=settings.routing,
+        writer=settings.routing.writer,
     )
 
 
@@ -64,7 +66,7 @@ def strip_lines(
             (f"{meter.waiting}/{meter.target} ", ""),
             (bar(share, 10), "accent"),
         ]
-        if meter.eta is not None and live.swap is None:
+        if meter.eta is not None and live.swap is None and not _failed_servers(live):
             first.append((_eta(meter.eta), "muted"))
     else:
         first += [("  batch ", "muted"), (f"{meter.waiting}/{meter.target}", "")]
@@ -72,7 +74,7 @@ def strip_lines(
 
 
 def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool) -> list[Piece]:
-    warning: list[Piece] = [("⚠ tests run unsandboxed   ", "warn")] if facts.unsandboxed else []
+    warning: list[Piece] = [("⚠ tests run without a sandbox   ", "warn")] if facts.unsandboxed else []
     if live.swap is not None:
         shown = swap_bar(live.swap, snapshot.swaps, time.monotonic())
         left = f"{shown.seconds:.0f} s of ~{shown.expected:.0f} s"
@@ -98,6 +100,9 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool
         return [*warning, ("○ ", "muted"), ("starting the conductor …", "muted")]
     if live.conductor != "here":
         return [*warning, *_last_known(snapshot, facts, wide)]
+    problems = live.status.get("problems")
+    for role, problem in problems.items() if isinstance(problems, dict) else ():
+        return [*warning, ("● ", "bad"), (f"{role.upper()} DOWN  ", "bad"), (safe_line(str(problem)), "bad")]
     if live.status.get("both_resident"):
         held = "BOTH RESIDENT"
     else:
@@ -109,8 +114,11 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool
             if role
             else "GPU empty"
         )
+    failed = _failed_servers(live)
+    if failed:
+        return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT ANSWERING", "bad")]
     pieces: list[Piece] = [*warning, ("● ", "good"), (held, "strong")]
-    if snapshot.rehearsal or facts.strategy == "rehearsal":
+    if _rehearsed(snapshot, facts):
         pieces.append(("  rehearsal", "warn"))
     if live.streams:
         speed = live.chars_per_second / CHARS_PER_TOKEN
@@ -122,34 +130,50 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool
 
 def _last_known(snapshot: DeckSnapshot, facts: StripFacts, wide: bool) -> list[Piece]:
     queued = sum(card.state is TaskState.QUEUED for card in snapshot.work)
+    rehearsed: list[Piece] = [("  rehearsal", "warn")] if _rehearsed(snapshot, facts) else []
     if queued:
-        words = f"{queued} task{'s' if queued != 1 else ''} queued, nobody works: "
-        return [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" start", "")]
-    pieces: list[Piece] = [("○ ", "warn"), ("no conductor", "warn")]
+        words = f"not running, {queued} task{'s' if queued != 1 else ''} queued: "
+        return [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" starts", ""), *rehearsed]
+    pieces: list[Piece] = [("○ ", "warn"), ("not running", "warn"), *rehearsed]
     if wide and snapshot.resident and snapshot.resident_at:
         age = duration(seconds_since(snapshot.resident_at))
         held = "both" if snapshot.resident == "both" else facts.name(snapshot.resident)
-        pieces.append((f"  last known {held}, {age} ago", "muted"))
+        pieces.append((f"  last loaded {held}, {age} ago", "muted"))
     return pieces
 
 
+def _rehearsed(snapshot: DeckSnapshot, facts: StripFacts) -> bool:
+    """Whether the work on the screen is a rehearsal's, conductor or not."""
+    return snapshot.rehearsal or facts.strategy == "rehearsal"
+
+
+def _failed_servers(live: LiveStatus) -> dict[str, str]:
+    """Why a role's server cannot be used, by role."""
+    found = live.status.get("given_up")
+    return {str(role): str(reason) for role, reason in found.items()} if isinstance(found, Mapping) else {}
+
+
 def _eta(seconds: float) -> str:
-    return "  review due" if seconds < 1 else f"  reviews in {duration(seconds)}"
+    return "  review due" if seconds < 1 else f"  review in {duration(seconds)}"
 
 
 def _price_line(snapshot: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bool) -> list[Piece]:
     if live.conductor == "absent" and live.problem:
         return [(safe_line(live.problem), "warn")]
+    failed = _failed_servers(live)
+    if failed:
+        role, reason = next(iter(failed.items()))
+        return [(safe_line(f"{role} server: {reason}"), "bad")]
     price = meter.price
     if price.now_each is None:
-        return [("nothing waits for review" if snapshot.loaded else "", "faint")]
+        return [("nothing waiting for review" if snapshot.loaded else "", "faint")]
     pieces: list[Piece] = [
-        ("review now: ", "muted"),
+        ("swap cost per proposal: ", "muted"),
         (f"{price.now_each:.1f} s", ""),
-        (" of swap a proposal", "muted"),
+        (" now", "muted"),
     ]
     if meter.waiting < meter.target:
-        pieces += [(f" · with {meter.target}: ", "muted"), (f"{price.target_each:.1f} s", "")]
+        pieces += [(", ", "muted"), (f"{price.target_each:.1f} s", ""), (f" at {meter.target}", "muted")]
     if meter.figures.source != "measured" and wide:
         pieces.append((" (published figures)", "faint"))
     return pieces

@@ -106,7 +106,7 @@ def _said(was: dict[str, Any], now: dict[str, Any], changed: tuple[int, int]) ->
     for other in places[1:]:
         said += f"; {other[2]} ({other[0]}:{other[1]})"
     if _distance(line, changed) > _FAR:
-        said += f"; what is wrong may stand in the lines that changed, {changed[0]} to {changed[1]}"
+        said += f"; the error may be in the changed lines, {changed[0]} to {changed[1]}"
     return said
 
 

@@ -202,7 +202,7 @@ def _about(change: RawChange, read_blob: Callable[[str], bytes]) -> list[PolicyI
         except (GitError, KeyError):
             return [_refuse("unreadable", path, "has content that cannot be read")]
         if is_binary(content):
-            return [_refuse("binary", path, "is not text, so nobody can read the change")]
+            return [_refuse("binary", path, "is not text, so the change cannot be reviewed")]
     if (new == _EXECUTABLE) != (old == _EXECUTABLE) and _EXECUTABLE in (old, new) and new != ABSENT:
         word = "becomes" if new == _EXECUTABLE else "is no longer"
         items.append(_confirm("executable", path, f"{word} executable"))

@@ -167,7 +167,7 @@ def _ini(content: bytes) -> str | None:
     try:
         configparser.RawConfigParser().read_string(text)
     except configparser.MissingSectionHeaderError as error:
-        return f"{error.lineno}:1: no section stands above this line"
+        return f"{error.lineno}:1: no section header above this line"
     except configparser.ParsingError as error:
         line = error.errors[0][0] if error.errors else 1
         return f"{line}:1: neither a section, a key nor a continuation"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from navigator.domain.models import Baseline, CheckResult
@@ -36,6 +37,11 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
             return result(_FAILED, f"{after.line}; on the base the command runs", rest)
         return result(_UNTESTED, after.line, rest)
     if after.outcome is _PASSED:
+        counted = _passed_count(before) if before is not None else 0
+        if counted and after.passed is None:
+            # An interpreter that is ended early (`os._exit(0)`) reports success and counts nothing.
+            line = f"exit status 0, but the output counts no tests; {counted} passed on the base"
+            return result(_FAILED, line, rest)
         return result(_PASSED, _passed_line(before, after))
     if before is None or was is _PASSED:
         return result(_FAILED, _failed_line(after, after.failures), rest)
@@ -43,7 +49,7 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
         return result(_FAILED, f"{after.line}; the base could not be tested: {_line(before)}", rest)
     new = tuple(name for name in after.failures if name not in set(before.failures))
     if not after.failures and not before.failures:
-        said = f"{UNTOLD} ({_line(before)}); the output names no tests, so failures cannot be told apart"
+        said = f"{UNTOLD} ({_line(before)}); the output names no tests, so failures cannot be compared"
         return result(CheckOutcome.FAILED_BEFORE, said, rest)
     if not after.failures:
         said = f"{after.line} before any test could be named; on the base {len(before.failures)} tests fail"
@@ -52,7 +58,7 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
         said = f"{UNTOLD} ({_line(before)}), where no test is named: {after.line}"
         return result(CheckOutcome.FAILED_BEFORE, said, rest)
     if after.cut and not new:
-        return result(_FAILED, f"{after.line}; on the base the command ends by itself", rest)
+        return result(_FAILED, f"{after.line}; on the base the command ends normally", rest)
     if not new:
         fixed = len(set(before.failures) - set(after.failures))
         mended = f"; {fixed} that failed there pass now" if fixed else ""
@@ -99,15 +105,16 @@ def _passed_line(before: Baseline | None, after: SuiteRun) -> str:
         return f"{line}; on the base: {_line(before)}"
     if before.outcome is _UNTESTED:
         return f"{line}; the base could not be tested"
-    ran = _leading_number(before.detail)
-    if ran is not None and after.passed is not None and after.passed < ran:
+    ran = _passed_count(before)
+    if after.passed is not None and after.passed < ran:
         return f"{line}; {ran} on the base"
     return line
 
 
-def _leading_number(detail: str) -> int | None:
-    word = detail.split(" ", 1)[0]
-    return int(word) if word.isdigit() else None
+def _passed_count(before: Baseline) -> int:
+    """How many tests a base's run counted as passed; 0 where it counted none."""
+    found = re.search(r"\b(\d+) passed$", _line(before))
+    return int(found[1]) if found else 0
 
 
 def _count(names: Sequence[str]) -> str:

@@ -122,8 +122,8 @@ def absent_dependencies(checkout: Path, paths: Collection[str], read: Read) -> l
     asked = project.get("dependencies") or project.get("optional-dependencies") or "requirements.txt" in paths
     if asked and not any((folder / "pyvenv.cfg").is_file() for folder in _children(checkout)):
         said.append(
-            "No Python environment stands in the checkout: make one there (`uv sync`, or `python3 -m venv .venv` and install "
-            "into it), or name another one in `check_mounts` and by its path in the command."
+            "There is no Python environment in the checkout: create one there (`uv sync`, or `python3 -m venv .venv` and install "
+            "into it), or add another one to `check_mounts` and use its path in the command."
         )
     crates = "Cargo.lock" in paths and b"registry+" in (read("Cargo.lock") or b"")
     if crates and not (Path.home() / ".cargo" / "registry").is_dir():

@@ -15,12 +15,16 @@ from navigator.workspace.sandbox.probe import (
     Sandbox,
     isolation,
     kernel_files,
+    key_filter,
     scope_environment,
     system_files,
 )
 from navigator.workspace.sandbox.toolchains import Toolchains, toolchains_for
 
 HOME = "/home/sandbox"
+_FILTER = 9
+"""The file descriptor from which bubblewrap reads the filter of system calls."""
+
 _SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 _NOT_A_PLACE = ("/proc", "/dev", "/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin", "/build", "/run")
 
@@ -128,9 +132,13 @@ def sandboxed(
     build = scratch / "build"
     build.mkdir(exist_ok=True)
     inside = Path(home)
+    seccomp = scratch / "seccomp"
+    seccomp.write_bytes(key_filter())
     words = [
         *_outside(sandbox, limits),
+        *("/bin/sh", "-c", f'exec "$@" {_FILTER}<"$0"', str(seccomp)),
         *isolation(sandbox.bwrap),
+        *("--seccomp", str(_FILTER)),
         *system_files(),
         *kernel_files(limits.tmpfs_mb),
     ]

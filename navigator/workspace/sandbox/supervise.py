@@ -6,10 +6,12 @@ import contextlib
 import os
 import selectors
 import signal
+import stat
 import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from navigator.workspace.sandbox.folders import used_bytes
@@ -25,7 +27,6 @@ _LEAST_FREE = 512 * MIB
 """Bytes that stay free on the scratch's disk, whatever the limit would allow."""
 
 _GONE = 5.0
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def supervise(
@@ -98,6 +99,8 @@ class _Watch:
         self._next_processes = began
         self._next_disk = began + _LOOK_AT_DISK
         self._before = used_bytes(scratch)
+        self._device = scratch.stat().st_dev
+        self._held = Held()
 
     def look(self) -> str:
         """The limit that is passed, in words; "" while none is."""
@@ -106,8 +109,10 @@ class _Watch:
             self.timed_out = True
             return f"it did not end within {self._limits.seconds:g} s"
         if now >= self._next_processes:
-            self._next_processes = now + _LOOK_AT_PROCESSES
-            if said := self._processes():
+            said = self._processes()
+            took = time.monotonic() - now
+            self._next_processes = now + max(_LOOK_AT_PROCESSES, took * _DISK_SHARE)
+            if said:
                 return said
         if now >= self._next_disk:
             said = self._disk()
@@ -120,7 +125,8 @@ class _Watch:
         pids = descendants(self.pid, most=self._limits.processes)
         if len(pids) >= self._limits.processes:
             return f"it ran {self._limits.processes} processes at once"
-        if sum(map(_private_bytes, pids)) > self._limits.memory_mb * MIB:
+        self._held = held_open(pids, self._device)
+        if used_memory(pids, self._held.memory) > self._limits.memory_mb * MIB:
             return f"it took more than {self._limits.memory_mb} MiB of memory"
         return ""
 
@@ -129,7 +135,8 @@ class _Watch:
             room = os.statvfs(self._scratch)
             if room.f_bavail * room.f_frsize < _LEAST_FREE:
                 return "the disk is nearly full"
-        if used_bytes(self._scratch) - self._before > self._limits.disk_mb * MIB:
+        used = used_bytes(self._scratch) - self._before + self._held.disk
+        if used > self._limits.disk_mb * MIB:
             return f"it wrote more than {self._limits.disk_mb} MiB of files"
         return ""
 
@@ -150,13 +157,51 @@ def descendants(pid: int, *, most: int) -> list[int]:
     return found
 
 
-def _private_bytes(pid: int) -> int:
-    """Memory that is this process's own: what it shares with others, and files, are counted once or not at all."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Bytes of files that have no name any more and are open in some process."""
+
+    memory: int = 0
+    disk: int = 0
+
+
+def held_open(pids: Sequence[int], device: int) -> Held:
+    """What processes keep in files without a name: on the disk `device`, or in memory (`memfd_create`, a tmpfs)."""
+    seen: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    found = entry.stat()
+                    if found.st_nlink == 0 and stat.S_ISREG(found.st_mode):
+                        seen[found.st_dev, found.st_ino] = found.st_blocks * 512
+    disk = sum(size for (on, _), size in seen.items() if on == device)
+    return Held(sum(seen.values()) - disk, disk)
+
+
+def used_memory(pids: Sequence[int], held: int) -> int:
+    """Bytes of memory that processes take together.
+
+    Shared memory counts once: by each process's share where the plain sum, which counts it for each, would be too much.
+
+    Args:
+        held: bytes in files of memory that are open; they may be mapped too, or not.
+    """
+    sizes = [_fields(f"/proc/{pid}/status", ("RssAnon", "RssShmem")) for pid in pids]
+    own, shared = (sum(size[place] for size in sizes) for place in (0, 1))
+    if shared > held:
+        shared = sum(_fields(f"/proc/{pid}/smaps_rollup", ("Pss_Shmem",))[0] for pid in pids) or shared
+    return own + max(shared, held)
+
+
+def _fields(path: str, names: Sequence[str]) -> list[int]:
+    """Lines `NAME: N kB` of a file in /proc, in bytes; 0 for what it does not say, or where the process has ended."""
     try:
-        words = Path(f"/proc/{pid}/statm").read_text("ascii").split()
-        return max(0, int(words[1]) - int(words[2])) * _PAGE
-    except (OSError, ValueError, IndexError):
-        return 0
+        lines = Path(path).read_text("ascii").splitlines()
+    except (OSError, ValueError):
+        return [0] * len(names)
+    told = {line.partition(":")[0]: line.split() for line in lines}
+    return [int(told[name][1]) * 1024 if name in told else 0 for name in names]
 
 
 def _end(process: subprocess.Popen[bytes], watch: _Watch) -> None:

@@ -11,8 +11,8 @@ from textual.message import Message
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
 from navigator.domain.models import Finding
 from navigator.tui.diff.model import Comment, FindingNote
-from navigator.tui.diff.preview import PreviewApp, parse_diff
 from navigator.tui.diff.view import DiffView
+from tests.tui.diff.preview import PreviewApp, parse_diff
 
 PATCH = """\
 diff --git a/OLD.md b/OLD.md
@@ -142,8 +142,6 @@ class ViewApp(PreviewApp):
         super().__init__(*args, **options)
         self.said: list[Message] = []
 
-    @on(DiffView.CursorMoved)
-    @on(DiffView.FindingToggled)
     @on(DiffView.ContextRequested)
     def remember(self, message: Message) -> None:
         self.said.append(message)

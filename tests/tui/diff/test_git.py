@@ -12,7 +12,7 @@ from navigator.tui.diff.cells import display
 from navigator.tui.diff.layout import Kind
 from navigator.tui.diff.model import Mode
 from navigator.tui.diff.paint import NO_NEWLINE, SIGNS
-from navigator.tui.diff.preview import parse_diff
+from tests.tui.diff.preview import parse_diff
 from tests.tui.diff.samples import ViewApp
 
 

@@ -21,6 +21,7 @@ from tests.tui.diff.samples import (
     sample_app,
     screen_text,
 )
+from tests.tui.driving import go_to_finding
 
 TOTALS = "billing/totals.py"
 
@@ -119,11 +120,10 @@ async def test_the_owner_hears_where_the_cursor_is() -> None:
     app = sample_app()
     async with app.run_test(size=(80, 24)) as pilot:
         view = await settle(pilot)
-        app.said.clear()
         assert view.move_to(TOTALS, "old", 22)
+        assert view.location == Anchor(TOTALS, "old", 22, "H3")
         await pilot.press("j")
-        heard = [(m.path, m.side, m.line, m.hunk) for m in app.heard(DiffView.CursorMoved)]
-        assert heard == [(TOTALS, "old", 22, "H3"), (TOTALS, "new", 22, "H3")]
+        assert view.location == Anchor(TOTALS, "new", 22, "H3")
         assert view.move_to("absent.py") is False
         assert view.move_to(TOTALS, "new", 4_000) is False
 
@@ -132,7 +132,7 @@ async def test_a_finding_opens_and_closes_and_says_so() -> None:
     app = sample_app()
     async with app.run_test(size=(80, 24)) as pilot:
         view = await settle(pilot)
-        assert view.move_to_finding("major")
+        assert go_to_finding(view, "major")
         await pilot.press("enter")
         assert view.expanded["major"] is False
         assert view.current_key == "major"
@@ -140,11 +140,7 @@ async def test_a_finding_opens_and_closes_and_says_so() -> None:
         assert not any("happens when" in line for line in screen_text(view))
         await pilot.press("k", "enter")
         assert view.expanded["major"] is True
-        assert [(m.key, m.expanded) for m in app.heard(DiffView.FindingToggled)] == [
-            ("major", False),
-            ("major", True),
-        ]
-        assert view.move_to_finding("absent") is False
+        assert go_to_finding(view, "absent") is False
 
 
 async def test_all_findings_close_and_open_at_once() -> None:
@@ -330,7 +326,7 @@ async def test_a_remark_taller_than_the_screen_is_read_by_stepping() -> None:
     note = FindingNote("tall", finding(message=words))
     async with ViewApp(FILES, [note]).run_test(size=(80, 12)) as pilot:
         view = await settle(pilot)
-        view.move_to_finding("tall")
+        go_to_finding(view, "tall")
         seen = "\n".join(screen_text(view))
         for _ in range(60):
             await pilot.press("j")
@@ -358,7 +354,6 @@ async def test_another_diff_starts_at_its_top() -> None:
         await pilot.pause()
         assert view.location == Anchor("long.txt")
         assert view.scroll_y == 0
-        assert app.heard(DiffView.CursorMoved)[-1].path == "long.txt"
         view.show([])
         await pilot.pause()
         assert "no change to show" in screen_text(view)[1]
@@ -402,7 +397,7 @@ async def test_without_colour_the_words_are_the_same(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("NO_COLOR", "1")
     async with sample_app(theme=theme).run_test(size=(80, 24)) as pilot:
         view = await settle(pilot)
-        view.move_to_finding("major")
+        go_to_finding(view, "major")
         await pilot.pause()
         lines = [strip.text for strip in pilot.app.screen._compositor.render_strips()]
         assert any("● major · correctness · wrong" in line for line in lines)
@@ -451,4 +446,4 @@ async def test_findings_of_the_sample_are_all_on_some_line() -> None:
     async with sample_app().run_test(size=(80, 24)) as pilot:
         view = await settle(pilot)
         assert set(view.expanded) == {note.key for note in (*FINDINGS, *COMMENTS)}
-        assert all(view.move_to_finding(key) for key in view.expanded)
+        assert all(go_to_finding(view, key) for key in view.expanded)

@@ -349,3 +349,12 @@ def test_a_full_disk_puts_everything_back(world: World, monkeypatch: pytest.Monk
         execute_landing(plan)
     assert _is_old(world) and git(world.repo, "status", "--porcelain") == ""
     assert not list(world.repo.rglob("*navigator-new"))
+
+
+@pytest.mark.parametrize("name", ["a" * 252 + ".py", "ü" * 126 + ".py", "語" * 84 + ".py"])
+def test_names_as_long_as_the_file_system_allows(world: World, name: str) -> None:
+    assert len(name.encode()) == 255
+    execute_landing(plan_for(world, {name: b"x = 1\n"}))
+    assert (world.repo / name).read_bytes() == b"x = 1\n"
+    execute_landing(plan_for(world, {name: b"x = 2\n"}, number=2))
+    assert (world.repo / name).read_bytes() == b"x = 2\n"

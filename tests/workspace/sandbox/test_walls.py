@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from navigator.domain.models import Baseline
 from navigator.domain.states import CheckOutcome
+from navigator.workspace.sandbox.compare import compared
 from navigator.workspace.sandbox.limits import Limits
 from navigator.workspace.sandbox.probe import Sandbox, probe
 from tests.cascade.support import differences, fingerprint, git
@@ -178,6 +180,91 @@ def test_memory_is_bounded_over_all_processes(bench: Bench) -> None:
         limits=Limits(seconds=60, memory_mb=400),
     )
     assert run.outcome is FAILED and "more than 400 MiB of memory" in run.line
+
+
+SHARED = {
+    "memfd": "import os; fd = os.memfd_create('a'); [os.write(fd, b'x' * (1 << 20)) for _ in range(600)]",
+    "shared mapping": "import mmap; m = mmap.mmap(-1, 600 << 20); [m.write(b'x' * (1 << 20)) for _ in range(600)]",
+    "closed file, mapped": (
+        "import mmap, os; fd = os.memfd_create('a'); os.ftruncate(fd, 600 << 20); m = mmap.mmap(fd, 600 << 20); "
+        "os.close(fd); [m.write(b'x' * (1 << 20)) for _ in range(600)]"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", SHARED.values(), ids=SHARED.keys())
+def test_memory_is_bounded_where_it_is_shared(bench: Bench, code: str) -> None:
+    run = bench.run(
+        check=f'python3 -c "{code}; import time; time.sleep(60)"', limits=Limits(seconds=50, memory_mb=300)
+    )
+    assert run.outcome is FAILED and "more than 300 MiB of memory" in run.line
+
+
+def test_memory_that_processes_share_counts_once(bench: Bench) -> None:
+    code = (
+        "import mmap, os, time; m = mmap.mmap(-1, 150 << 20); m.write(b'x' * (150 << 20))\n"
+        "for _ in range(4):\n    if os.fork() == 0: [m[at] for at in range(0, 150 << 20, 4096)]; time.sleep(2); os._exit(0)\n"
+        "for _ in range(4): os.wait()"
+    )
+    run = bench.run(check=f'python3 -c "{code}"', limits=Limits(seconds=60, memory_mb=450))
+    assert run.outcome is PASSED, run
+
+
+def test_disk_is_bounded_for_files_without_a_name(bench: Bench) -> None:
+    code = (
+        "import os; fd = os.open('big', os.O_RDWR | os.O_CREAT); os.unlink('big'); "
+        "[os.write(fd, b'x' * (1 << 20)) for _ in range(39)]; fe = os.open('other', os.O_RDWR | os.O_CREAT); "
+        "os.unlink('other'); [os.write(fe, b'x' * (1 << 20)) for _ in range(39)]; import time; time.sleep(60)"
+    )
+    run = bench.run(check=f'python3 -c "{code}"', limits=Limits(seconds=50, disk_mb=40))
+    assert run.outcome is FAILED and "more than 40 MiB of files" in run.line
+
+
+def test_the_keyrings_of_the_session_are_out_of_reach(bench: Bench) -> None:
+    """Keyrings are in no namespace: what the user's session keeps there (Kerberos, fscrypt) could else be read or revoked."""
+    code = (
+        "import ctypes, errno, platform; libc = ctypes.CDLL(None, use_errno=True)\n"
+        "first = {'x86_64': 248, 'aarch64': 217}[platform.machine()]\n"
+        "for number in range(first, first + 3):\n"
+        "    print(libc.syscall(number, 0, -3, 0, 0, 0), errno.errorcode[ctypes.get_errno()])\n"
+        "print(libc.syscall(first - 1, 0, 0, 0) != 0)"
+    )
+    said = says(bench, f"python3 - <<'E'\n{code}\nE")
+    assert said.count("-1 ENOSYS") == 3
+
+
+def test_a_run_that_ends_early_with_success_is_no_passed_run(tmp_path: Path) -> None:
+    test = "import unittest\n\nclass T(unittest.TestCase):\n    def test_a(self): pass\n    def test_b(self): pass\n"
+    bench = Bench(tmp_path, {"test_a.py": test}, check="python3 -m unittest")
+    base = bench.run()
+    assert (base.outcome, base.passed) == (PASSED, 2)
+    early = bench.run(
+        bench.changed({"test_a.py": test.replace("a(self): pass", "a(self): import os; os._exit(0)")})
+    )
+    before = Baseline(
+        project_id=1, tree="a", command="b", environment="c", outcome=base.outcome, detail=base.detail
+    )
+    said = compared(before, early)
+    assert said.outcome is FAILED
+    assert said.detail == "exit status 0, but the output counts no tests; 2 passed on the base"
+    fewer = bench.run(bench.changed({"test_a.py": test.replace("    def test_b(self): pass\n", "")}))
+    assert compared(before, fewer).detail == "1 passed; 2 on the base"
+
+
+def test_a_runner_that_is_stopped_is_ended_in_time(bench: Bench) -> None:
+    run = bench.run(check="kill -STOP $$; echo never", limits=Limits(seconds=3))
+    assert run.outcome is FAILED and "did not end within 3 s" in run.line
+
+
+def test_a_test_that_traces_and_stops_what_holds_its_sandbox_costs_itself_the_time_limit(
+    bench: Bench,
+) -> None:
+    code = (
+        "import ctypes, os, signal, time; ctypes.CDLL(None).ptrace(16, 1, 0, 0)\n"
+        "os.kill(1, signal.SIGSTOP); os.kill(os.getppid(), signal.SIGSTOP); time.sleep(60)"
+    )
+    run = bench.run(check=f"python3 - <<'E'\n{code}\nE", limits=Limits(seconds=4))
+    assert run.outcome is FAILED and "did not end within 4 s" in run.line
 
 
 def test_memory_folders_are_bounded(bench: Bench) -> None:

@@ -15,6 +15,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from navigator.domain.text import safe_line
@@ -315,7 +316,8 @@ def _write(work_tree: Path, one: PathMove, blobs: Mapping[str, bytes]) -> None:
             folder.rmdir()
         return
     place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = place.with_name(f".{place.name[:80]}.navigator-new")
+    # A hash: a name may be as long as the file system allows, and is counted in bytes. After a crash it is found again.
+    temporary = place.with_name(f".{sha256(os.fsencode(place.name)).hexdigest()[:16]}.navigator-new")
     temporary.unlink(missing_ok=True)
     fd = os.open(
         temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777 if one.new_mode == _EXECUTABLE else 0o666

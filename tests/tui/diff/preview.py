@@ -1,11 +1,9 @@
-"""A look at the diff view without the application: `python -m navigator.tui.diff.preview FILE.diff`."""
+"""The diff view in an app of its own, and reading a patch as `git diff` prints it."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 from textual.app import App, ComposeResult
 
@@ -21,7 +19,7 @@ class PreviewApp(App[None]):
     """The view alone, under any of the themes; `t` goes to the next one."""
 
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS = [("t", "next_theme", "Theme"), ("q", "quit", "Quit")]  # noqa: RUF012 (Textual declares it so)
+    BINDINGS = [("t", "next_theme", "Theme"), ("q", "quit", "Quit")]
 
     def __init__(
         self,
@@ -109,15 +107,3 @@ def _hunk(label: str, body: str) -> Hunk:
                 lines[-1] = DiffLine(last.kind, last.text, last.old, last.new, no_newline=True)
     section = "" if found[5] is None else section
     return Hunk(label, int(old_start), int(old_count), int(new_start), int(new_count), section, tuple(lines))
-
-
-def main() -> None:
-    """Show the patch named on the command line."""
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: python -m navigator.tui.diff.preview FILE.diff")
-    data = Path(sys.argv[1]).read_bytes()
-    PreviewApp(parse_diff(data.decode("utf-8", "surrogateescape"))).run()
-
-
-if __name__ == "__main__":
-    main()

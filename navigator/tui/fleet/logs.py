@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.serving.swap import strategy_class
-from navigator.tui.fleet.log_tail import LogTail
 
+TAIL_BYTES = 64 * 1024
 _LINES = 200
 _SECONDS = 5.0
 
@@ -63,7 +65,7 @@ class Journal:
     def _ask(self) -> list[str]:
         program = shutil.which("journalctl")
         if program is None:
-            return ["There is no journalctl here; the unit's output goes where its file says."]
+            return ["journalctl is not installed; the unit file says where its output goes."]
         words = [
             program,
             *self._words,
@@ -79,6 +81,38 @@ class Journal:
                 words, capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL
             )
         except (OSError, subprocess.TimeoutExpired):
-            return ["journalctl does not answer."]
+            return ["journalctl did not answer."]
         said = done.stdout or done.stderr
         return said.decode("utf-8", "replace").splitlines()[-_LINES:]
+
+
+class LogTail:
+    """Reads the end of a file again when it has changed. Blocks: call it in a thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int] | None = None
+
+    def read(self) -> list[str] | None:
+        """The last lines, oldest first; None when nothing changed since the last call."""
+        try:
+            with self._path.open("rb") as stream:
+                status = os.fstat(stream.fileno())
+                seen = (status.st_size, status.st_mtime_ns)
+                if seen == self._seen:
+                    return None
+                stream.seek(max(0, status.st_size - TAIL_BYTES))
+                data = stream.read(TAIL_BYTES)
+        except FileNotFoundError:
+            seen, data = (0, 0), b""
+            if seen == self._seen:
+                return None
+        except OSError as error:
+            seen, data = (0, -1), f"The log cannot be read: {error.strerror}.".encode()
+            if seen == self._seen:
+                return None
+        self._seen = seen
+        lines = data.decode("utf-8", "replace").split("\n")
+        if len(data) == TAIL_BYTES:
+            lines = lines[1:]  # the first one is cut
+        return [line for line in lines if line]

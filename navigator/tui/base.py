@@ -1,0 +1,179 @@
+"""What every screen may ask of the application: settings, keys, the store, the conductor, toasts and the clipboard.
+
+A leaf: it imports no screen, so that screens and widgets can import it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+from textual.notifications import SeverityLevel
+
+from navigator.config.paths import StatePaths
+from navigator.domain.errors import NavigatorError
+from navigator.domain.text import safe_text
+from navigator.tui.data.conductor_link import ConductorLink
+from navigator.tui.data.deck_snapshot import DeckSnapshot
+from navigator.tui.data.feed import DataFeed
+from navigator.tui.data.prefs import Prefs
+from navigator.tui.keys.keymap import Keymap
+from navigator.tui.messages import DeckSnapshotChanged, LiveChanged
+from navigator.tui.terminal import output
+from navigator.tui.widgets.strip_text import StripFacts, strip_facts
+
+if TYPE_CHECKING:
+    from navigator.config.settings import Settings
+
+_TOAST = 2.5
+_TOAST_OF_TROUBLE = 6.0
+"""Seconds that a toast stays: it covers rows."""
+_TICK = 0.25
+"""Seconds between redraws of what moves (tokens, a swap's bar) while something moves."""
+
+
+class BaseApp(App[None], inherit_bindings=False):
+    """The services behind the screens. `NavigatorApp` adds the screens themselves.
+
+    Attributes:
+        paths: the state folder.
+        keymap: the user's own keys.
+        prefs: choices of the screens that are kept between runs.
+        snapshot: the store as last read.
+        feed: reads the store.
+        link: the connection to the conductor.
+        demo_wanted: the user left the screens for the demo.
+        failed: why the screens ended at once.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | Callable[[], Settings],
+        paths: StatePaths,
+        keymap: Keymap,
+        *,
+        time_scale: float | None,
+        seed: int,
+    ) -> None:
+        super().__init__()
+        self._given_settings = settings
+        self.paths = paths
+        self.keymap = keymap
+        self.prefs = Prefs(paths.root)
+        self.snapshot = DeckSnapshot()
+        self.feed = DataFeed(paths, self._new_snapshot, self._store_failed)
+        self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale, seed=seed)
+        self.demo_wanted = False
+        self.failed: NavigatorError | None = None
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings, read when they are first needed: after the first paint.
+
+        Raises:
+            ConfigError: the file cannot be used.
+        """
+        given = self._given_settings
+        return given() if callable(given) else given
+
+    @cached_property
+    def strip_facts(self) -> StripFacts:
+        """What the strip needs of the settings."""
+        return strip_facts(self.settings, self.keymap.shown("app.start_conductor"))
+
+    def follow(self) -> None:
+        """Read the settings, then follow the store and the conductor. Settings that cannot be used end the screens."""
+        try:
+            self.strip_facts  # noqa: B018 (read once, here)
+        except NavigatorError as error:
+            self.failed = error
+            self.exit(return_code=error.exit_code)
+            return
+        self.run_worker(self.feed.follow(), group="follow", exit_on_error=True)
+        self.run_worker(self.link.keep(), group="conductor", exit_on_error=True)
+        self.set_interval(_TICK, self._tick)
+
+    async def on_unmount(self) -> None:
+        """Stop the reading threads."""
+        self.feed.close()
+
+    # The store and the conductor
+
+    def _new_snapshot(self, snapshot: DeckSnapshot) -> None:
+        before, self.snapshot = self.snapshot, snapshot
+        if before.loaded and not self.app_focus and len(snapshot.inbox) > len(before.inbox):
+            self._notify_terminal(len(snapshot.inbox))
+        self.screen.post_message(DeckSnapshotChanged(snapshot))
+
+    def _store_failed(self, problem: str) -> None:
+        self.toast(problem, "error")
+        self._new_snapshot(replace(self.snapshot, problem=problem))
+
+    def _event(self, event: dict[str, Any]) -> None:
+        self.feed.poke()
+
+    def _live_changed(self) -> None:
+        if self.is_running:
+            self.screen.post_message(LiveChanged(self.link.live))
+
+    def _tick(self) -> None:
+        live = self.link.live
+        if live.tasks or live.swap is not None:
+            self.screen.post_message(LiveChanged(live))
+
+    def _notify_terminal(self, waiting: int) -> None:
+        """New work waits while the terminal has no focus: ring, and notify terminals that support it."""
+        if self._driver is not None:
+            text = f"Navigator: {waiting} waiting for you"
+            self._driver.write(output.notification_sequence(text, tmux=output.inside_tmux()))
+
+    # Starting the conductor. Opening the screens alone loads no model.
+
+    def want_work(self) -> None:
+        """The user asked for work: start a conductor unless one is found soon, where there is a way to swap."""
+        if self.settings.swap.strategy is not None:
+            self.run_worker(self._start_quietly(), group="start", exclusive=True)
+
+    async def _start_quietly(self) -> None:
+        await asyncio.sleep(0.3)
+        with suppress(NavigatorError):  # the strip shows the reason; trying again is up to the user
+            await self.link.start()
+
+    async def start_conductor(self) -> bool:
+        """Start a conductor unless one runs; says whether one answers within a few seconds. A failure becomes a toast."""
+        try:
+            return await self.link.start()
+        except NavigatorError as error:
+            self.toast(str(error), "error")
+            return False
+
+    # The terminal
+
+    def toast(self, message: str, severity: SeverityLevel = "information") -> None:
+        """Show a message for a few seconds, unless it is shown already. Untrusted text is safe here."""
+        said, quiet = safe_text(message), severity == "information"
+        if self.is_running and not any(note.message == said for note in self._notifications):
+            seconds = _TOAST if quiet else _TOAST_OF_TROUBLE
+            self.notify(said, severity=severity, markup=False, timeout=seconds)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy text by OSC 52, through tmux too; refuse what terminals would drop."""
+        text = safe_text(text)  # what models wrote stays inert where it is pasted, too
+        self._clipboard = text
+        sequence = output.clipboard_sequence(text, tmux=output.inside_tmux())
+        if sequence is None:
+            self.toast("Too long for the terminal's clipboard; not copied.", "warning")
+        elif self._driver is not None:
+            self._driver.write(sequence)
+            lines = text.count("\n") + 1
+            self.toast(f"Copied {lines} line{'s' if lines != 1 else ''}.")
+
+    def leave_for_demo(self) -> None:
+        """Close the screens; `run_app` then starts the demo, which opens them again."""
+        self.demo_wanted = True
+        self.exit()

@@ -1,0 +1,109 @@
+"""The one way in which a screen performs a verb: say why it is refused, ask what has to be asked, do it, tell the outcome."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from navigator.cascade.verbs.base import Question, Told, Verb
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Model
+from navigator.tui.base import BaseApp
+from navigator.tui.data.drafts import DraftKeeper
+from navigator.tui.dialogs.confirm import ConfirmDialog
+from navigator.tui.dialogs.note import NoteDialog
+
+A = TypeVar("A", bound=Model)
+R = TypeVar("R", bound=Model)
+
+
+async def perform(
+    app: BaseApp, verb: Verb[A, R], args: A, *, draft: str = "", ask: bool = True, quiet: bool = False
+) -> R | None:
+    """Perform a verb from a screen; call it in a worker, since it waits for dialogs.
+
+    Args:
+        app: the application.
+        verb: what to do.
+        args: what to do it to.
+        draft: the key under which an unfinished note is kept.
+        ask: False where the caller has asked already.
+        quiet: leave the outcome to the caller, unless something went wrong.
+
+    Returns:
+        The result, or None where it was refused, cancelled or failed; the user has been told.
+    """
+    try:
+        refusal = await app.feed.read(lambda reader: verb.refuse(reader, args))
+        if refusal is not None:
+            app.toast(str(refusal), "warning")
+            return None
+        question = await app.feed.read(lambda reader: verb.question(reader, args)) if ask else None
+        drafts = DraftKeeper(app.link.request, lambda said: app.toast(said, "warning"))
+        answered = await _ask(app, verb, args, question, drafts, draft) if question is not None else args
+        if answered is None:
+            await drafts.close()
+            return None
+        result = await _request(app, verb, answered)
+        if question is not None and question.note is not None:
+            drafts.keep(draft, "")
+            await drafts.close()
+    except NavigatorError as error:
+        app.toast(str(error), "error")
+        return None
+    app.feed.poke()
+    show(app, [told for told in verb.tell(result) if not quiet or told.level != "information"])
+    return result
+
+
+async def send(app: BaseApp, verb: Verb[A, R], args: A) -> list[Told]:
+    """Perform a verb without questions, for a caller that shows the outcomes itself.
+
+    Raises:
+        NavigatorError: it was refused or failed.
+    """
+    told = verb.tell(await _request(app, verb, args))
+    app.feed.poke()
+    return told
+
+
+async def _request(app: BaseApp, verb: Verb[A, R], args: A) -> R:
+    return verb.read_result(await app.link.request(verb.name, args.model_dump(mode="json")))
+
+
+def show(app: BaseApp, told: list[Told]) -> None:
+    """Outcomes as toasts; a hint that several share is shown once."""
+    hints = [one.hint for one in told]
+    for place, one in enumerate(told):
+        hint = f" {one.hint}" if one.hint and one.hint not in hints[:place] else ""
+        app.toast(f"{one}{hint}", one.level)
+
+
+async def _ask(
+    app: BaseApp, verb: Verb[A, R], args: A, question: Question, drafts: DraftKeeper, draft: str
+) -> A | None:
+    """The arguments with the user's answers; None where the user left one of the dialogs."""
+    for number, item in enumerate(question.items, 1):
+        count = f"{number} of {len(question.items)}  " if len(question.items) > 1 else ""
+        if not await app.push_screen_wait(
+            ConfirmDialog(f"{count}{item.title}", item.lines, yes="I have looked at it")
+        ):
+            return None
+    confirm = [item.key for item in question.items]
+    if question.note is None:
+        yes = await app.push_screen_wait(ConfirmDialog(question.title, question.lines, yes=question.yes))
+        return verb.answered(args, confirm=confirm) if yes else None
+    held = (await app.feed.read(lambda reader: reader.drafts(draft))).get(draft, "")
+    drafts.seed(draft, held)
+    note = await app.push_screen_wait(
+        NoteDialog(
+            question.title,
+            question.lines,
+            key=draft,
+            text=held,
+            drafts=drafts,
+            needed=question.note.needed,
+            placeholder=question.note.placeholder,
+            yes=question.yes,
+        )
+    )
+    return None if note is None else verb.answered(args, note=note, confirm=confirm)
