@@ -35,7 +35,7 @@ from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.next_actions import next_actions
-from navigator.serving.client.errors import ServingError, Unauthorized, Unreachable, WrongModel
+from navigator.serving.client.errors import ServingError, Unreachable, WrongModel
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.space import is_low
 
@@ -208,14 +208,16 @@ class Conductor:
         try:
             await stage
             if role is not None:
-                self._live.answered(role)
+                self._residency.note_answer(role)
         except ServingError as error:
             if role is not None:
-                give_up_after = GIVE_UP_AFTER if self._options.until else None
+                give_up_after = None
+                if self._options.until:
+                    give_up_after = min(2, GIVE_UP_AFTER) if error.needs_settings else GIVE_UP_AFTER
                 count = self._live.failed(role, began=began, give_up_after=give_up_after)
                 log.warning("%s did not answer (%d in a row): %s", role.value, count, error)
-                if isinstance(error, Unreachable | Unauthorized | WrongModel):
-                    self._residency.note_problem(role, str(error))
+                if isinstance(error, Unreachable | WrongModel) or error.needs_settings:
+                    self._residency.note_problem(role, str(error), new=error.status != 404)
                 if role is self._live.resident:
                     await self._watch.look(failures=count)
         except asyncio.CancelledError:

@@ -83,9 +83,14 @@ class Residency:
                 if give_up and seen.down:
                     self._live.failed(seen.role, began=time.monotonic(), give_up_after=1)
 
-    def note_problem(self, role: Role, problem: str) -> None:
-        """Keep and report why a role's server does not answer; once per reason."""
-        if self._live.problems.get(role) == problem:
+    def note_problem(self, role: Role, problem: str, *, new: bool = True) -> None:
+        """Keep and report why a role's server does not answer; once per reason.
+
+        Args:
+            new: False: a reason that is known already says it better than this one.
+        """
+        known = self._live.problems.get(role)
+        if known == problem or (known and not new):
             return
         self._live.problems[role] = problem
         log.error("the %s's server: %s", role.value, problem)
@@ -94,6 +99,22 @@ class Residency:
             self._deps.store.transaction() as tx,
         ):
             tx.event("server_problem", data={"role": role.value, "problem": problem})
+        if self._deps.strategy.both_resident:
+            with self._storage.writing("what is resident"):
+                self.note()
+
+    def note_answer(self, role: Role) -> None:
+        """Note that a role answered; a problem that was reported of its server is withdrawn."""
+        solved = self._live.problems.get(role)
+        self._live.answered(role)
+        if solved is None:
+            return
+        log.info("the %s's server answers again", role.value)
+        with self._storage.writing("that a server answers again"):
+            with self._deps.store.transaction() as tx:
+                tx.event("server_problem", data={"role": role.value, "problem": ""})
+            if self._deps.strategy.both_resident:
+                self.note()
 
     async def swap(self, to: Role) -> None:
         """Give the GPU to `to`; whatever comes of it is written down, and never raised."""
@@ -167,6 +188,7 @@ class Residency:
         self._session.swapped(swap)
         await self.assumptions(live.resident)
         if result.outcome == "done":
+            self.note_answer(to)
             live.loaded(to)
             live.swaps_made += origin is not None
             return
@@ -233,7 +255,9 @@ class Residency:
     def note(self) -> None:
         """Write down who is resident."""
         resident = self._live.resident
-        word = "both" if self._deps.strategy.both_resident else resident.value if resident else ""
+        word = resident.value if resident else ""
+        if self._deps.strategy.both_resident:
+            word = "" if self._live.problems else "both"
         with self._deps.store.transaction() as tx:
             tx.set_meta("resident", word)
             tx.event("resident", data={"role": word})

@@ -91,7 +91,8 @@ class Progress:
             took = f"{event.data.get('seconds', 0.0):.1f} s"
             return f"{event.at[11:19]} swap to {to}: {outcome} in {took}{': ' + reason if reason else ''}"
         if event.kind == "server_problem":
-            return f"{event.at[11:19]} the {event.data.get('role')}'s server: {safe_line(str(event.data.get('problem')))}"
+            problem = safe_line(str(event.data.get("problem") or "")) or "answers again"
+            return f"{event.at[11:19]} the {event.data.get('role')}'s server: {problem}"
         if event.kind == "disk_low":
             return (
                 f"{event.at[11:19]} disk full ({event.data.get('free_mb')} MB free): no new work is started"

@@ -242,6 +242,24 @@ def test_at_most_two_revisions_however_often_the_reviewer_objects(room: Room, mo
     assert "This is wrong." in text_of(models.written[1])
 
 
+@pytest.mark.parametrize("status", [401, 404])
+def test_a_refusal_that_no_repetition_changes_ends_the_session_soon(
+    room: Room, models: Models, status: int
+) -> None:
+    models.write = lambda messages: Refusal(status, "not for you")
+    tasks = [room.queue() for _ in range(3)]
+    room.work()
+    assert {room.task(task).state for task in tasks} == {TaskState.QUEUED}
+    assert len(models.written) <= 2 * len(tasks)
+    (event,) = [event for event in room.read().events(0, limit=10_000) if event.kind == "server_problem"]
+    assert event.data["role"] == "generator" and f"HTTP {status}" in str(event.data["problem"])
+    assert room.read().meta("resident") == ""
+    models.write = lambda messages: edit("return x * 2")
+    room.work()
+    assert {room.task(task).state for task in tasks} == {TaskState.AWAITING_APPROVAL}
+    assert room.read().meta("resident") == "both"
+
+
 def test_an_objection_that_quotes_nothing_shown_cannot_cause_a_revision(room: Room, models: Models) -> None:
     finding = objection("import antigravity", severity="blocker")
     models.read = lambda messages: approval(findings=[finding], verdict="REVISE")

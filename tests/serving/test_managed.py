@@ -144,6 +144,12 @@ async def test_no_server(manager: Manager) -> None:
     assert (result.outcome, result.failure) == ("failed", "unreachable")
 
 
+async def test_a_server_that_wants_a_key_is_not_taken_for_another() -> None:
+    async with serving(refuse(401, {})) as server:
+        result = await ManagedStrategy(settings(server.url)).swap(Role.REVIEWER, quiet)
+    assert result.outcome == "failed" and "requires an API key (HTTP 401)" in result.reason
+
+
 async def test_a_server_that_is_none_of_the_three() -> None:
     async with serving(routes(refuse(500, {}))) as server:
         with pytest.raises(MissingPart, match="neither Ollama"):

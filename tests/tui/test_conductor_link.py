@@ -143,6 +143,23 @@ async def test_a_swap_is_followed_phase_by_phase(empty_state: StatePaths) -> Non
         await desk.server.close()
 
 
+async def test_a_server_that_stops_and_starts_answering_is_followed(empty_state: StatePaths) -> None:
+    def said(problem: str) -> Event:
+        data = {"role": "reviewer", "problem": problem}
+        return Event(seq=1, at="2026-01-01T00:00:00.000Z", kind="server_problem", data=data)
+
+    desk = Desk(empty_state)
+    await desk.server.start()
+    async with kept(empty_state) as line:
+        await line.until(lambda: line.link.here)
+        desk.server.publish(said("No server answers at 127.0.0.1:9."))
+        await line.until(lambda: line.link.live.status.get("problems"))
+        assert line.link.live.status["problems"] == {"reviewer": "No server answers at 127.0.0.1:9."}
+        desk.server.publish(said(""))
+        await line.until(lambda: not line.link.live.status["problems"])
+        await desk.server.close()
+
+
 async def test_without_a_conductor_things_are_done_here(state: StatePaths) -> None:
     line = Line(state)
     answer = await line.link.request(

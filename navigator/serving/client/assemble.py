@@ -250,7 +250,7 @@ def error_for_status(
     status: int, words: str, retry_after: float | None = None, address: str = "The server"
 ) -> ServingError:
     """The typed error for an HTTP status other than 200 and the server's (safe) words."""
-    said = f": {words}" if words else "."
+    said = f": {words.rstrip('.')}." if words else "."
     if status in BACKPRESSURE:
         return Overloaded(
             f"{address} is busy (HTTP {status}){said}", status=status, retry_after=retry_after, said=words

@@ -49,6 +49,11 @@ class ServingError(NavigatorError):
         self.retries = 0
         self.request_id = ""
 
+    @property
+    def needs_settings(self) -> bool:
+        """Whether every request of the role fails until a key, an address or a model's name is corrected."""
+        return self.status in (401, 403, 404)
+
 
 class Unreachable(ServingError):
     """No connection, or it ended before the server answered anything."""

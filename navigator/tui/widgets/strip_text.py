@@ -100,9 +100,6 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool
         return [*warning, ("○ ", "muted"), ("starting the conductor …", "muted")]
     if live.conductor != "here":
         return [*warning, *_last_known(snapshot, facts, wide)]
-    problems = live.status.get("problems")
-    for role, problem in problems.items() if isinstance(problems, dict) else ():
-        return [*warning, ("● ", "bad"), (f"{role.upper()} DOWN  ", "bad"), (safe_line(str(problem)), "bad")]
     if live.status.get("both_resident"):
         held = "BOTH RESIDENT"
     else:
@@ -149,8 +146,13 @@ def _rehearsed(snapshot: DeckSnapshot, facts: StripFacts) -> bool:
 
 def _failed_servers(live: LiveStatus) -> dict[str, str]:
     """Why a role's server cannot be used, by role."""
-    found = live.status.get("given_up")
-    return {str(role): str(reason) for role, reason in found.items()} if isinstance(found, Mapping) else {}
+    told = (live.status.get("given_up"), live.status.get("problems"))
+    return {
+        str(role): str(reason)
+        for found in told
+        if isinstance(found, Mapping)
+        for role, reason in found.items()
+    }
 
 
 def _eta(seconds: float) -> str:

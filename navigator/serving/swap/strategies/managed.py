@@ -126,7 +126,10 @@ class ManagedStrategy(SwapStrategy):
     async def _get(self, role: Role, path: str) -> tuple[int, Any]:
         transport = Transport(self.server(role), Timeouts(connect=5.0))
         try:
-            return await transport.get(f"{transport.root}{path}", 5.0)
+            status, said = await transport.get(f"{transport.root}{path}", 5.0)
+            if status in (401, 403):
+                raise transport.failure(status, "")
+            return status, said
         finally:
             await transport.aclose()
 
