@@ -280,7 +280,7 @@ class SwapStrategy(ABC):
             await self._change(previous, None, log, detail)
 
     async def _previous(self, to: Role) -> Role | None:
-        """The role to go back to; None if that cannot be told."""
+        """The role to go back to; None if that is unknown."""
         try:
             return await self.resident()
         except NavigatorError:
