@@ -63,7 +63,7 @@ class DeckSnapshot:
         loaded: False only for the empty picture that stands before the first look.
         projects: by name.
         inbox: what waits for the developer, oldest first.
-        work: what the loop has in hand or queued: active first, then in the order it was given.
+        work: what the loop is working on or has queued: active first, then in the order it was given.
         ended: what ended today, newest first.
         overlaps: proposal id -> ids of other open proposals that touch one of its paths.
         swaps: newest first.

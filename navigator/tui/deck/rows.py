@@ -191,7 +191,7 @@ def flags_of(card: Card, overlaps: Overlaps, *, short: bool) -> list[Piece]:
 
 
 def draw_work(card: Card, width: int, live: LiveStatus) -> list[Piece]:
-    """What the loop has in hand."""
+    """What the loop is working on."""
     word, style = WORK[card.state]
     progress = live.tasks.get(card.task)
     if progress is not None:
