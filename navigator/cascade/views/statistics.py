@@ -361,7 +361,9 @@ def _result_tables(found: Results, rehearsal: bool) -> Sequence[Table]:
             )
         )
         about = f"{quality.readings:,} reviews, {quality.in_parts:,} of them in parts"
-        remarks = (f"{quality.remarks:,} remarks of later rounds, which do not count",) if quality.remarks else ()
+        remarks = (
+            (f"{quality.remarks:,} remarks of later rounds, which do not count",) if quality.remarks else ()
+        )
         tables.append(Table("REVIEW QUALITY", _SHARE_COLUMNS, rows, about=about, notes=remarks))
     if own.agreed.n or own.unread:
         rows = _share_rows(
@@ -426,7 +428,11 @@ def swap_table(directions: Sequence[Direction]) -> Table:
             )
             for kind in found.warmth
         ]
-    note = (f"~ P95 of fewer than {_P95_FROM} is only indicative: it lies between the two longest",) if few else ()
+    note = (
+        (f"~ P95 of fewer than {_P95_FROM} is only indicative: it lies between the two longest",)
+        if few
+        else ()
+    )
     about = "seconds, completed swaps only"
     return Table("SWAPS", _SWAP_COLUMNS, tuple(rows), about=about, empty="no swap measured yet", notes=note)
 
