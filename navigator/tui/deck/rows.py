@@ -1,4 +1,4 @@
-"""How the deck's rows are drawn: words and glyphs carry the meaning, colour only helps."""
+"""How the rows of the deck are drawn: words and signs carry the meaning, colour only helps."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ def draw_project(row: ProjectRow, width: int) -> list[Piece]:
 
 
 def _rate_room(width: int) -> int:
-    return _LONG_RATE if width >= 59 else _SHORT_RATE
+    """Cells of the revise rate; none where the pane is narrow, since titles need the room more."""
+    return _LONG_RATE if width >= 59 else _SHORT_RATE if width >= 48 else 0
 
 
 def _name_room(width: int) -> int:
@@ -156,7 +157,7 @@ def _head(card: Card, mark: str, identifier: str, short: bool) -> list[Piece]:
 
 
 def waiting_word(card: Card) -> tuple[str, str]:
-    """Where a waiting task stands, in a word with its glyph, and a style."""
+    """The state of a waiting task, in a word with its sign, and a style."""
     if card.landing == "refused":
         return "! NOT LANDED", "bad"
     if card.state is TaskState.APPROVED:
@@ -191,7 +192,7 @@ def flags_of(card: Card, overlaps: Overlaps, *, short: bool) -> list[Piece]:
 
 
 def draw_work(card: Card, width: int, live: LiveStatus) -> list[Piece]:
-    """What the loop has in hand."""
+    """What is being worked on."""
     word, style = WORK[card.state]
     progress = live.tasks.get(card.task)
     if progress is not None:
