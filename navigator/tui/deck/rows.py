@@ -122,7 +122,7 @@ def card_heading(title: str, count: int | None, note: str, width: int, elsewhere
 
 
 def draw_waiting(card: Card, width: int, overlaps: Overlaps) -> list[Piece]:
-    """What waits for the developer, in one line: who, what the reviewer says, what it is, what to mind, how much."""
+    """What waits for the user, in one line: who, what the reviewer says, what it is, what to mind, how much."""
     short = width < NARROW
     word, style = waiting_word(card)
     unseen = bool(card.proposal) and not card.seen
@@ -131,11 +131,12 @@ def draw_waiting(card: Card, width: int, overlaps: Overlaps) -> list[Piece]:
     tail: list[Piece] = []
     for flag in flags_of(card, overlaps, short=short):
         tail += [("  ", ""), flag]
-    stat = f"+{card.added} −{card.removed}" if card.proposal else ""
-    tail += [(right(stat, 10), "muted"), (" ", "")]
+    if card.proposal:
+        tail += [(right(f"+{card.added} −{card.removed}", 10), "muted")]
+    tail.append((" ", ""))
     room = width - length(head) - _VERDICT
     if length(tail) > room - 14:
-        tail = [*tail[:-2], (" ", "")]  # where something is to be minded, that matters more than the size
+        tail = [*tail[:-2], (" ", "")]  # the flags matter more than the size
     tail = cropped(tail, max(2, room - 8))
     return [
         *head,
