@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,8 @@ log = logging.getLogger(__name__)
 
 GIVE_UP_AFTER = 5
 """Failures in a row after which a session with --until asks a role no more; its tasks stay queued."""
+
+_THREADS = 64
 
 _HEARTBEAT = 5.0
 """Seconds between checks when nothing happens."""
@@ -87,6 +90,8 @@ class Conductor:
             DatabaseCorrupt: nothing can be written down any more; what was committed before is not touched.
         """
         deps = self._deps
+        # Threads wait for git, tests and worker processes: some that wait long must not keep the others from a thread.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, "work"))
         deps.store.on_commit = self._committed
         deps.on_live = self._server.publish_live
         deps.at_hand = self._at_hand

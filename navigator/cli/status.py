@@ -8,13 +8,17 @@ from typing import Any
 import click
 
 from navigator.cascade.socket.client import request
-from navigator.cascade.socket.wire import NoConductor
+from navigator.cascade.socket.wire import NoConductor, NotResponding
 from navigator.cascade.verbs.base import plural
 from navigator.cascade.verbs.conducting import Stop, StopDone
 from navigator.cli import output
 from navigator.cli.session import reading, report, state_paths
 from navigator.config.settings import load_settings
+from navigator.store.lock import StateLock
 from navigator.store.space import is_low
+
+_PATIENCE = 2.0
+"""Seconds that a conductor has for its answer."""
 
 
 @click.command()
@@ -26,10 +30,15 @@ def status(as_json: bool) -> None:
         counts = store.counts()
         projects = len(store.projects())
         noted = store.last_event("resident")
+    conductor: dict[str, Any] | None = None
+    silent: int | None = None
     try:
-        conductor: dict[str, Any] | None = request(paths.socket, "status", {}, timeout=5)
+        conductor = request(paths.socket, "status", {}, timeout=_PATIENCE)
+    except NotResponding:
+        # The lock is the kernel's: its holder lives, whatever it does.
+        silent = (StateLock(paths).holder() or {}).get("pid", 0)
     except NoConductor:
-        conductor = None
+        pass  # said below
     age = _age(noted.at) if noted else None
     document = {
         "projects": projects,
@@ -37,6 +46,7 @@ def status(as_json: bool) -> None:
         "resident": (conductor or {}).get("resident") or counts["resident"] or None,
         "resident_age_seconds": 0.0 if conductor else age,
         "conductor": conductor,
+        "not_responding": silent,
         "disk_full": is_low(paths.root),
         "unsandboxed": load_settings().checks.unsandboxed,
         "given_up": conductor["given_up"] if conductor else {},
@@ -80,6 +90,13 @@ def _show(document: dict[str, Any]) -> None:
         output.say(
             "Tests run UNSANDBOXED because of `[checks] unsandboxed`: code that a model wrote runs as you."
         )
+    if document["not_responding"] is not None:
+        pid = document["not_responding"] or "unknown"
+        output.say(
+            f"The conductor (process {pid}) is running but not responding. Its log says what it does; "
+            f"`kill -CONT {pid}` continues one that was stopped, `kill {pid}` ends it."
+        )
+        return
     if conductor is None:
         held = document["resident"] or "state unknown"
         age = document["resident_age_seconds"]
@@ -115,6 +132,8 @@ def stop(as_json: bool) -> None:
     verb = Stop()
     try:
         request(state_paths().socket, verb.name, {}, timeout=30)
+    except NotResponding:
+        raise
     except NoConductor as error:
         # Already stopped: the hint to start one would be wrong.
         raise NoConductor("No conductor is running.") from error

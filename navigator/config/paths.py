@@ -1,4 +1,4 @@
-"""Where Navigator keeps things: the settings file, and the state folder that nobody else may read."""
+"""Where Navigator keeps things: the settings file, and the state folder, which only this user may read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def state_dir() -> Path:
     """The state folder: `NAVIGATOR_STATE`, or the user's state folder; made if absent, always 0700.
 
     Raises:
-        ConfigError: the path is no folder, belongs to somebody else, or is open to others and not empty.
+        ConfigError: the path is no folder, belongs to another user, or is open to others and not empty.
     """
     named = os.environ.get(STATE_VARIABLE, "")
     if named:
@@ -222,7 +222,7 @@ class StatePaths:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether `folder` is a real folder (no link) of this user that nobody else may enter."""
+    """Whether `folder` is a real folder (no link) of this user that no other user may enter."""
     try:
         status = folder.lstat()
     except OSError:

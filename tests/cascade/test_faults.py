@@ -111,17 +111,17 @@ class Fault:
 
 
 FAULTS = {
-    "dies-mid-stream": Fault(dies, TaskState.FAILED, "look at the server's log"),
-    "ends-without-an-end": Fault(ends_early, TaskState.FAILED, "look at the server's log"),
+    "dies-mid-stream": Fault(dies, TaskState.FAILED, "check the server's log"),
+    "ends-without-an-end": Fault(ends_early, TaskState.FAILED, "check the server's log"),
     "half-a-chunk": Fault(half_a_chunk, TaskState.FAILED, "server"),
     "invalid-json": Fault(not_json, TaskState.FAILED, "base_url"),
-    "never-begins": Fault(silent, TaskState.FAILED, "look at its log"),
-    "stalls": Fault(stalls, TaskState.FAILED, "look at its log"),
+    "never-begins": Fault(silent, TaskState.FAILED, "check its log"),
+    "stalls": Fault(stalls, TaskState.FAILED, "check its log"),
     "cut-by-length": Fault(answer(GOOD, finish="length"), TaskState.FAILED, "max_tokens"),
     "fails-inside": Fault(refuse(500, {"error": {"message": "CUDA error"}}), TaskState.FAILED, "log"),
     "storm-of-429": Fault(refuse(429, {"error": {"message": "busy"}}), TaskState.QUEUED, "max_inflight"),
     "storm-of-503": Fault(refuse(503, {"error": {"message": "loading"}}), TaskState.QUEUED, "max_inflight"),
-    "wrong-model": Fault(another_model, TaskState.QUEUED, "Correct `model`"),
+    "wrong-model": Fault(another_model, TaskState.QUEUED, "Set `model`"),
     "wrong-key": Fault(refuse(401, {"error": {"message": "no key"}}), TaskState.QUEUED, "Check the key"),
 }
 

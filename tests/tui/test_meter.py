@@ -121,6 +121,9 @@ def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
     assert "swap cost per proposal: 15." in text_of(snapshot, here, 120)[1]
     both = LiveStatus(conductor="here", status={"both_resident": True})
     assert "BOTH RESIDENT" in text_of(snapshot, both, 120)[0]
+    down = {"both_resident": True, "problems": {"reviewer": "No server answers at 127.0.0.1:9."}}
+    shown = text_of(snapshot, LiveStatus(conductor="here", status=down), 120)[0]
+    assert shown.startswith("● REVIEWER DOWN  No server answers at 127.0.0.1:9.")
     assert "GPU empty" in text_of(snapshot, LiveStatus(conductor="here", status={"resident": None}), 120)[0]
 
 

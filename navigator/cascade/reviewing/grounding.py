@@ -1,4 +1,4 @@
-"""From a reviewer's findings to a verdict that stands on quoted text.
+"""From a reviewer's findings to a verdict based on quoted text.
 
 A finding counts only if its quote can be resolved: `wrong` in the hunk it names, new or removed side; `missing` in the
 task or in the code that was shown. The line number only breaks ties. What cannot be resolved is kept, shown as unanchored,
@@ -186,7 +186,7 @@ def _in_context(raw: RawFinding, shown: Shown, *, prefer: str) -> tuple[int, _Pl
 
 
 def _in_task(quote: str, task: str) -> int | None:
-    """The rung on which a quote stands in the task: a whole line or sentence, however short, or a part long enough."""
+    """The rung on which a quote was found in the task: a whole line or sentence, however short, or a part long enough."""
     texts = [*([part] for part in sentences(task)), task.splitlines()]
     rungs = [match.rung for matches in find_quote(quote, texts) for match in matches]
     return min(rungs) if rungs else None

@@ -235,7 +235,7 @@ class Planner:
         return sum(self._count(diff_text([file])) for file in files) + sum(map(self._count, excerpts))
 
     def _fixed(self, others: Sequence[FileDiff]) -> int:
-        """Tokens of all that stands in a prompt whatever it shows of the change."""
+        """Tokens of everything in a prompt except the change."""
         numbers = tuple(range(1, len(self._earlier) + 1))
         listed = self._listing(others, frozenset()) if others else ""
         system, user, _ = self._render([], "", listed, numbers, 1, 2 if others else 1)

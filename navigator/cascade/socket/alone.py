@@ -1,8 +1,9 @@
-"""Using the state without a conductor: under its lock, through the same verbs."""
+"""Using the state without a conductor: under its lock, with the `[[project]]` entries of the settings, through the same verbs."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,14 @@ from typing import Any
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.socket.wire import Result
 from navigator.config.paths import StatePaths
-from navigator.domain.errors import Conflict
+from navigator.config.settings import ProjectEntry
+from navigator.domain.errors import Conflict, NavigatorError
+from navigator.domain.models import Project
+
+log = logging.getLogger(__name__)
+
+FROM_CONFIG = "config"
+FROM_STORE = "store"
 
 _ONE_AT_A_TIME = threading.Lock()
 """Requests of one process wait for each other; only another process that holds the lock is a conflict."""
@@ -54,9 +62,7 @@ def locked_dependencies(
             deps = Dependencies(
                 settings=settings, paths=paths, store=Store(connection), reader=Reader(connection), **options
             )
-            if settings.project or any(held.source == "config" for held in deps.reader.projects()):
-                from navigator.cascade.config_projects import sync_projects
-
+            if settings.project or any(held.source == FROM_CONFIG for held in deps.reader.projects()):
                 for problem in sync_projects(deps):
                     on_problem(problem)
             yield deps
@@ -86,3 +92,47 @@ def act_alone(
                 await deps.close()
 
         return asyncio.run(once())
+
+
+def sync_projects(deps: Dependencies) -> list[str]:
+    """Add what the settings name and the store lacks; let the settings override what both have, by path.
+
+    A project whose entry was removed from the settings keeps its last values, as one added by command.
+
+    Returns:
+        Words about each entry that could not be taken: its repository is gone, or has no commit. The others are taken.
+    """
+    held = {project.path: project for project in deps.reader.projects()}
+    named = {str(entry.location): entry for entry in deps.settings.project}
+    problems: list[str] = []
+    for path, entry in named.items():
+        try:
+            _take(deps, entry, held.get(path))
+        except NavigatorError as error:
+            log.warning("[[project]] %s: %s", entry.path, error)
+            problems.append(f"{entry.path}: {error}")
+    for path, project in held.items():
+        if project.source == FROM_CONFIG and path not in named:
+            with deps.store.transaction() as tx:
+                tx.update_project(project.id, source=FROM_STORE)
+    return problems
+
+
+def _take(deps: Dependencies, entry: ProjectEntry, project: Project | None) -> None:
+    wanted: dict[str, Any] = {
+        name: getattr(entry, name) for name in entry.model_fields_set if name != "path"
+    } | {"source": FROM_CONFIG}
+    if project is None:
+        from navigator.workspace.git.facts import read_facts
+
+        facts = read_facts(entry.location)
+        with deps.store.transaction() as tx:
+            tx.add_project(
+                **{"name": entry.display_name, "path": str(entry.location)} | wanted,
+                root_commit=facts.root_commit,
+            )
+        return
+    changes = {name: value for name, value in wanted.items() if getattr(project, name) != value}
+    if changes:
+        with deps.store.transaction() as tx:
+            tx.update_project(project.id, **changes)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from navigator.cascade.socket import wire
-from navigator.cascade.socket.wire import NoConductor
+from navigator.cascade.socket.wire import NoConductor, NotResponding
 
 
 def request(path: Path, op: str, args: dict[str, Any], *, timeout: float = 600.0) -> dict[str, Any]:
@@ -29,9 +29,9 @@ def request(path: Path, op: str, args: dict[str, Any], *, timeout: float = 600.0
             with connection.makefile("rb") as lines:
                 line = lines.readline(wire.MAX_LINE)
         except TimeoutError as error:
-            raise NoConductor(
+            raise NotResponding(
                 f"The conductor did not answer within {timeout:g} seconds.",
-                hint="`navigator status` says whether it is alive; its log says what it does.",
+                hint="Its log says what it does. If it was stopped, continue it (`kill -CONT PID`), or end it (`kill PID`).",
             ) from error
         except OSError as error:
             raise NoConductor("No conductor answers.", hint="Start one: `navigator run`.") from error

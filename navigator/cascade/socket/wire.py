@@ -35,6 +35,12 @@ class NoConductor(NavigatorError):
     code = "no_conductor"
 
 
+class NotResponding(NoConductor):
+    """A conductor listens, but does not answer: it is stopped (SIGSTOP), or hangs."""
+
+    code = "not_responding"
+
+
 def encode(document: dict[str, Any]) -> bytes:
     """One line, newline included."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

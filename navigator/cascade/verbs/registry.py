@@ -67,23 +67,10 @@ async def perform(deps: Dependencies, name: str, document: dict[str, Any]) -> di
         DiskFull: there is too little space to start anything.
         NavigatorError: what the verb itself refuses.
     """
-    found = verb(*_renamed(name, document))
+    found = verb(name)
     args = found.read_args(document)
     if not found.small:
         require_space(deps.paths.root)
     result = await found.perform(deps, args)
     dumped: dict[str, Any] = result.model_dump(mode="json")
     return dumped
-
-
-def _renamed(name: str, document: dict[str, Any]) -> tuple[str]:
-    """The names that screens still use for what are verbs of their own now."""
-    if name == "decide":
-        kind = str(document.pop("kind")).replace("_", "-")
-        if kind != "approve":
-            document.pop("confirm", None)
-        return (kind,)
-    if name == "task.send-back":
-        document["tasks"], document["proposals"] = document.pop("ids"), []
-        return ("send-back",)
-    return ({"take-back": "undo"}.get(name, name),)

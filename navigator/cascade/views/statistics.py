@@ -12,12 +12,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from navigator.domain.errors import UsageError
-from navigator.evidence.edits import EditStats, edit_stats
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, Summary, Tables, needed
-from navigator.evidence.outcomes import Outcomes, outcomes
+from navigator.evidence.outcomes import EditStats, Outcomes, edit_stats, outcomes
 from navigator.evidence.rates import RateRow, RateTables, revise_rate
-from navigator.evidence.review_quality import ReviewQuality, review_quality
-from navigator.evidence.self_review import SelfReviews, self_reviews
+from navigator.evidence.reviews import ReviewQuality, SelfReviews, review_quality, self_reviews
 from navigator.evidence.swaps import Direction, swap_stats
 from navigator.evidence.throughput import Throughput, throughput
 from navigator.store.reads.reader import Reader

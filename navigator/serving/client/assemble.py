@@ -1,6 +1,6 @@
 """Chunks of a streamed answer become one answer, or the error that says why not. No I/O.
 
-Nothing a server sends is trusted: every field is looked at before it is used, and every bound is checked.
+Nothing a server sends is trusted: every field is checked before it is used, and everything is bounded.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class Timeouts:
     """Seconds on the monotonic clock.
 
     Attributes:
-        connect: until the connection stands.
+        connect: until the connection is open.
         first_token: from sending the request to the first character of the answer; the server's queue and the
             prefill lie in it.
         between_tokens: between two events of a stream that has begun.

@@ -67,7 +67,7 @@ async def read_load(kind: ServerKind, ask: Ask, model: str = "") -> Load | None:
     """How busy a server is; None where it does not say.
 
     Args:
-        model: whose slots are asked for, where one server of llama.cpp stands before several; it is not loaded for that.
+        model: whose slots are asked for, if one llama.cpp router serves several; this does not load it.
 
     Raises:
         Unreachable: it does not answer at all.
@@ -106,7 +106,7 @@ def _loads(payload: Any) -> Load | None:
 
 
 def _grammar(row: dict[str, Any]) -> int:
-    """Requests whose schema is being compiled: they stand in no other queue, and die with a server that is stopped."""
+    """Requests whose schema is being compiled: they are in no other queue, and end with a server that is stopped."""
     queues = row.get("queues")
     return _int(queues.get("grammar")) if isinstance(queues, dict) else 0
 

@@ -39,7 +39,7 @@ def endpoints(base_url: str) -> tuple[str, str]:
     """The root of a server and the root of its OpenAI-compatible part.
 
     `http://host:1` and `http://host:1/v1` both give `("http://host:1", "http://host:1/v1")`; a path that
-    names another version somewhere (`/v1beta/openai`) is taken as it stands.
+    names another version somewhere (`/v1beta/openai`) is used unchanged.
     """
     base = base_url.rstrip("/")
     if base.endswith("/v1"):

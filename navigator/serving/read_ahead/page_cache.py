@@ -1,7 +1,7 @@
-"""The kernel's page cache: how much of a file stands in it, and a low-priority process that reads files into it.
+"""The kernel's page cache: how much of a file it holds, and a low-priority process that reads files into it.
 
 Standard library only: the reader runs this very file with a bare interpreter, apart from Navigator, so that it can be
-killed at once and its memory is nobody's.
+killed at once, and no memory is left behind.
 """
 
 from __future__ import annotations

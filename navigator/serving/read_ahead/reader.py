@@ -23,7 +23,7 @@ from navigator.serving.read_ahead import page_cache
 from navigator.serving.read_ahead.page_cache import MIB, CachedBytes
 
 Ended = Literal["", "done", "limit", "memory", "stopped", "no room", "no files", "failed"]
-"""Why a reading ended; "" while it goes on. memory: free memory fell to the floor. no room: there was none to begin."""
+"""Why a reading ended; "" while it runs. memory: free memory fell to the floor. no room: there was none at the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class ReadAhead:
     """Reads weight files ahead, one role's at a time. It belongs to one event loop.
 
     Args:
-        files: each role's weight files in the order in which a server loads them. May be exchanged; a reading that
-            goes on keeps those it began with.
+        files: each role's weight files in the order in which a server loads them. May be replaced; a running
+            reading keeps the files it began with.
         limits: what a reading may take.
     """
 
@@ -71,7 +71,7 @@ class ReadAhead:
         self._report: Report | None = None
 
     async def start(self, role: Role) -> None:
-        """Begin to read `role`'s files, in the background. Another role's reading ends; the same one's goes on."""
+        """Start to read `role`'s files in the background. Another role's reading ends; one of the same role continues."""
         if self._task is not None and not self._task.done() and self._report and self._report.role is role:
             return
         await self.stop()
@@ -79,7 +79,7 @@ class ReadAhead:
         self._task = asyncio.create_task(self._run(role))
 
     async def stop(self) -> None:
-        """End the reading at once: the reader is killed. What it read stays in the cache."""
+        """Stop the reading at once: the reader is killed. What it read stays in the cache."""
         task, self._task = self._task, None
         if task is None:
             return
@@ -91,7 +91,7 @@ class ReadAhead:
             self._report = replace(self._report, ended="stopped")
 
     async def wait(self) -> None:
-        """Until the reading that goes on has ended."""
+        """Wait until the running reading has ended."""
         if self._task is not None:
             await asyncio.wait([self._task])
 

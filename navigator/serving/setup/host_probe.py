@@ -1,4 +1,4 @@
-"""What can be seen of servers from outside: who listens where, and how fast the folder of models can be read."""
+"""What can be observed of servers from outside: who listens where, and how fast the model folder can be read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXEC = re.compile(r"^ExecStart=((?:\\\n|[^\n])*)", re.MULTILINE)
 
 
 def open_to_others(port: int, tables: Sequence[Path] | None = None) -> bool | None:
-    """Whether something listens on `port` at an address that is not the loopback; None where nobody listens.
+    """Whether something listens on `port` at an address that is not the loopback; None if nothing listens.
 
     Args:
         port: the TCP port.
@@ -85,7 +85,7 @@ def disk_speed(files: Sequence[Path], limit: int = 512 * MIB) -> DiskSpeed:
     try:
         size = os.fstat(descriptor).st_size
         limit = min(limit, size)
-        # From the middle: the start of a file is what somebody has read most likely.
+        # From the middle: the start of a file is the most likely part to be cached.
         start = (size - limit) // 2 // _CHUNK * _CHUNK
         # O_DIRECT wants aligned memory, which an anonymous mapping is.
         with mmap.mmap(-1, _CHUNK) as buffer:

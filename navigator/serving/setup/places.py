@@ -92,7 +92,7 @@ def user_places() -> Places:
 
 
 def system_places(user: str, root: Path = Path("/")) -> Places:
-    """The places in /etc, for servers that run as `user`. `root` stands before them all, for images and tests.
+    """The places in /etc, for servers that run as `user`. `root` is put before all of them, for images and tests.
 
     Raises:
         UsageError: there is no such user.

@@ -28,7 +28,7 @@ class ProcessRecord:
         started: field 22 of `/proc/PID/stat`, clock ticks since boot.
         boot: the boot's id, so that a record does not survive a restart of the machine.
         argv: its command line, word for word.
-        home: the folder it was started for, as it stands in its environment under `MARK`.
+        home: the folder it was started for, as in its environment under `MARK`.
         role: what it plays.
         port: where it listens on the loopback; 0 while it has not said so.
         stamp: what else must agree before it is used again.

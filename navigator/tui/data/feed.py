@@ -111,7 +111,7 @@ class Follower:
             self._figures_stale = True
 
     def _count(self) -> bool:
-        """Count rates and figures again where they are stale and it is time; says whether it did."""
+        """Count rates and figures again if they are stale and it is time; says whether it did."""
         began = time.monotonic()
         if not self._figures_stale or began < self._figures_due:
             return False

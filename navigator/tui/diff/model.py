@@ -95,7 +95,7 @@ def find_file(files: Sequence[FileDiff], path: str) -> int | None:
 
 
 def number_on(line: DiffLine, side: Side) -> int | None:
-    """The number of `line` on `side`, None where it does not stand there."""
+    """The number of `line` on `side`, None if it is not there."""
     return line.new if side == "new" else line.old
 
 

@@ -96,7 +96,7 @@ class KeyGate:
             self._busy = False
 
     def _way(self) -> list[MessagePump]:
-        """The queues a key goes through: the focused widget, its containers, the screen, the app."""
+        """The queues a key goes through: the focused widget, its ancestors, the screen, the app."""
         start = self._app.focused or self._app.screen
         return [*start.ancestors_with_self]
 

@@ -100,6 +100,9 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool
         return [*warning, ("○ ", "muted"), ("starting the conductor …", "muted")]
     if live.conductor != "here":
         return [*warning, *_last_known(snapshot, facts, wide)]
+    problems = live.status.get("problems")
+    for role, problem in problems.items() if isinstance(problems, dict) else ():
+        return [*warning, ("● ", "bad"), (f"{role.upper()} DOWN  ", "bad"), (safe_line(str(problem)), "bad")]
     if live.status.get("both_resident"):
         held = "BOTH RESIDENT"
     else:

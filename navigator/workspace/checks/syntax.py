@@ -222,7 +222,7 @@ _ONLY_DOTS = re.compile(rf"(?:{_LEADER}\s*)?{_DOTS}(?:\s*(?:\*/\}}?|-->|#\}}|\*\
 
 
 def omission_in(old: str, new: str) -> str | None:
-    """The first line of `new` that stands for lines left out ("# ... rest of code unchanged") and is not in `old`.
+    """The first line of `new` that replaces omitted lines ("# ... rest of code unchanged") and is not in `old`.
 
     A comment, or a bare line, that is nothing but dots counts only where `new` has fewer lines than `old`: elsewhere it
     may be meant.

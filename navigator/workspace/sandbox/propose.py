@@ -82,7 +82,7 @@ def _python(paths: Collection[str], read: Read, checkout: Path | None) -> str:
 
 
 def _has_pytest(checkout: Path) -> bool:
-    """Whether pytest is installed in an environment that stands in the checkout."""
+    """Whether pytest is installed in an environment inside the checkout."""
     return any(
         next(folder.glob(place), None) is not None
         for folder in _children(checkout)

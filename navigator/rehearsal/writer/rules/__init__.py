@@ -44,7 +44,7 @@ _MARKDOWN: dict[str, Apply] = {
 
 
 def _as_it_is(text: str, focus: frozenset[str], skip: frozenset[int]) -> Outcome:
-    """A rule that makes a new file leaves those that exist unchanged; `interface_test` makes the new one."""
+    """A rule that makes a new file leaves those that exist unchanged; `work.interface_test` makes the new one."""
     return Outcome(text, 0, 0)
 
 
