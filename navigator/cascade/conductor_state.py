@@ -119,7 +119,7 @@ class ConductorState:
         """Note that a role did not answer what was asked at `began` (monotonic); returns how many times in a row.
 
         What was asked before the last failure was noted belongs to that one: a server that dies fails every request it had
-        in hand, and has died once.
+        running, and has died once.
 
         It is not asked again before a pause that doubles up to a minute; never, once it failed `give_up_after` times in
         a row: the other role's work continues, and the session ends when only this role's is left.

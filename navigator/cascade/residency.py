@@ -178,7 +178,7 @@ class Residency:
             self.outside(origin, live.resident)  # somebody else's swap was in the way
 
     async def _seen(self) -> Role | None:
-        """What is loaded; None where it cannot be told."""
+        """What is loaded; None if that is unknown."""
         try:
             return await self._deps.strategy.resident()
         except NavigatorError as error:
@@ -202,7 +202,7 @@ class Residency:
         if reason is None:
             return
         log.error("%s is disabled after repeated failures: %s", role.value, reason)
-        with self._storage.writing("that a role is given up"), self._deps.store.transaction() as tx:
+        with self._storage.writing("that a role is disabled"), self._deps.store.transaction() as tx:
             tx.event("given_up", data={"role": role.value, "reason": reason})
 
     def outside(self, before: Role | None, found: Role | None) -> None:

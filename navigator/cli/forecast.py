@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
 
 
-_FIGURES = 6
-"""Figures that a forecast is made from, its source apart."""
+_FIGURES = 8
+"""Figures that can be measured."""
 
 
 @click.command()
@@ -35,6 +35,16 @@ _FIGURES = 6
 @click.option("--reviewer-speed", type=float, default=None, metavar="TOK/S", help="Of all streams together.")
 @click.option("--proposal-tokens", type=float, default=None, metavar="N", help="Tokens of a proposal.")
 @click.option("--review-tokens", type=float, default=None, metavar="N", help="Tokens of a review.")
+@click.option(
+    "--revise-rate",
+    type=click.FloatRange(0, 1),
+    default=None,
+    metavar="R",
+    help="Share of proposals sent back.",
+)
+@click.option(
+    "--single-speed", type=float, default=None, metavar="TOK/S", help="Of one model that does all the work."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
     """Estimate the time of a batch from figures measured here, else published ones. Options override them."""
@@ -49,13 +59,14 @@ def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
         figures, origin = replace(figures, **named), f"{origin}, with {', '.join(sorted(named))} as given"
     result = batch_forecast(batch or target, figures)
     now = price(waiting, target, figures)
-    alone = break_even_tokens(figures.round_trip, 137.0, figures.generator_speed)
+    alone = break_even_tokens(figures)
     if as_json:
         output.print_json(
             {
                 "figures": asdict(figures) | {"source": origin},
                 "forecast": asdict(result) | {"source": origin},
                 "price": asdict(now),
+                "break_even": {"tokens": alone, "against_speed": figures.single_speed},
             }
         )
         return
@@ -64,6 +75,7 @@ def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
         ("written in", output.duration(result.write_seconds)),
         ("swaps, there and back", output.duration(result.swap_seconds)),
         ("reviewed in", output.duration(result.review_seconds)),
+        (f"revised, at {figures.revise_rate:.0%}", output.duration(result.revision_seconds)),
         ("total", output.duration(result.total_seconds)),
         ("swap time per proposal", f"{result.swap_each:.1f} s"),
         ("written tokens per second, overall", f"{result.tokens_per_second:.0f}"),
@@ -75,7 +87,8 @@ def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
         )
     if alone is not None:
         output.say(
-            f"Compared with a single model at 137 tok/s, a round trip pays after {alone:,.0f} written tokens."
+            f"Compared with a single model at {figures.single_speed:.0f} tok/s without a reviewer, the swaps pay after"
+            f" {alone:,.0f} tokens of proposals."
         )
 
 

@@ -72,7 +72,9 @@ def _show(found: ProjectChecked) -> None:
     if failed:
         output.say("  They fail without any proposal: a proposal is blamed only for further failures.")
     if failed and not baseline.failures:
-        output.say("  The output names no failing test, so a proposal's own failures cannot be told apart.")
+        output.say(
+            "  The output names no failing test, so failures of a proposal cannot be compared with these."
+        )
     if baseline.outcome is not CheckOutcome.PASSED:
         output.say(safe_text(rest.strip()))
         for hint in found.hints:

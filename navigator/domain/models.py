@@ -31,7 +31,7 @@ from navigator.domain.states import (
 
 
 def utc_now() -> str:
-    """Now in UTC, to the millisecond, as it stands in the store: `2026-11-20T19:05:00.123Z`."""
+    """Now in UTC, to the millisecond, as stored: `2026-11-20T19:05:00.123Z`."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -135,7 +135,7 @@ class Suggestion(Model):
 
     @property
     def grounded(self) -> bool:
-        """Whether the line it stands on was found in what the model was shown."""
+        """Whether the line it quotes was found in what the model was shown."""
         return self.quote_path != ""
 
 

@@ -147,7 +147,7 @@ class CheckOutcome(StrEnum):
 
 
 class PolicyAction(StrEnum):
-    """What a policy rule asks for: refuse the proposal, or have the developer confirm the item by itself."""
+    """What a policy rule asks for: refuse the proposal, or have the developer confirm the item separately."""
 
     REFUSE = "refuse"
     CONFIRM = "confirm"

@@ -26,6 +26,8 @@ class Figures:
         reviewer_speed: the same of the reviewer.
         proposal_tokens: tokens the generator writes for one proposal.
         review_tokens: tokens the reviewer writes for one review.
+        revise_rate: share of first proposals that the reviewer sends back.
+        single_speed: tokens per second of one model that stays loaded and does all the work, to compare with.
         source: "measured", "given" or "published".
     """
 
@@ -35,15 +37,19 @@ class Figures:
     reviewer_speed: float
     proposal_tokens: float
     review_tokens: float
+    revise_rate: float = 0.0
+    single_speed: float = 38.0
     source: str = "given"
 
     def __post_init__(self) -> None:
-        if self.generator_speed <= 0 or self.reviewer_speed <= 0:
+        if min(self.generator_speed, self.reviewer_speed, self.single_speed) <= 0:
             raise UsageError(
                 "A forecast needs speeds above zero.", hint="Give tokens per second for both models."
             )
         if min(self.swap_in, self.swap_back, self.proposal_tokens, self.review_tokens) < 0:
             raise UsageError("A forecast needs durations and token counts of zero or more.")
+        if not 0 <= self.revise_rate <= 1:
+            raise UsageError("A revise rate lies between 0 and 1.")
 
     @property
     def round_trip(self) -> float:
@@ -70,12 +76,15 @@ PUBLISHED = Figures(
     review_tokens=500.0,
     source="published",
 )
-"""Qwen3.5-35B-A3B at 184 tok/s writes, Qwen3.5-122B-A10B at 48 tok/s reviews, one 96 GB GPU, one stream each."""
+"""Qwen3.5-35B-A3B at 184 tok/s writes, Qwen3.5-122B-A10B at 48 tok/s reviews, one 96 GB GPU, one stream each.
+
+The 122B alone writes 38 tok/s without TurboQuant: that is the single model to compare with. The published 137 tok/s is the
+cascade's own figure. No revise rate was published; 0 until one is measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A batch of `batch` proposals: written, one swap, reviewed, one swap back. Seconds throughout.
+    """A batch of `batch` proposals: written, one swap, reviewed, one swap back; then one round of revisions. Seconds throughout.
 
     `swap_each` is the round trip's share of each proposal, `swap_in_each` that of the way there alone;
     `seconds_each` is all of it, `tokens_per_second` what the session writes per second of its whole length.
@@ -85,6 +94,7 @@ class Forecast:
     write_seconds: float
     swap_seconds: float
     review_seconds: float
+    revision_seconds: float
     total_seconds: float
     seconds_each: float
     swap_each: float
@@ -117,12 +127,16 @@ def forecast(batch: int, figures: Figures = PUBLISHED) -> Forecast:
     _require_items(batch)
     write = batch * figures.write_seconds
     review = batch * figures.review_seconds
-    total = write + figures.round_trip + review
+    # Another round trip where at least one proposal is sent back; what is sent back is written and reviewed again.
+    any_revised = 1 - (1 - figures.revise_rate) ** batch
+    revision = any_revised * figures.round_trip + figures.revise_rate * (write + review)
+    total = write + figures.round_trip + review + revision
     return Forecast(
         batch=batch,
         write_seconds=write,
         swap_seconds=figures.round_trip,
         review_seconds=review,
+        revision_seconds=revision,
         total_seconds=total,
         seconds_each=total / batch,
         swap_each=figures.round_trip / batch,
@@ -163,20 +177,23 @@ def price(waiting: int, target: int, figures: Figures = PUBLISHED) -> Price:
     return Price(waiting, target, figures.round_trip / waiting, at_target, extra)
 
 
-def break_even_tokens(round_trip: float, single_speed: float, generator_speed: float) -> float | None:
-    """Tokens a session must write before a fast generator has earned one round trip against a single slower model.
+def break_even_tokens(figures: Figures) -> float | None:
+    """Tokens of first proposals after which the cascade has earned its swaps against a single model.
 
-    Args:
-        round_trip: seconds of both swaps.
-        single_speed: tokens per second of the model that could stay loaded.
-        generator_speed: tokens per second of the generator.
+    The single model writes at `figures.single_speed` and is not reviewed; the cascade also pays for its reviews and for
+    one round of revisions with a round trip of its own.
 
     Returns:
-        The tokens, or None when the generator is not the faster one and never earns it.
+        The tokens, or None where the cascade never earns them.
     """
-    if single_speed <= 0 or generator_speed <= single_speed:
+    revised = 1 + figures.revise_rate
+    seconds_each = revised * (figures.write_seconds + figures.review_seconds)
+    gained = (
+        1 / figures.single_speed - seconds_each / figures.proposal_tokens if figures.proposal_tokens else 0.0
+    )
+    if gained <= 0:
         return None
-    return round_trip / (1 / single_speed - 1 / generator_speed)
+    return figures.round_trip * (2 if figures.revise_rate else 1) / gained
 
 
 def review_eta(snapshot: SchedulerSnapshot, now: float, *, write_seconds: float) -> float | None:

@@ -12,7 +12,7 @@ RESERVE_BYTES = 64 * 1024 * 1024
 
 
 def free_bytes(folder: Path) -> int:
-    """What this user may still write on the disk that holds `folder`; 0 where it cannot be told."""
+    """What this user may still write on the disk that holds `folder`; 0 if unknown."""
     try:
         return shutil.disk_usage(folder).free
     except OSError:

@@ -11,7 +11,7 @@ def now() -> datetime:
 
 
 def midnight() -> str:
-    """The UTC time at which the developer's own day began, as it stands in the store."""
+    """The UTC time at which the developer's local day began, as stored."""
     local = now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     return local.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

@@ -319,6 +319,20 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
     assert (tables.rows, tables.excluded) == ((), {"self_review": 1})
 
 
+def test_two_adapters_of_one_base_model_review_their_own_work(
+    room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from navigator.serving.swap.base import SwapStrategy
+    from navigator.serving.swap.strategies.adapter import AdapterStrategy
+
+    assert AdapterStrategy.one_base
+    monkeypatch.setattr(SwapStrategy, "one_base", True)
+    room.queue()
+    room.work()
+    assert review_of(room.proposals()[0]).self_review
+    assert all(row.self_review for row in room.read().verdict_counts())
+
+
 def test_the_generators_own_reading_is_kept_beside_and_moves_nothing(room: Room, models: Models) -> None:
     import asyncio
 

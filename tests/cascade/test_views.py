@@ -68,3 +68,33 @@ def test_overlapping_proposals_are_left_out_both() -> None:
     choice = batch_choice([proposal(1, "a"), proposal(2, "a"), proposal(3)])
     assert [one.id for one in choice.taken] == ["P3"]
     assert {one.id: why for one, why in choice.left_out} == {"P1": "overlaps P2", "P2": "overlaps P1"}
+
+
+def test_no_batch_takes_an_overruled_reviewer_or_a_change_that_stopped_its_own_tests() -> None:
+    from navigator.cascade.views.inbox import why_left_out
+    from navigator.domain.models import CheckResult, Proposal, Review
+    from navigator.domain.states import CheckOutcome, Role, Verdict
+
+    review = Review(role=Role.REVIEWER, verdict=Verdict.APPROVE, stated_verdict=Verdict.APPROVE, model="m")
+    fine = Proposal(
+        id="P1",
+        task_id="T1",
+        project_id=1,
+        project="code",
+        attempt=1,
+        round=0,
+        base_commit="a" * 40,
+        tree="b" * 40,
+        written_by=Role.GENERATOR,
+        title="t",
+        review=review,
+    )
+    assert why_left_out(fine) == ""
+    overruled = fine.model_copy(
+        update={"review": review.model_copy(update={"stated_verdict": Verdict.REVISE})}
+    )
+    assert why_left_out(overruled) == "needs confirmation: overruled review"
+    assert why_left_out(overruled, confirmed=frozenset({"P1:overruled:review"})) == ""
+    for before, left_out in ((CheckOutcome.PASSED, True), (CheckOutcome.FAILED, True), (None, False)):
+        check = CheckResult(name="tests", outcome=CheckOutcome.UNTESTED, before=before)
+        assert bool(why_left_out(fine.model_copy(update={"checks": (check,)}))) is left_out

@@ -39,7 +39,11 @@ TEN_SECOND_REVIEWS = replace(PUBLISHED, review_tokens=480.0)
             forecast(30, TEN_SECOND_REVIEWS).tokens_per_second,
             85.5326,
         ),
-        ("tokens that earn a round trip against 137 tok/s", break_even_tokens(75.4, 137, 184), 40440.1),
+        (
+            "tokens that earn a round trip against 137 tok/s, nothing reviewed",
+            break_even_tokens(replace(PUBLISHED, single_speed=137.0, review_tokens=0.0)),
+            40440.1,
+        ),
         ("one task alone", one_task_seconds(), 63.9862),
         ("and back", one_task_seconds(back=True), 96.6862),
         ("and revised, not reviewed again", one_task_seconds(revisions=1), 107.556),
@@ -81,9 +85,25 @@ def test_the_price_of_now_falls_to_that_of_the_target() -> None:
     assert price(0, 30).now_each is None
 
 
-@pytest.mark.parametrize(("single", "fast"), [(184.0, 184.0), (200.0, 184.0), (0.0, 184.0)])
-def test_a_generator_that_is_not_faster_never_earns_a_swap(single: float, fast: float) -> None:
-    assert break_even_tokens(75.4, single, fast) is None
+def test_reviews_and_revisions_put_the_break_even_off() -> None:
+    alone = break_even_tokens(PUBLISHED)
+    assert alone == pytest.approx(75.4 / (1 / 38 - 1 / 184 - 500 / 48 / 2000))
+    revised = break_even_tokens(replace(PUBLISHED, revise_rate=0.2))
+    assert revised == pytest.approx(2 * 75.4 / (1 / 38 - 1.2 * (1 / 184 + 500 / 48 / 2000)))
+
+
+@pytest.mark.parametrize("single", [94.0, 184.0, 200.0])
+def test_a_cascade_that_is_not_faster_never_earns_its_swaps(single: float) -> None:
+    assert break_even_tokens(replace(PUBLISHED, single_speed=single)) is None
+
+
+@given(st.integers(1, 500), st.floats(0, 1))
+def test_revisions_cost_their_share_and_at_most_one_more_round_trip(batch: int, rate: float) -> None:
+    made, plain = forecast(batch, replace(PUBLISHED, revise_rate=rate)), forecast(batch)
+    work = rate * (plain.write_seconds + plain.review_seconds)
+    swaps = made.revision_seconds - work
+    assert -1e-9 <= swaps <= PUBLISHED.round_trip + 1e-9
+    assert made.total_seconds == pytest.approx(plain.total_seconds + made.revision_seconds)
 
 
 def test_what_cannot_be_forecast_is_refused_with_a_hint() -> None:
@@ -92,6 +112,7 @@ def test_what_cannot_be_forecast_is_refused_with_a_hint() -> None:
         lambda: price(3, 0),
         lambda: replace(PUBLISHED, reviewer_speed=0),
         lambda: replace(PUBLISHED, swap_in=-1),
+        lambda: replace(PUBLISHED, revise_rate=1.1),
     ):
         with pytest.raises(UsageError):
             broken()

@@ -165,7 +165,7 @@ class PromptLibrary:
             self.check_one(prompt)
 
     def check_one(self, prompt: Prompt) -> None:
-        """Whether a template can take the place that it is for: it parses, names what it must and nothing that it is not
+        """Whether a template can be used in its place: it parses, uses every required value and none that it is not
         given, and can be filled in.
 
         Raises:

@@ -33,7 +33,7 @@ class UnreadableReview(Exception):
     """The answer is not a review: the reason is for the log and the retry, never a verdict."""
 
 
-# Other words for the same thing. What stands in neither list makes the answer unreadable: dropped unknown severities
+# Other words for the same thing. A word in neither list makes the answer unreadable: dropped unknown severities
 # once turned blockers into approvals elsewhere, and guessing "minor" would do the same.
 _SEVERITIES = {
     **dict.fromkeys(("critical", "fatal", "severe", "showstopper", "p0", "urgent"), Severity.BLOCKER),
@@ -152,7 +152,7 @@ def read_review(content: str, reasoning: str = "", again: bool = False) -> RawRe
     Args:
         content: the answer's text.
         reasoning: what came in the reasoning channel.
-        again: a second reading, whose answer has to say which earlier findings are met.
+        again: a rereview, whose answer has to say which earlier findings are met.
 
     Raises:
         UnreadableReview: no JSON object, several that differ, or a field missing or of the wrong sort.
@@ -198,7 +198,7 @@ def _is_bare(text: str) -> bool:
 
 
 class _Twice(ValueError):
-    """One object names a key twice: which value counts cannot be told."""
+    """One object has a key twice, so it is unclear which value counts."""
 
 
 def _one_object(text: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""From a reviewer's findings to a verdict that stands on quoted text.
+"""From a reviewer's findings to a verdict based on quoted text.
 
 A finding counts only if its quote can be resolved: `wrong` in the hunk it names, new or removed side; `missing` in the
 task or in the code that was shown. The line number only breaks ties. What cannot be resolved is kept, shown as unanchored,
-and cannot cause REVISE. The verdict is derived from what is left; the model's own word stands beside it.
+and cannot cause REVISE. The verdict is derived from what is left; the verdict that the model stated is kept beside it.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _places(raw: RawFinding, file: FileDiff, hunk: Hunk) -> tuple[int, _Place] |
 
 
 def _missing(raw: RawFinding, file: FileDiff, hunk: Hunk, shown: Shown) -> _Place | None:
-    """Where a `missing` finding's proof stands: the strictest reading wins; among equals the code around comes first, then
+    """Where a `missing` finding's proof is: the strictest reading wins; among equals the code around comes first, then
     the hunk it names, the task, and the other hunks."""
     options: list[tuple[int, int, _Place]] = []
     around = _in_context(raw, shown, prefer=file.path)
@@ -186,7 +186,7 @@ def _in_context(raw: RawFinding, shown: Shown, *, prefer: str) -> tuple[int, _Pl
 
 
 def _in_task(quote: str, task: str) -> int | None:
-    """The rung on which a quote stands in the task: a whole line or sentence, however short, or a part long enough."""
+    """The rung on which a quote was found in the task: a whole line or sentence, however short, or a part long enough."""
     texts = [*([part] for part in sentences(task)), task.splitlines()]
     rungs = [match.rung for matches in find_quote(quote, texts) for match in matches]
     return min(rungs) if rungs else None

@@ -1,4 +1,4 @@
-"""Where a task in `checking` goes on, and the gates on a part of a proposal: no model writes or reviews it."""
+"""How a task in `checking` continues, and the gates on a part of a proposal: no model writes or reviews it."""
 
 from __future__ import annotations
 

@@ -321,6 +321,8 @@ def is_own(proposal: Proposal, role: Role, model: str) -> bool:
 
 
 def _record(deps: Dependencies, task: Task, proposal: Proposal, review: Review, role: Role) -> None:
+    if deps.strategy.one_base and role is Role.REVIEWER:
+        review = review.model_copy(update={"self_review": True})
     revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
     with deps.store.transaction() as tx:
         # A finding quotes what the reviewer was shown; a secret in it is not shown to anyone else.

@@ -253,7 +253,7 @@ def _drop_rest(tx: Transaction, parent: Proposal, part: Proposal, built: _Built,
 
 
 def _send_rest_on(tx: Transaction, parent: Proposal, part: Proposal, built: _Built, note: str) -> None:
-    """A new attempt on top of the part: its note names what was taken and what was not, then quotes the developer's note."""
+    """A new attempt on top of the part: its note lists what was taken and what was not, then quotes the developer's note."""
     unsent = tx.read.comments(task_id=parent.task_id, sent=False)
     going = comments_on_rest(parent, unsent, built.files, built.chosen.labels)
     words = "\n".join([note.strip(), *map(comment_text, going)]).strip()

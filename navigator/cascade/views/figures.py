@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from navigator.domain.states import Role
+from navigator.evidence.intervals import ANECDOTAL_BELOW
+from navigator.evidence.rates import revise_rate
 from navigator.evidence.swaps import median_swap
 from navigator.evidence.throughput import throughput
 from navigator.scheduling.forecast import PUBLISHED, Figures
@@ -47,7 +49,13 @@ def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, 
         (measured,) = throughput([row])
         if measured.tokens_per_second:
             found[speed] = measured.tokens_per_second
+            if row.role is Role.REVIEWER:  # the model that would stay loaded, were there no other
+                found["single_speed"] = measured.tokens_per_second
         if row.batch_calls:
             found[tokens] = row.batch_tokens / row.batch_calls
+    rates = revise_rate(reader.verdict_counts())
+    rate = next(iter(rates.rehearsal if rehearsal else rates.rows), None)
+    if rate is not None and rate.rate is not None and rate.n >= ANECDOTAL_BELOW:
+        found["revise_rate"] = rate.rate
     figures = replace(PUBLISHED, **found, source="measured") if found else PUBLISHED
     return figures, tuple(sorted(found))

@@ -287,7 +287,7 @@ def _ids(spec: dict[str, Any], ranks: dict[bytes, int], added: list[str]) -> dic
 
 
 def _byte_letters() -> dict[str, int]:
-    """The printable letter that stands for each byte in a byte-level vocabulary (GPT-2's table)."""
+    """The printable letter that represents each byte in a byte-level vocabulary (GPT-2's table)."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in set(printable)]
     letters = {chr(byte): byte for byte in printable}

@@ -131,6 +131,8 @@ class SwapStrategy(ABC):
     """One line for listings."""
     both_resident: ClassVar[bool] = False
     """Both roles answer at once: there is nothing to swap."""
+    one_base: ClassVar[bool] = False
+    """Both roles are one base model: its reviews are self-reviews."""
     rehearsal: ClassVar[bool] = False
     """What answers is the embedded stand-in, no model."""
     restarts_servers: ClassVar[bool] = False
@@ -278,7 +280,7 @@ class SwapStrategy(ABC):
             await self._change(previous, None, log, detail)
 
     async def _previous(self, to: Role) -> Role | None:
-        """The role to go back to; None if that cannot be told."""
+        """The role to go back to; None if that is unknown."""
         try:
             return await self.resident()
         except NavigatorError:

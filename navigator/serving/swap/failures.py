@@ -34,7 +34,7 @@ Failure = Literal[
     "cancelled",
     "unsure",
 ]
-"""Why a swap failed. crashed: the server ended. unsure: whether the server holds its weights cannot be told, and guessing
+"""Why a swap failed. crashed: the server ended. unsure: it is unknown whether the server holds its weights, and guessing
 would end it."""
 
 

@@ -60,10 +60,10 @@ class DeckSnapshot:
 
     Attributes:
         seq: the newest event that is in it; 0 before the first look.
-        loaded: False only for the empty picture that stands before the first look.
+        loaded: False only for the empty snapshot before the first look.
         projects: by name.
         inbox: what waits for the developer, oldest first.
-        work: what the loop has in hand or queued: active first, then in the order it was given.
+        work: what the loop is working on or has queued: active first, then in the order it was given.
         ended: what ended today, newest first.
         overlaps: proposal id -> ids of other open proposals that touch one of its paths.
         swaps: newest first.

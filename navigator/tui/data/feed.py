@@ -27,10 +27,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 POLL = 0.25
-"""Seconds between looks when nobody says that something happened; a look costs one PRAGMA."""
+"""Seconds between looks when no event arrives; a look costs one PRAGMA."""
 
 _MOST_EVENTS = 2000
-"""With more events than this since the last look, everything is read anew."""
+"""With more events than this since the last look, everything is read again."""
 
 _SWAPS = 200
 _FIGURES_PAUSE = 3.0
@@ -111,7 +111,7 @@ class Follower:
             self._figures_stale = True
 
     def _count(self) -> bool:
-        """Count rates and figures anew where they are stale and it is time; says whether it did."""
+        """Count rates and figures again if they are stale and it is time; says whether it did."""
         began = time.monotonic()
         if not self._figures_stale or began < self._figures_due:
             return False

@@ -298,7 +298,7 @@ class DeckScreen(NavScreen):
         self._decide_all(DecisionKind.REJECT)
 
     def batch_cards(self) -> list[Card]:
-        """What a batch key is about. A row without a proposal that waits stands for every proposal that does."""
+        """What a batch key is about. A row without a waiting proposal means every waiting proposal."""
         inbox = self.pane("inbox")
         rows: list[Card] = inbox.selected_rows or list(inbox.rows)
         waiting = [card for card in rows if _waits(card)]

@@ -92,7 +92,7 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
         self._stack()
 
     def _stack(self) -> None:
-        """The same rows stacked anew: their heights depend on the width and on wrapping."""
+        """The same rows, laid out again: their heights depend on the width and on wrapping."""
         painter = self._repaint()
         widths = painter.text_widths if self.wrap else None
         self._layout.measure(self._scene.files, widths, painter.box_height)

@@ -23,7 +23,7 @@ MAX_RUN = 60
 """Runs of removed or added lines longer than this are not paired."""
 
 MIN_LIKENESS = 0.45
-"""Share of characters that must stand in both lines; below, the whole line is new and emphasis would be noise."""
+"""Share of characters that both lines must have in common; below, the whole line is new and emphasis would be noise."""
 
 _WORD = re.compile(r"\w+|\s+|.")
 

@@ -1,6 +1,6 @@
 """The flat list of rows that a diff becomes, and how they stack.
 
-A row is what the cursor can stand on; it may take several screen lines (a finding, a wrapped line). Rows are not kept one
+A row is what the cursor can be on; it may take several screen lines (a finding, a wrapped line). Rows are not kept one
 by one but as runs: consecutive lines of a hunk are one run, told by its first line and its length. So the cost of opening
 a diff goes with the number of its changes, not of its lines; a change of width only measures again.
 """
@@ -73,7 +73,7 @@ class Run(NamedTuple):
 
 
 class Rows(Sequence[Row]):
-    """Runs as the flat list they stand for."""
+    """Runs as the flat list they represent."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self.runs = runs

@@ -408,7 +408,7 @@ def _paint(text: str, first: int, last: int, base: Style, layers: Sequence[Layer
 
 
 def _mark_end(segments: list[Segment], style: Style) -> list[Segment]:
-    """A sign in the last cell that the line goes on."""
+    """A sign in the last cell that the line continues."""
     width = sum(cell_len(segment.text) for segment in segments)
     cut = Strip(segments, width).crop(0, width - 1)
     return [*cut, Segment("›", style)]

@@ -1,4 +1,4 @@
-"""From rows to places in the diff and back: what the cursor stands on, and where that went when the rows changed."""
+"""From rows to places in the diff and back: what the cursor is on, and where that moved when the rows changed."""
 
 from __future__ import annotations
 

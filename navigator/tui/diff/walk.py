@@ -74,7 +74,7 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
 
     @property
     def location(self) -> Anchor:
-        """What the cursor stands on: where a comment would go."""
+        """What the cursor is on: where a comment would go."""
         return anchor_of(self._scene.files, self._layout, self._cursor, self._side)
 
     def _mark(self, index: int) -> Mark | None:

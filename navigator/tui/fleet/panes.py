@@ -45,8 +45,6 @@ _STATES = {
     "unusable": ("✗ not usable", "bad"),
 }
 _LEVELS = {"WARNING": "warn", "ERROR": "bad", "CRITICAL": "bad"}
-SINGLE_SPEED = 137.0
-"""Tokens a second of one model that needs no swap, the published figure that a round trip is weighed against."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +250,7 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
         ("writing", duration(made.write_seconds)),
         ("swaps, both ways", duration(made.swap_seconds)),
         ("review", duration(made.review_seconds)),
+        (f"revisions, at {figures.revise_rate:.0%}", duration(made.revision_seconds)),
         ("total", duration(made.total_seconds)),
         ("swap cost per proposal", f"{made.swap_each:.1f} s"),
     ]
@@ -262,9 +261,12 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
     ]
     lines: list[Line] = [[], *wrapped(head, width), []]
     lines += [[(fit(name, 26), "muted"), (right(value, 12), "")] for name, value in rows]
-    earned = break_even_tokens(figures.round_trip, SINGLE_SPEED, figures.generator_speed)
+    earned = break_even_tokens(figures)
     if earned is not None and not rehearsed:
-        text = f"Two swaps pay off after {thousands(earned)} tokens, against a single model at {SINGLE_SPEED:.0f} tok/s."
+        text = (
+            f"The swaps pay after {thousands(earned)} tokens of proposals, compared with a single model at"
+            f" {figures.single_speed:.0f} tok/s without a reviewer."
+        )
         lines += [[], *wrapped([(text, "muted")], width)]
     return lines
 

@@ -1,4 +1,4 @@
-"""One key at a time: what is typed faster than the screens move waits, and acts where the developer meant it.
+"""One key at a time: what is typed faster than the screens move waits, and acts where the user meant it.
 
 Textual queues changes of focus and of screen behind keys that were typed already. So `/is:approve` typed in one go would
 open the filter and then, before the field has the focus, sort, approve and hurry the review. Here a key that comes while the one
@@ -96,7 +96,7 @@ class KeyGate:
             self._busy = False
 
     def _way(self) -> list[MessagePump]:
-        """The queues a key goes through: the focused widget, what it stands in, the screen, the app."""
+        """The queues a key goes through: the focused widget, its ancestors, the screen, the app."""
         start = self._app.focused or self._app.screen
         return [*start.ancestors_with_self]
 

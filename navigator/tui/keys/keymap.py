@@ -1,4 +1,4 @@
-"""The developer's own keys: a `[keys]` table in `keys.toml` beside the settings file.
+"""The user's own keys: a `[keys]` table in `keys.toml` beside the settings file.
 
 ```toml
 [keys]
@@ -50,7 +50,9 @@ def load_keymap(path: Path) -> Keymap:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         return Keymap(problems=(f"{path} cannot be read, the default keys hold: {error}.",))
     problems = [
-        f"{path}: there is no table {name!r}; keys stand under [keys]." for name in document if name != "keys"
+        f"{path}: there is no table {name!r}; keys belong under [keys]."
+        for name in document
+        if name != "keys"
     ]
     table = document.get("keys", {})
     if not isinstance(table, dict):

@@ -1,7 +1,7 @@
 """Tests and assertions that a change takes away, and tests that it switches off: by language, without running anything.
 
 A model that cannot make a test pass may make it go. What is found here is no proof of that: the developer confirms each file
-by itself, so that no batch key and no reviewer's word carries it along.
+separately, so that no batch key and no verdict includes it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def is_test_file(path: str) -> bool:
 def removed_tests(files: Sequence[FileText]) -> dict[str, str]:
     """What each file of a change takes away of tests, in words, by path.
 
-    A test that stands in another file of the same change afterwards, or under another name with the same body, is not
+    A test that is in another file of the same change afterwards, or under another name with the same body, is not
     gone.
     """
     pairs = [(file, _read(file.path, file.old), _read(file.path, file.new)) for file in files]

@@ -216,13 +216,13 @@ _COMMENT = re.compile(_LEADER, re.IGNORECASE)
 _CLOSERS = ("*/}", "*/", "-->", "#}", "*)", '"""', "'''")
 _BARE = re.compile(rf"{_DOTS}|[\[(<]")
 _HAS_DOTS = re.compile(_DOTS)
-# JavaScript spreads (`...rest,`): dots that touch a word, in code, unless dots stand behind the words too.
+# JavaScript spreads (`...rest,`): dots that touch a word, in code, unless dots follow the words too.
 _SPREAD = re.compile(rf"{_DOTS}\w(?!.*{_DOTS}[\s)\]>]*$)")
 _ONLY_DOTS = re.compile(rf"(?:{_LEADER}\s*)?{_DOTS}(?:\s*(?:\*/\}}?|-->|#\}}|\*\)))?", re.IGNORECASE)
 
 
 def omission_in(old: str, new: str) -> str | None:
-    """The first line of `new` that stands for lines left out ("# ... rest of code unchanged") and is not in `old`.
+    """The first line of `new` that replaces omitted lines ("# ... rest of code unchanged") and is not in `old`.
 
     A comment, or a bare line, that is nothing but dots counts only where `new` has fewer lines than `old`: elsewhere it
     may be meant.

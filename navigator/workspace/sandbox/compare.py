@@ -11,7 +11,7 @@ from navigator.workspace.sandbox.suite import SHOWN, SuiteRun
 
 NAME = "tests"
 UNTOLD = "fails on the base too"
-"""Begins the detail of tests whose failures cannot be told from the base's: they say nothing of the change."""
+"""Starts the detail of tests whose failures cannot be distinguished from the base's: they say nothing about the change."""
 _SHOWN_NAMES = 20
 
 _PASSED, _FAILED, _UNTESTED = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.UNTESTED

@@ -18,7 +18,7 @@ SET_ASIDE = "set-aside-"
 
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LONGEST_PATH = 2_000
-"""Characters of a path below an open folder; a longer one goes on below a folder of its own."""
+"""Characters of a path below an open folder; a longer one continues below a separate folder."""
 
 _MOST_ENTRIES = 400_000
 

@@ -28,6 +28,7 @@ class AdapterStrategy(SwapStrategy):
     name = "adapter"
     about = "one base model with a LoRA adapter per role, picked by name"
     both_resident = True
+    one_base = True
 
     async def prepare(self) -> str:
         """Load both adapters; what went wrong in words, "" if nothing did."""

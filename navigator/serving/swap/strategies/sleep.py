@@ -160,7 +160,7 @@ class SleepStrategy(SwapStrategy):
         """Say what prevents the swap before anything is touched.
 
         Raises:
-            SwapFailed: the target does not run, or the state of one of the two cannot be told.
+            SwapFailed: the target does not run, or the state of one of the two is unknown.
         """
         if states[to] == "gone":
             raise SwapFailed(

@@ -93,7 +93,7 @@ def _removed(path: Path) -> bool:
 
 
 def _is_open(path: Path) -> bool:
-    """Whether a process that we may look into has the file open (Linux; elsewhere that cannot be told)."""
+    """Whether a process that we may look into has the file open (Linux; elsewhere that is unknown)."""
     wanted = str(path.resolve())
     for descriptors in Path("/proc").glob("[0-9]*/fd"):
         try:
