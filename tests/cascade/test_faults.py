@@ -122,7 +122,9 @@ FAULTS = {
     "storm-of-429": Fault(refuse(429, {"error": {"message": "busy"}}), TaskState.QUEUED, "max_inflight"),
     "storm-of-503": Fault(refuse(503, {"error": {"message": "loading"}}), TaskState.QUEUED, "max_inflight"),
     "wrong-model": Fault(another_model, TaskState.QUEUED, "Set `model`"),
-    "wrong-key": Fault(refuse(401, {"error": {"message": "no key"}}), TaskState.QUEUED, "rejected the API key"),
+    "wrong-key": Fault(
+        refuse(401, {"error": {"message": "no key"}}), TaskState.QUEUED, "Set api_key_env of the role"
+    ),
 }
 
 
