@@ -109,7 +109,7 @@ _PROSE = frozenset({".md", ".rst", ".txt", ".adoc", ".markdown"})
 def changes_nothing(files: Sequence[FileText]) -> bool:
     """Whether every changed file is Python that means the same as before, or prose beside such.
 
-    False wherever that cannot be told: another language, a file that came or went, one that does not parse.
+    False wherever that is unknown: another language, a file that came or went, one that does not parse.
     """
     code = [file for file in files if PurePosixPath(file.path).suffix.lower() not in _PROSE]
     return bool(code) and all(_same(file) for file in code)
