@@ -151,7 +151,7 @@ keep() { # one line to the log, under its own lock; a log that cannot be written
     [[ -z $LOG_BROKEN && -z $DRY ]] || return 0 # what is only looked at is not kept
     { flock -w 2 8 && printf '%s\n' "$1" >&8; } 2>/dev/null 8>>"${C[log]}" 9>&- && return 0
     LOG_BROKEN=1
-    say "disk_full? The log ${C[log]} cannot be written; the swap goes on without it."
+    say "disk_full? The log ${C[log]} cannot be written; the swap continues without it."
 }
 
 ID='' FROM='' TO='' PHASE='' BEGAN=0 STARTED=0 CLASS='' WORDS=''
@@ -235,7 +235,7 @@ listening() { # port: whether somebody listens on it, on the loopback or everywh
     for file in /proc/net/tcp /proc/net/tcp6; do
         [[ -r $file ]] || continue
         text=''
-        read -r -N 16000000 text <"$file" || true # in one go: line by line bash seeks back, and the kernel begins anew
+        read -r -N 16000000 text <"$file" || true # in one go: line by line bash seeks back, and the kernel starts again
         [[ $text =~ $wanted ]] && return 0
     done
     return 1
@@ -601,7 +601,7 @@ verify() { # role
     fail "$CLASS" "$WORDS"
 }
 
-stranger() { # role: HOLDER listens on its port and is none of its unit's processes; false too where that cannot be told
+stranger() { # role: HOLDER listens on its port and is none of its unit's processes; false too where that is unknown
     local text pid own=''
     port_of "$1"; members "$1"
     [[ -n $PORT && ${#MEMBERS[@]} -gt 0 ]] && command -v ss >/dev/null || return 1

@@ -224,7 +224,7 @@ def _show_review(proposal: Proposal, whole: Proposal | None, mended: str) -> Non
     if proposal.own_review is not None:
         own_said = proposal.own_review
         output.say(
-            f"  self-review by {own_said.model}: {own_said.verdict.value}, {len(own_said.findings)} findings"
+            f"  writer's own review by {own_said.model}: {own_said.verdict.value}, {len(own_said.findings)} findings"
         )
     for said in review.reversals:
         output.say(f"  ↔ reversal: {safe_line(said)}", fg="yellow")

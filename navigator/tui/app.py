@@ -233,7 +233,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         self.push_screen(load(OVERLAYS["batch"])(request))
 
     async def action_back(self) -> None:
-        """Back to where the developer came from."""
+        """Back to where the user came from."""
         screen = self.screen
         if isinstance(screen, NavScreen) and screen.back():
             return
@@ -312,7 +312,7 @@ def rehearsed(prefs: Prefs, time_scale: float | None, seed: int) -> tuple[float 
 
 
 def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
-    """Open the screens until the developer leaves.
+    """Open the screens until the user leaves.
 
     Args:
         time_scale, seed: a demo's. A conductor is started at once where the scale is given, and both are kept in the

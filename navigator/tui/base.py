@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
+from textual.message import Message
 from textual.notifications import SeverityLevel
 
 from navigator.config.paths import StatePaths
@@ -108,7 +109,7 @@ class BaseApp(App[None], inherit_bindings=False):
         before, self.snapshot = self.snapshot, snapshot
         if before.loaded and not self.app_focus and len(snapshot.inbox) > len(before.inbox):
             self._notify_terminal(len(snapshot.inbox))
-        self.screen.post_message(DeckSnapshotChanged(snapshot))
+        self._tell_screen(DeckSnapshotChanged(snapshot))
 
     def _store_failed(self, problem: str) -> None:
         self.toast(problem, "error")
@@ -118,13 +119,17 @@ class BaseApp(App[None], inherit_bindings=False):
         self.feed.poke()
 
     def _live_changed(self) -> None:
-        if self.is_running:
-            self.screen.post_message(LiveChanged(self.link.live))
+        self._tell_screen(LiveChanged(self.link.live))
 
     def _tick(self) -> None:
         live = self.link.live
         if live.tasks or live.swap is not None:
-            self.screen.post_message(LiveChanged(live))
+            self._tell_screen(LiveChanged(live))
+
+    def _tell_screen(self, message: Message) -> None:
+        """Post to the screen in front; while the app closes there is none."""
+        if self.is_running and self.screen_stack:
+            self.screen.post_message(message)
 
     def _notify_terminal(self, waiting: int) -> None:
         """New work waits while the terminal has no focus: ring, and notify terminals that support it."""

@@ -45,7 +45,7 @@ class OpenTask(Message):
 
 
 class ComposeFor(Message):
-    """Write a task for these projects (names); none: let the developer choose."""
+    """Write a task for these projects (names); none: let the user choose."""
 
     def __init__(self, projects: Sequence[str] = (), text: str = "") -> None:
         super().__init__()

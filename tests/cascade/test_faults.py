@@ -122,7 +122,9 @@ FAULTS = {
     "storm-of-429": Fault(refuse(429, {"error": {"message": "busy"}}), TaskState.QUEUED, "max_inflight"),
     "storm-of-503": Fault(refuse(503, {"error": {"message": "loading"}}), TaskState.QUEUED, "max_inflight"),
     "wrong-model": Fault(another_model, TaskState.QUEUED, "Set `model`"),
-    "wrong-key": Fault(refuse(401, {"error": {"message": "no key"}}), TaskState.QUEUED, "Check the key"),
+    "wrong-key": Fault(
+        refuse(401, {"error": {"message": "no key"}}), TaskState.QUEUED, "Set api_key_env of the role"
+    ),
 }
 
 
@@ -407,7 +409,7 @@ def test_a_clock_that_jumps_disorders_nothing(
     assert status._age(events[-1].at) >= 0
     assert status._age(events[0].at) >= 0
     with locked_dependencies(room.paths) as world:
-        memory = live.Live()
+        memory = live.ConductorState()
         pictures = []
         for off in (jump, -jump, 3 * jump):
             monkeypatch.setattr(Clock, "off", off)
@@ -430,7 +432,7 @@ def test_a_repository_that_moved_is_followed_by_its_first_commit(room: Room) -> 
     assert "does not exist" in row["reason"]
     assert "navigator project move code PATH" in row["reason"]
     other = make_repository(room.repository.with_name("other"), {"x": b"another history\n"})
-    with pytest.raises(NavigatorError, match="holds a different repository than"):
+    with pytest.raises(NavigatorError, match="is a different repository than"):
         room.act("project.move", name="code", path=str(other))
     assert room.act("project.move", name="code", path=str(away))["project"]["path"] == str(away)
     assert room.decide("approve", proposal)["landing"] == "landed"

@@ -16,7 +16,7 @@ def test_a_file_among_the_prompts_that_is_none_is_named_and_the_rest_listed(comm
     (folder / "notes.md").write_text("# What I mean to try\n")
     done = command.run("prompts", "list", "--json")
     assert "generate" in {row["name"] for row in json.loads(done.stdout)["prompts"]}
-    assert f"{folder / 'notes.md'} is no prompt" in done.stderr
+    assert f"Skipped {folder / 'notes.md'}: not a prompt" in done.stderr
     # One that would take a packaged template's place is another matter.
     (folder / "generate.md").write_text("# Write it well\n")
     assert "no front matter" in command.run("prompts", "check", code=2).stderr

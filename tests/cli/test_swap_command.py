@@ -111,7 +111,7 @@ def test_history_and_figures(command: Command) -> None:
     assert rehearsed["rehearsal"]
     shown = command.run("stats", "swaps").stdout
     assert "  load" in shown
-    assert "1 by other hands, not measured" in shown
+    assert "1 external, not measured" in shown
     assert "  warm weights" in shown
     assert shown.index("systemd") < shown.index("REHEARSAL")
     log = command.run("swap", "log").stdout

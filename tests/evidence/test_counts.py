@@ -7,8 +7,7 @@ import pytest
 from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.records import CallTotals, DecisionCount, EditTotals, TaskCount
 from navigator.domain.states import DecisionKind, Role, TaskState, Verdict
-from navigator.evidence.edits import edit_stats
-from navigator.evidence.outcomes import outcomes
+from navigator.evidence.outcomes import edit_stats, outcomes
 from navigator.evidence.swaps import median_swap, swap_stats
 from navigator.evidence.throughput import throughput
 

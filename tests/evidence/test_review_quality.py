@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from navigator.domain.records import ReviewTotals
-from navigator.evidence.review_quality import review_quality
+from navigator.evidence.reviews import review_quality
 
 
 def test_each_share_is_of_its_own_whole() -> None:

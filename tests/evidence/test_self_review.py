@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from navigator.domain.records import VerdictPair
 from navigator.domain.states import Verdict
-from navigator.evidence.self_review import self_reviews
+from navigator.evidence.reviews import self_reviews
 
 A, R, U = Verdict.APPROVE, Verdict.REVISE, Verdict.UNREVIEWED
 

@@ -24,7 +24,7 @@ from navigator.cascade.stages.scan_answer import UnreadableScan, read_scan
 from navigator.domain.secrets import find_secret
 from navigator.domain.text import safe_line, safe_text
 from navigator.workspace.checks import syntax
-from navigator.workspace.checks.added_secrets import added_secret
+from navigator.workspace.checks.change import added_secret
 from navigator.workspace.checks.removed_tests import FileText, changed_settings, removed_tests
 from navigator.workspace.edits import apply_answer, parse_answer
 from navigator.workspace.sandbox.names import failing_tests, none_ran, passed_count, plain

@@ -100,7 +100,7 @@ def test_a_rehearsal_that_does_not_run_is_not_loaded(empty_state: StatePaths) ->
 def view(live: LiveStatus | None = None, looks: tuple[ServerLook, ...] | None = None) -> FleetView:
     from navigator.domain.snapshot import BatchRules
 
-    facts = StripFacts({"generator": "a/x-35B", "reviewer": "b/x-122B"}, BatchRules(30, 60, 60, 2), 8)
+    facts = StripFacts({"generator": "a/x-35B", "reviewer": "b/x-122B"}, BatchRules(30, 60, 60), 8)
     return FleetView(DeckSnapshot(), live or LiveStatus(), facts, looks)
 
 
@@ -134,7 +134,7 @@ def test_beside_each_phase_is_what_it_usually_takes() -> None:
     said = text_of(now_lines(picture, 110))
     assert "median 4.0 s" in said and "median 25.5 s" in said and "of ~30 s, measured" in said
     history = text_of(history_lines((outside, known), 120))
-    assert "by other hands" in history and "0.0 s" not in history
+    assert "externally" in history and "0.0 s" not in history
 
 
 def test_what_went_wrong_with_servers_is_said_and_what_to_do() -> None:

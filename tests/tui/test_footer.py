@@ -62,14 +62,14 @@ async def test_the_fleet_offers_what_a_conductor_can_do_where_one_is(
         await pilot.press("F")
         await until(pilot, lambda: isinstance(app.screen, FleetScreen))
         alone = line_of(app)
-        assert "ctrl+n start work" in alone and "l log" in alone and "esc back" in alone
-        assert "swap by hand" not in alone and "stop work" not in alone and "F fleet" not in alone
+        assert "ctrl+n start" in alone and "l log" in alone and "esc back" in alone
+        assert "s swap" not in alone and "ctrl+x stop" not in alone and "F fleet" not in alone
         here = LiveStatus(conductor="here", status={"resident": "generator"})
         monkeypatch.setattr(ConductorLink, "live", property(lambda link: here))
         monkeypatch.setattr(ConductorLink, "here", property(lambda link: True))
         app._live_changed()
-        await until(pilot, lambda: "s swap by hand" in line_of(app))
-        assert "ctrl+x stop work" in line_of(app) and "start work" not in line_of(app)
+        await until(pilot, lambda: "s swap" in line_of(app))
+        assert "ctrl+x stop" in line_of(app) and "ctrl+n start" not in line_of(app)
 
 
 async def test_a_click_does_what_the_key_does(make_app: AppMaker) -> None:

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.workspace.checks.added_secrets import added_secret
-from navigator.workspace.checks.behaviour import changes_nothing
+from navigator.workspace.checks.change import added_secret, changes_nothing
 from navigator.workspace.checks.removed_tests import FileText, changed_settings, removed_tests
 
 PYTHON = (

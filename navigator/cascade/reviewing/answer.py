@@ -152,7 +152,7 @@ def read_review(content: str, reasoning: str = "", again: bool = False) -> RawRe
     Args:
         content: the answer's text.
         reasoning: what came in the reasoning channel.
-        again: a second reading, whose answer has to say which earlier findings are met.
+        again: a rereview, whose answer has to say which earlier findings are met.
 
     Raises:
         UnreadableReview: no JSON object, several that differ, or a field missing or of the wrong sort.

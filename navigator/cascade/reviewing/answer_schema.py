@@ -23,7 +23,7 @@ def review_schema(
 
     Args:
         hunks: the labels of the diff shown, in order; at least one.
-        again: number of earlier findings when this is a second reading, else 0.
+        again: number of earlier findings when this is a rereview, else 0.
         asked: the numbers of those that this prompt asks about, where the diff is read in several; all where None.
     """
     fields: dict[str, Any] = {

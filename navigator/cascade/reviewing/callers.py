@@ -51,7 +51,7 @@ def redefined(files: Sequence[FileDiff]) -> list[str]:
 
 
 def callers(source: TreeSource, files: Sequence[FileDiff]) -> Pieces:
-    """Places in files that the change does not touch where a redefined name stands. Runs git: call it in a thread."""
+    """Places in files that the change does not touch where a redefined name is used. Runs git: call it in a thread."""
     names = redefined(files)
     if not names:
         return {}

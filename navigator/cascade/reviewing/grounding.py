@@ -2,7 +2,7 @@
 
 A finding counts only if its quote can be resolved: `wrong` in the hunk it names, new or removed side; `missing` in the
 task or in the code that was shown. The line number only breaks ties. What cannot be resolved is kept, shown as unanchored,
-and cannot cause REVISE. The verdict is derived from what is left; the model's own word stands beside it.
+and cannot cause REVISE. The verdict is derived from what is left; the verdict that the model stated is kept beside it.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _places(raw: RawFinding, file: FileDiff, hunk: Hunk) -> tuple[int, _Place] |
 
 
 def _missing(raw: RawFinding, file: FileDiff, hunk: Hunk, shown: Shown) -> _Place | None:
-    """Where a `missing` finding's proof stands: the strictest reading wins; among equals the code around comes first, then
+    """Where a `missing` finding's proof is: the strictest reading wins; among equals the code around comes first, then
     the hunk it names, the task, and the other hunks."""
     options: list[tuple[int, int, _Place]] = []
     around = _in_context(raw, shown, prefer=file.path)

@@ -46,7 +46,7 @@ def join(answers: Sequence[Answered], earlier: Sequence[Finding], second: bool) 
     Args:
         answers: in the order of the diff.
         earlier: the findings that a revision had to answer.
-        second: whether the rules of a second reading hold.
+        second: whether the rules of a rereview apply.
     """
     findings: list[Finding] = []
     addressed: list[dict[str, object]] = []
@@ -80,7 +80,7 @@ def join(answers: Sequence[Answered], earlier: Sequence[Finding], second: bool) 
 
 
 def _united(before: Sequence[Finding], more: Sequence[Finding]) -> list[Finding]:
-    """Findings of one more part after those of the parts before; the same quote of the same hunk stands once, at its gravest.
+    """Findings of one more part after those of the parts before; the same quote of the same hunk is kept once, at its gravest.
 
     Within one part, a line may be wrong in two ways: there only the very same words are the same finding.
     """

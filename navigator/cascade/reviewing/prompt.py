@@ -25,7 +25,7 @@ WHOLE_FILE_LINES = 400
 """Files up to this length are shown whole where there is room."""
 
 LEVELS = (WHOLE_FILE_LINES, 40, 10, None)
-"""How much stands around a hunk: the whole of a file up to so many lines (and forty lines about it in a longer one), so
+"""How much is shown around a hunk: the whole of a file up to so many lines (and forty lines about it in a longer one), so
 many lines on each side, or nothing."""
 
 _WITH_CALLERS = frozenset(LEVELS[:2])
@@ -80,7 +80,7 @@ class ReviewPromptDependencies:
         count: tokens of a text.
         exact: whether that is the model's own count.
         room: tokens that a prompt may have: the server's context less the answer.
-        first, again: the templates' names, for a first and a second reading.
+        first, again: the templates' names, for a first review and a rereview.
     """
 
     prompts: PromptLibrary
@@ -251,7 +251,7 @@ class Planner:
         ]
 
     def _context(self, files: Sequence[FileDiff], level: int | None) -> dict[str, Place]:
-        """The new text around each hunk. A new file stands whole in the diff already."""
+        """The new text around each hunk. A new file is whole in the diff already."""
         shown: dict[str, Place] = dict(self._callers) if level in _WITH_CALLERS else {}
         for file in files:
             lines = self._around.get(file.new_path)

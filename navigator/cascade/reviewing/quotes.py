@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 SHORTEST_PART = 8
-"""Characters of a quote that is only a part of a line: `)` stands everywhere."""
+"""Characters of a quote that is only a part of a line: `)` is everywhere."""
 
 SHORTEST_PIECE = 4
 """Characters of the piece that an elided quote begins with."""
@@ -66,7 +66,7 @@ _PUNCTUATION = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a quote stands: the index of its first and last line in the sequence, the rung, the sign it was quoted with."""
+    """Where a quote was found: the index of its first and last line in the sequence, the rung, the sign it was quoted with."""
 
     first: int
     last: int

@@ -1,8 +1,8 @@
 """The rules of a later round, kept by code and not by the model's good will.
 
-A second reading asks two things: are the findings of the reading before met, and is there a new blocker. Whatever else it
+A rereview asks two things: are the findings of the review before met, and is there a new blocker. Whatever else it
 notices is kept as a remark and cannot cause REVISE; without that rule rounds go on finding new things for ever. A finding
-that is not met counts once more: where the model quotes the revision, or where the old quote still stands.
+that is not met counts once more: where the model quotes the revision, or where the old quote is still in the diff.
 
 A reversal is a finding against the very text with which the revision answered the reading before. It is noted, in words.
 """
@@ -27,7 +27,7 @@ _SHORTEST_NAMED = 6
 def second_findings(
     raw: RawReview, findings: Sequence[Finding], earlier: Sequence[Finding], shown: Shown
 ) -> tuple[Finding, ...]:
-    """The findings of a second reading, each with the weight it may have; what is not met and not quoted is carried over.
+    """The findings of a rereview, each with the weight it may have; what is not met and not quoted is carried over.
 
     Args:
         raw: the answer.
@@ -77,7 +77,7 @@ def _weighed(finding: Finding, number: int, met: set[int], earlier: Sequence[Fin
 
 
 def _still_there(before: Finding, shown: Shown) -> Finding | None:
-    """An earlier finding in the diff of the revision, where its quote still stands; None where it does not."""
+    """An earlier finding in the diff of the revision, where its quote is still found; None where it is not."""
     own = [file for file in shown.files if before.path in (file.new_path, file.old_path)]
     if not own and before.kind is FindingKind.MISSING:
         own = list(shown.files)
@@ -172,7 +172,7 @@ def _wrote(hunk: Hunk, line: int | None) -> bool:
 
 
 def _touches(hunk: Hunk, line: int | None) -> bool:
-    """Whether a line of the earlier round was replaced by this hunk, or stands right beside what it only inserts."""
+    """Whether a line of the earlier round was replaced by this hunk, or is right beside what it only inserts."""
     if line is None:
         return False
     if hunk.old_count:

@@ -12,12 +12,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from navigator.domain.errors import UsageError
-from navigator.evidence.edits import EditStats, edit_stats
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, Summary, Tables, needed
-from navigator.evidence.outcomes import Outcomes, outcomes
+from navigator.evidence.outcomes import EditStats, Outcomes, edit_stats, outcomes
 from navigator.evidence.rates import RateRow, RateTables, revise_rate
-from navigator.evidence.review_quality import ReviewQuality, review_quality
-from navigator.evidence.self_review import SelfReviews, self_reviews
+from navigator.evidence.reviews import ReviewQuality, SelfReviews, review_quality, self_reviews
 from navigator.evidence.swaps import Direction, swap_stats
 from navigator.evidence.throughput import Throughput, throughput
 from navigator.store.reads.reader import Reader
@@ -358,24 +356,26 @@ def _result_tables(found: Results, rehearsal: bool) -> Sequence[Table]:
             (
                 ("could not be read", quality.unreviewed),
                 ("stated another verdict", quality.disagreed),
-                ("findings not anchored", quality.unanchored),
-                ("later ones with a reversal", quality.reversed),
+                ("unanchored findings", quality.unanchored),
+                ("later rounds with a reversal", quality.reversed),
             )
         )
         about = f"{quality.readings:,} reviews, {quality.in_parts:,} of them in parts"
-        remarks = (f"{quality.remarks:,} remarks of later rounds decided nothing",) if quality.remarks else ()
+        remarks = (
+            (f"{quality.remarks:,} remarks of later rounds, which do not count",) if quality.remarks else ()
+        )
         tables.append(Table("REVIEW QUALITY", _SHARE_COLUMNS, rows, about=about, notes=remarks))
     if own.agreed.n or own.unread:
         rows = _share_rows(
             (
                 ("same verdict", own.agreed),
-                ("saw what it objects to", own.caught),
+                ("also objected", own.caught),
                 ("objected alone", own.alone),
             )
         )
         unread = (f"{own.unread:,} could not be read",) if own.unread else ()
-        about = "the writer's, against the reviewer's first verdict"
-        tables.append(Table("SELF-REVIEWS", _SHARE_COLUMNS, rows, about=about, notes=unread))
+        about = "compared with the reviewer's first verdict"
+        tables.append(Table("WRITER'S OWN REVIEWS", _SHARE_COLUMNS, rows, about=about, notes=unread))
     states = {name.replace("_", " "): count for name, count in decided.states.items()}
     return (*tables, _bars("TASKS BY STATE", states, "no task yet"))
 
@@ -428,7 +428,11 @@ def swap_table(directions: Sequence[Direction]) -> Table:
             )
             for kind in found.warmth
         ]
-    note = (f"~ P95 of fewer than {_P95_FROM} lies between the two longest: an indication",) if few else ()
+    note = (
+        (f"~ P95 of fewer than {_P95_FROM} is only indicative: it lies between the two longest",)
+        if few
+        else ()
+    )
     about = "seconds, completed swaps only"
     return Table("SWAPS", _SWAP_COLUMNS, tuple(rows), about=about, empty="no swap measured yet", notes=note)
 

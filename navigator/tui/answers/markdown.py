@@ -100,8 +100,8 @@ def wrapped(pieces: Line, width: int, first: Line | None = None, following: str 
     """Pieces broken between words into lines of at most `width` cells; a word that is longer is cut.
 
     Args:
-        first: what stands before the first line.
-        following: what stands before the others.
+        first: what precedes the first line.
+        following: what precedes the others.
     """
     line: Line = list(first or [])
     used = start = sum(cell_len(text) for text, _ in line)

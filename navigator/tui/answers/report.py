@@ -34,7 +34,7 @@ class ReportScreen(AnswerScreen):
         self.query_one("#report", Page).redraw()
 
     def word(self, answer: AnswerText) -> str:
-        """Where it stands."""
+        """Its state."""
         return "≡ REPORT" if self.waits else super().word(answer)
 
     def _draw(self, width: int) -> list[Line]:

@@ -60,7 +60,7 @@ class DeckSnapshot:
 
     Attributes:
         seq: the newest event that is in it; 0 before the first look.
-        loaded: False only for the empty picture that stands before the first look.
+        loaded: False only for the empty snapshot before the first look.
         projects: by name.
         inbox: what waits for the developer, oldest first.
         work: what the loop is working on or has queued: active first, then in the order it was given.

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 POLL = 0.25
-"""Seconds between looks when nobody says that something happened; a look costs one PRAGMA."""
+"""Seconds between looks when no event arrives; a look costs one PRAGMA."""
 
 _MOST_EVENTS = 2000
 """With more events than this since the last look, everything is read again."""

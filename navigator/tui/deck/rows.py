@@ -1,4 +1,4 @@
-"""How the deck's rows are drawn: words and glyphs carry the meaning, colour only helps."""
+"""How the rows of the deck are drawn: words and signs carry the meaning, colour only helps."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ def draw_project(row: ProjectRow, width: int) -> list[Piece]:
 
 
 def _rate_room(width: int) -> int:
-    return _LONG_RATE if width >= 59 else _SHORT_RATE
+    """Cells of the revise rate; none where the pane is narrow, since titles need the room more."""
+    return _LONG_RATE if width >= 59 else _SHORT_RATE if width >= 48 else 0
 
 
 def _name_room(width: int) -> int:
@@ -121,7 +122,7 @@ def card_heading(title: str, count: int | None, note: str, width: int, elsewhere
 
 
 def draw_waiting(card: Card, width: int, overlaps: Overlaps) -> list[Piece]:
-    """What waits for the developer, in one line: who, what the reviewer says, what it is, what to mind, how much."""
+    """What waits for the user, in one line: who, what the reviewer says, what it is, what to mind, how much."""
     short = width < NARROW
     word, style = waiting_word(card)
     unseen = bool(card.proposal) and not card.seen
@@ -130,11 +131,12 @@ def draw_waiting(card: Card, width: int, overlaps: Overlaps) -> list[Piece]:
     tail: list[Piece] = []
     for flag in flags_of(card, overlaps, short=short):
         tail += [("  ", ""), flag]
-    stat = f"+{card.added} −{card.removed}" if card.proposal else ""
-    tail += [(right(stat, 10), "muted"), (" ", "")]
+    if card.proposal:
+        tail += [(right(f"+{card.added} −{card.removed}", 10), "muted")]
+    tail.append((" ", ""))
     room = width - length(head) - _VERDICT
     if length(tail) > room - 14:
-        tail = [*tail[:-2], (" ", "")]  # where something is to be minded, that matters more than the size
+        tail = [*tail[:-2], (" ", "")]  # the flags matter more than the size
     tail = cropped(tail, max(2, room - 8))
     return [
         *head,
@@ -156,7 +158,7 @@ def _head(card: Card, mark: str, identifier: str, short: bool) -> list[Piece]:
 
 
 def waiting_word(card: Card) -> tuple[str, str]:
-    """Where a waiting task stands, in a word with its glyph, and a style."""
+    """The state of a waiting task, in a word with its sign, and a style."""
     if card.landing == "refused":
         return "! NOT LANDED", "bad"
     if card.state is TaskState.APPROVED:
@@ -191,7 +193,7 @@ def flags_of(card: Card, overlaps: Overlaps, *, short: bool) -> list[Piece]:
 
 
 def draw_work(card: Card, width: int, live: LiveStatus) -> list[Piece]:
-    """What the loop is working on."""
+    """What is being worked on."""
     word, style = WORK[card.state]
     progress = live.tasks.get(card.task)
     if progress is not None:

@@ -143,7 +143,7 @@ def window(text: str, first: int, width: int) -> Window:
 def wrap(text: str, width: int) -> tuple[int, ...]:
     """Where each row of the displayed line `text` starts, in characters, when rows are `width` cells; (0,) if empty.
 
-    Rows break anywhere: code has no words. A cluster wider than `width` stands alone and is cut when drawn.
+    Rows break anywhere: code has no words. A cluster wider than `width` is alone and is cut when drawn.
     """
     if text.isascii():
         return tuple(range(0, len(text), width)) or (0,)

@@ -1,4 +1,4 @@
-"""What the diff view is given beside the differences, what it points at, and where a finding or comment stands."""
+"""What the diff view is given beside the differences, what it points at, and where a finding or comment is placed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FindingNote:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """The developer's word on one line. `line` is 1-based on `side`; None means the whole file."""
+    """The user's word on one line. `line` is 1-based on `side`; None means the whole file."""
 
     key: str
     path: str

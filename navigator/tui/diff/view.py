@@ -316,7 +316,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
             self._ask_for_context(row)
 
     def action_choose_hunk(self) -> None:
-        """Ask to choose the hunk under the cursor, or every hunk of the file whose header it is on; or to let go of them."""
+        """Ask to choose the hunk under the cursor, or every hunk of the file whose header it is on; or no longer."""
         row = self._row
         if row is None or row.file < 0:
             return

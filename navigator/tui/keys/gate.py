@@ -1,4 +1,4 @@
-"""One key at a time: what is typed faster than the screens move waits, and acts where the developer meant it.
+"""One key at a time: what is typed faster than the screens move waits, and acts where the user meant it.
 
 Textual queues changes of focus and of screen behind keys that were typed already. So `/is:approve` typed in one go would
 open the filter and then, before the field has the focus, sort, approve and hurry the review. Here a key that comes while the one

@@ -1,4 +1,4 @@
-"""The developer's own keys: a `[keys]` table in `keys.toml` beside the settings file.
+"""The user's own keys: a `[keys]` table in `keys.toml` beside the settings file.
 
 ```toml
 [keys]

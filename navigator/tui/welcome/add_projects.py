@@ -1,4 +1,4 @@
-"""Find git repositories under a folder, and take those the developer chooses into care."""
+"""Find git repositories under a folder, and take those the user chooses into care."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the developer writes: an editor that leaves the screens' own keys alone."""
+"""Where the user writes: an editor that leaves the screens' own keys alone."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class WritingArea(Editor):
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("writing")
 
     class Kept(Message):
-        """The developer is done."""
+        """The user is done."""
 
         def __init__(self, area: WritingArea) -> None:
             super().__init__()
@@ -78,7 +78,7 @@ class WritingArea(Editor):
             return self.area
 
     class PutAside(Kept):
-        """The developer leaves; the text stays a draft."""
+        """The user leaves; the text stays a draft."""
 
     def action_keep(self) -> None:
         """Done."""

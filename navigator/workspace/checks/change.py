@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import math
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from pathlib import PurePosixPath
 
 from navigator.domain.models import PolicyItem
+from navigator.domain.secrets import find_secret
 from navigator.domain.states import PolicyAction
 from navigator.domain.text import safe_line
 from navigator.workspace.bounded.run import WorkerLost, run_bounded
-from navigator.workspace.checks.added_secrets import added_secret
-from navigator.workspace.checks.behaviour import changes_nothing
 from navigator.workspace.checks.removed_tests import MOST_BYTES, FileText, changed_settings, removed_tests
+from navigator.workspace.checks.syntax import parse_python
 from navigator.workspace.git.diffs import ABSENT, RawChange
 from navigator.workspace.git.runner import GitError
 
@@ -94,3 +99,123 @@ def no_functional_change(raw: Sequence[RawChange], read_blob: Callable[[str], by
         return run_bounded(changes_nothing, files, size=_size(files), seconds=_SECONDS)
     except WorkerLost:
         return False
+
+
+# Python whose meaning stays: comments, docstrings and layout aside
+
+_PROSE = frozenset({".md", ".rst", ".txt", ".adoc", ".markdown"})
+
+
+def changes_nothing(files: Sequence[FileText]) -> bool:
+    """Whether every changed file is Python that means the same as before, or prose beside such.
+
+    False wherever that is unknown: another language, a file that came or went, one that does not parse.
+    """
+    code = [file for file in files if PurePosixPath(file.path).suffix.lower() not in _PROSE]
+    return bool(code) and all(_same(file) for file in code)
+
+
+def _same(file: FileText) -> bool:
+    if file.old is None or file.new is None or PurePosixPath(file.path).suffix.lower() not in {".py", ".pyi"}:
+        return False
+    before, after = _meaning(file.old), _meaning(file.new)
+    return before is not None and before == after
+
+
+def _meaning(text: str) -> str | None:
+    if len(text) > MOST_BYTES:
+        return None
+    try:
+        tree = parse_python(text)
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if (
+                isinstance(body, list)
+                and not isinstance(node, ast.Expression)
+                and body
+                and _is_docstring(body[0])
+            ):
+                node.body = body[1:] or [ast.Pass()]  # type: ignore[attr-defined]
+        return ast.dump(tree)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _is_docstring(statement: object) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+# Keys and passwords that a change adds: private keys, tokens of known providers, and values that look random
+
+_LONGEST_LINE = 1_000
+_FEWEST_BITS = 3.3
+"""Bits per character: words of a language stay below it, keys of sixteen characters and more above."""
+
+_ASSIGNED = re.compile(
+    r"(?i)\b[\w.-]{0,40}(?:api_?-?key|secret|token|passw(?:or)?d|passphrase|pwd|credential|private_?-?key|access_?-?key|auth_?-?key"
+    r"|client_?-?secret|signing_?-?key|encryption_?-?key)[\w.-]{0,40}[\"']?\s{0,20}(?:[:=]|=>|:=)\s*[\"'`](?P<value>[^\"'`\s]{12,200})[\"'`]"
+)
+_BARE = re.compile(
+    r"(?i)^\s*(?:export\s+)?[\w.-]{0,40}(?:API_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE_?KEY|ACCESS_?KEY)[\w.-]{0,40}\s*[=:]\s*(?P<value>[^\s\"'`#;,]{16,200})\s*$"
+)
+_IN_ADDRESS = re.compile(
+    r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@\"']{1,80}:(?P<value>[^/\s:@\"'{}$<>]{6,200})@[\w.-]+", re.I
+)
+_STAND_IN = re.compile(
+    r"(?i)example|change_?-?me|placeholder|your[_-]|dummy|sample|fake|test|xxxx|0000|1234567|abcdef|password|secret|redacted"
+    r"|<[^>]*>|\$\{|\{\{|%\(|\*\*\*|\.\.\.|environ|getenv|process\.env|localhost|foobar|lorem"
+)
+
+
+def added_secret(old: str | None, new: str | None) -> str:
+    """What secret the added lines hold, in words with the line's number; "" where none is found.
+
+    The secret itself is never in the answer.
+    """
+    if new is None:
+        return ""
+    known = Counter((old or "").splitlines())
+    added: list[tuple[int, str]] = []
+    for number, line in enumerate(new.splitlines(), 1):
+        if known[line] > 0:
+            known[line] -= 1
+        else:
+            added.append((number, line[:_LONGEST_LINE]))
+    if not added:
+        return ""
+    found = find_secret("\n".join(line for _, line in added).encode("utf-8", "surrogateescape"))
+    if found:
+        words, place = found
+        return f"{words} (line {added[place - 1][0]})"
+    for number, line in added:
+        if _looks_random(line):
+            return f"line {number} looks like a key or a password written into the text"
+    return ""
+
+
+def _looks_random(line: str) -> bool:
+    for pattern in (_ASSIGNED, _BARE, _IN_ADDRESS):
+        for match in pattern.finditer(line):
+            value = match["value"]
+            if pattern is _IN_ADDRESS:
+                if not _STAND_IN.search(value):
+                    return True
+            elif not _STAND_IN.search(value) and _random(value):
+                return True
+    return False
+
+
+def _random(value: str) -> bool:
+    """Letters and digits mixed as no word is; paths, addresses, versions and names in code are none."""
+    if len(value) < 16 or re.fullmatch(r"[\w.]+\(.*|[a-z]+://.*|[./~].*|[\w-]+(?:\.[\w-]+)+", value):
+        return False
+    kinds = sum(bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
+    if kinds < 2 or not re.search("[0-9]", value):
+        return False
+    counts = Counter(value)
+    bits = -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())
+    return bits >= _FEWEST_BITS

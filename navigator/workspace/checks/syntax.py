@@ -216,7 +216,7 @@ _COMMENT = re.compile(_LEADER, re.IGNORECASE)
 _CLOSERS = ("*/}", "*/", "-->", "#}", "*)", '"""', "'''")
 _BARE = re.compile(rf"{_DOTS}|[\[(<]")
 _HAS_DOTS = re.compile(_DOTS)
-# JavaScript spreads (`...rest,`): dots that touch a word, in code, unless dots stand behind the words too.
+# JavaScript spreads (`...rest,`): dots that touch a word, in code, unless dots follow the words too.
 _SPREAD = re.compile(rf"{_DOTS}\w(?!.*{_DOTS}[\s)\]>]*$)")
 _ONLY_DOTS = re.compile(rf"(?:{_LEADER}\s*)?{_DOTS}(?:\s*(?:\*/\}}?|-->|#\}}|\*\)))?", re.IGNORECASE)
 

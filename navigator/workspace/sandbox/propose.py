@@ -25,7 +25,7 @@ def proposed_command(paths: Collection[str], read: Read, checkout: Path | None =
     """The command that the project's manifests speak of; "" where none does.
 
     Args:
-        checkout: where the project stands, for what is installed in its own environments; nothing in it is run.
+        checkout: the project's folder, for what is installed in its own environments; nothing in it is run.
     """
     for find in (_make, _node, lambda paths, read: _python(paths, read, checkout), _others):
         command = find(paths, read)

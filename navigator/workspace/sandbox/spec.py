@@ -125,7 +125,7 @@ def sandboxed(
     """The command line that runs the check in bubblewrap, and the environment bubblewrap itself is started in.
 
     Args:
-        tree: the written tree; it stands at the project's own path inside.
+        tree: the written tree; inside, it is at the project's own path.
         scratch: a folder of this run, for what builds write.
     """
     home = spec.project.path

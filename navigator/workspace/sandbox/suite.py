@@ -229,7 +229,7 @@ def excerpt(text: str, names: Sequence[str] = (), limit: int = SHOWN) -> str:
 
 
 def _first_failure(text: str, names: Sequence[str]) -> int:
-    """Where the first lines about a failure stand; the beginning where none are told."""
+    """Where the first lines about a failure begin; 0 where none are recognised."""
     match = re.search(
         r"^(?:=+ (?:FAILURES|ERRORS) =+|(?:FAIL|ERROR): |failures:|---- .* stdout|--- FAIL|error\[)",
         text,

@@ -132,8 +132,8 @@ class _Watch:
 
     def _disk(self) -> str:
         with contextlib.suppress(OSError):
-            room = os.statvfs(self._scratch)
-            if room.f_bavail * room.f_frsize < _LEAST_FREE:
+            free = os.statvfs(self._scratch)
+            if free.f_bavail * free.f_frsize < _LEAST_FREE:
                 return "the disk is nearly full"
         used = used_bytes(self._scratch) - self._before + self._held.disk
         if used > self._limits.disk_mb * MIB:

@@ -1,4 +1,4 @@
-"""Interpreters and compilers that stand outside of `/usr`: found from the command, bound read-only, nothing else of the home.
+"""Interpreters and compilers outside `/usr`: found from the command, bound read-only, nothing else of the home.
 
 A program `ROOT/bin/x` brings ROOT along, unless that is the home folder or one that many programs share (`~/.local`,
 `~/.cargo`): then the file alone. Settings and keys (`~/.npmrc`, `~/.cargo/credentials.toml`, `~/.config`) never are.

@@ -179,7 +179,7 @@ def after(
 WHOSE = [
     (base(PASSED), after(PASSED, detail="12 passed", passed=12), PASSED, "12 passed"),
     (base(PASSED), after(PASSED, detail="9 passed", passed=9), PASSED, "9 passed; 12 on the base"),
-    (base(FAILED, "a"), after(PASSED, detail="12 passed"), PASSED, "on the base: "),
+    (base(FAILED, "a"), after(PASSED, detail="12 passed", passed=12), PASSED, "on the base: "),
     (None, after(PASSED, detail="passed"), PASSED, "passed"),
     (base(PASSED), after(FAILED, "a", "b"), FAILED, "2 newly failing: a, b"),
     (base(PASSED), after(FAILED, detail="exit status 2"), FAILED, "exit status 2"),
@@ -192,7 +192,7 @@ WHOSE = [
     (base(FAILED, "a"), after(FAILED, "a", cut="it did not end"), FAILED, "on the base the command ends normally"),
     (base(UNTESTED, detail="x was not found"), after(UNTESTED, detail="x was not found"), UNTESTED, "x was not found"),
     (base(UNTESTED, detail="x was not found"), after(FAILED, "a"), FAILED, "the base could not be tested: x was not found"),
-    (base(UNTESTED), after(PASSED, detail="3 passed"), PASSED, "the base could not be tested"),
+    (base(UNTESTED), after(PASSED, detail="3 passed", passed=3), PASSED, "the base could not be tested"),
     (base(PASSED), after(UNTESTED, detail="x was not found"), FAILED, "on the base the command runs"),
     (base(PASSED), after(UNTESTED, detail="no sandbox: gone", ran=False), UNTESTED, "no sandbox: gone"),
 ]  # fmt: skip

@@ -1,0 +1,87 @@
+"""How good reviews are: readable, anchored, consistent; and how a writer's self-review compares with the reviewer's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from navigator.domain.records import ReviewTotals, VerdictPair
+from navigator.domain.states import Verdict
+from navigator.evidence.intervals import Share, Tables, apart, share
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewQuality:
+    """The reviewer's reviews, real or the rehearsal's. The generator's and the final model's are not among them.
+
+    Attributes:
+        readings: all of them, of every round.
+        in_parts: those whose diff did not fit into one prompt.
+        unreviewed: those that could not be read, whole or in part.
+        disagreed: of those that could, where the model's own verdict is not the one that its grounded findings give.
+        unanchored: findings that quote nothing that was shown, of all findings.
+        reversed: of the reviews of later rounds, those that objected to what the one before had asked for.
+        remarks: findings of later rounds that were not asked for and decided nothing.
+    """
+
+    readings: int
+    in_parts: int
+    unreviewed: Share
+    disagreed: Share
+    unanchored: Share
+    reversed: Share
+    remarks: int
+
+
+def review_quality(totals: Iterable[ReviewTotals]) -> Tables[ReviewQuality]:
+    """Shares of the totals, with 95 % Wilson intervals."""
+    return apart(totals, lambda rows: _shares(rows[0] if rows else ReviewTotals()))
+
+
+def _shares(found: ReviewTotals) -> ReviewQuality:
+    return ReviewQuality(
+        readings=found.reviews,
+        in_parts=found.in_parts,
+        unreviewed=share(found.unreviewed, found.reviews),
+        disagreed=share(found.disagreed, found.stated),
+        unanchored=share(found.unanchored, found.findings),
+        reversed=share(found.reversed, found.later),
+        remarks=found.remarks,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SelfReviews:
+    """What self-reviews are worth, in one table (real, or the rehearsal's).
+
+    Attributes:
+        agreed: of the pairs in which both could be read, those with the same verdict.
+        caught: of the reviewer's REVISE, those where the writer had said REVISE.
+        alone: of the reviewer's APPROVE, those where the writer had said REVISE.
+        unread: pairs in which one of the two could not be read; in none of the above.
+    """
+
+    agreed: Share
+    caught: Share
+    alone: Share
+    unread: int
+
+
+def self_reviews(pairs: Iterable[VerdictPair]) -> Tables[SelfReviews]:
+    """Count the pairs; shares carry 95 % Wilson intervals."""
+    return apart(pairs, _pair_shares)
+
+
+def _pair_shares(pairs: Sequence[VerdictPair]) -> SelfReviews:
+    def n(own: Verdict, reviewer: Verdict) -> int:
+        return sum(pair.n for pair in pairs if pair.own is own and pair.reviewer is reviewer)
+
+    both_revise, both_approve = n(Verdict.REVISE, Verdict.REVISE), n(Verdict.APPROVE, Verdict.APPROVE)
+    missed, alone = n(Verdict.APPROVE, Verdict.REVISE), n(Verdict.REVISE, Verdict.APPROVE)
+    read = both_revise + both_approve + missed + alone
+    return SelfReviews(
+        agreed=share(both_revise + both_approve, read),
+        caught=share(both_revise, both_revise + missed),
+        alone=share(alone, alone + both_approve),
+        unread=sum(pair.n for pair in pairs) - read,
+    )
