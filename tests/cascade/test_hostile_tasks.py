@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,16 @@ def test_a_request_that_is_not_answered_is_not_an_absent_conductor(tmp_path: Pat
         server.listen()
         with pytest.raises(NotResponding):
             request(tmp_path / "s", "status", {}, timeout=0.1)
+
+
+def test_a_conductor_that_too_many_wait_for_is_not_absent(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server, ExitStack() as waiting:
+        server.bind(str(tmp_path / "s"))
+        server.listen(0)
+        with pytest.raises(BlockingIOError):
+            for _ in range(10):
+                client = waiting.enter_context(socket.socket(socket.AF_UNIX))
+                client.settimeout(5)
+                client.connect(str(tmp_path / "s"))
+        with pytest.raises(NotResponding):
+            request(tmp_path / "s", "status", {}, timeout=5)

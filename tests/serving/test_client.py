@@ -14,6 +14,7 @@ from navigator.serving.client.errors import (
     BadAnswer,
     CutByLength,
     FirstTokenTimeout,
+    NoAnswer,
     Overloaded,
     Refused,
     ServerFault,
@@ -432,6 +433,31 @@ async def test_an_endless_line_is_cut_off(connect) -> None:
     async with serving(routes(endless)) as server, connect(server.url) as client:
         with pytest.raises(BadAnswer, match="line"):
             await client.chat(question())
+
+
+@pytest.mark.parametrize(
+    ("head", "piece", "tail", "error"),
+    [
+        ('{"data":[', '{"id":"a"},' * 10_000, None, BadAnswer),
+        ('{"data":' + "[" * 500_000, "", "]" * 500_000 + "}", BadAnswer),
+        ("", " ", None, NoAnswer),
+    ],
+    ids=["endless", "deep", "dripping"],
+)
+async def test_a_list_of_models_without_end_is_no_list(
+    connect, head: str, piece: str, tail: str | None, error: type[ServingError]
+) -> None:
+    async def listing(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(head)
+        while tail is None:
+            await wire.send(piece)
+            await asyncio.sleep(0.02 if piece == " " else 0)
+        await wire.send(tail)
+
+    async with serving(listing) as server, connect(server.url) as client:
+        with pytest.raises(error):
+            await client.require_model()
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def request(path: Path, op: str, args: dict[str, Any], *, timeout: float = 600.0
             connection.sendall(wire.encode({"id": 1, "op": op, "args": args}))
             with connection.makefile("rb") as lines:
                 line = lines.readline(wire.MAX_LINE)
-        except TimeoutError as error:
+        except (TimeoutError, BlockingIOError) as error:  # the latter where too many others already wait
             raise NotResponding(
                 f"The conductor did not answer within {timeout:g} seconds.",
                 hint="Its log says what it does. If it was stopped, continue it (`kill -CONT PID`), or end it (`kill PID`).",
