@@ -119,7 +119,7 @@ def _summary(answers: Sequence[Answered]) -> str:
 def _unread(unread: Sequence[Answered], parts: int) -> str:
     reasons = "; ".join(dict.fromkeys(answer.why for answer in unread))
     if parts == 1 and unread[0].reading is not None:
-        return f"The reviewer's answer could not be read: {reasons}."
+        return f"The reviewer's answer could not be read: {reasons.rstrip('.')}."
     if all(answer.reading is None for answer in unread):
         return f"Too large to be reviewed whole: {reasons}. Split the change, or raise context_tokens."
-    return f"{len(unread)} of {parts} parts could not be read: {reasons}."
+    return f"{len(unread)} of {parts} parts could not be read: {reasons.rstrip('.')}."
