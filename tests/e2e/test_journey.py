@@ -46,7 +46,11 @@ def heading(shown: str) -> str:
 def refused(shown: str, name: str) -> bool:
     """Whether a toast says that hunks of a proposal cannot be chosen."""
     words = " ".join(shown.split())
-    return f"{name} is one hunk" in words or f"{name} is a part" in words or f"{name} does not" in words
+    return (
+        f"{name} is a single hunk" in words
+        or f"{name} is already a part" in words
+        or f"{name} does not" in words
+    )
 
 
 def filtered(shown: str) -> bool:
@@ -77,11 +81,11 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.until(lambda shown: waiting(shown) >= 30, "thirty proposals")
     terminal.wait("for review r1")
     terminal.keys("r")
-    terminal.wait("batch 0/30", "IN WORK  0")
+    terminal.wait("batch 0/30", "WORKING  0")
 
     # A task of one's own.
     terminal.keys("C")
-    terminal.wait("no project yet")
+    terminal.wait("choose one or more projects")
     terminal.type("Say what the exit codes mean")
     terminal.keys("C-o")
     terminal.wait("aurora-api", "billing")
@@ -101,11 +105,11 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
 
     # A comment on a line, kept as a draft, then sent back with a note.
     terminal.keys("]", "j", "c")  # a line of the first hunk: what stands above it has none
-    terminal.wait("ctrl+s keep")
+    terminal.wait("ctrl+s save")
     terminal.type("Pin a table instead.")
     terminal.wait("Pin a table instead.")
     terminal.keys("C-s")
-    terminal.wait("Pin a table instead.", gone="ctrl+s keep")
+    terminal.wait("Pin a table instead.", gone="ctrl+s save")
     terminal.keys("b")
     terminal.wait("Send P", "Pin a table instead.")
     terminal.type("Once more, please.")
@@ -118,13 +122,13 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.press_until("Enter", "choose hunk")
     whole = choose_a_hunk(terminal)
     terminal.keys("a")
-    terminal.wait("as a proposal of its own?", "written anew")
+    terminal.wait("a separate proposal?", "is written again")
     terminal.press_until("C-s", f"part of {whole}, reviewed as a whole")
 
     # What a scan proposes becomes a task; what a report says is read and put away.
     filter_deck(terminal, "is:suggestions", "CHOOSE")
     terminal.keys("Enter")
-    terminal.press_until("Enter", "PROPOSED", "why")
+    terminal.press_until("Enter", "SUGGESTIONS", "why")
     terminal.keys("a")
     terminal.until(lambda shown: re.search(r"✓ T\d+", shown) is not None, "the suggestion's task")
     terminal.keys("Escape")
@@ -133,7 +137,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.keys("Enter")
     terminal.press_until("Enter", "m done", "b send back")
     terminal.keys("m")
-    terminal.wait("is put away")
+    terminal.until(lambda shown: re.search(r"T\d+ put away\.", shown) is not None, "the report put away")
 
     # A batch: three looked at, one dialog, three landings.
     terminal.keys("D")
@@ -147,7 +151,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.keys("Enter")
     terminal.press_until("Space", "3 selected")
     terminal.keys("m")
-    terminal.wait("looked at")
+    terminal.wait("marked as seen")
     terminal.keys("A")
     asked = terminal.wait("Approve ", "navigator/20")
     number = re.search(r"Approve (\d) proposals?", asked)
@@ -155,24 +159,24 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.answer("Enter")
     terminal.wait(f"{number[1]} landed")
     terminal.keys("Enter")
-    terminal.wait("IN WORK", gone=f"{number[1]} landed")
+    terminal.wait("WORKING", gone=f"{number[1]} landed")
     terminal.keys("Escape")
     terminal.wait("ENDED TODAY", "landed", gone="is:approve")
 
     # Undo one of them.
     terminal.answer("Tab")
     terminal.answer("Tab")
-    terminal.press_until("u", "Take the landing of")
+    terminal.press_until("u", "Undo the landing of")
     terminal.answer("Enter")
-    terminal.wait("is taken back")
+    terminal.until(lambda shown: re.search(r"P\d+ undone:", shown) is not None, "the landing undone")
 
     # Figures: a rehearsal's are called that.
     terminal.keys("S")
-    terminal.wait("no real review yet: not measured", "says nothing about a real model")
+    terminal.wait("REVISE RATE   nothing measured with a real model yet", "says nothing about a real model")
     terminal.keys("Tab")
-    terminal.wait("not measured yet")
+    terminal.wait("OUTCOMES   nothing measured with a real model yet")
     terminal.keys("F")
-    terminal.wait("SERVERS", "SWAPS OF THE REHEARSAL", "generator → reviewer")
+    terminal.wait("SERVERS", "REHEARSAL   simulated", "SWAPS   seconds", "generator → reviewer")
 
     # Leave the conductor working; it works.
     terminal.keys("q")

@@ -219,7 +219,7 @@ def test_ctrl_c_leaves_nothing_and_the_screens_go_on(ours: Callable[..., Pty], p
 
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [("s", "No conductor works on."), ("\r", "A conductor goes on working")],
+    [("s", "The conductor is not running."), ("\r", "The conductor is still running")],
     ids=["stopped", "left working"],
 )
 def test_the_demo_says_the_way_back(
@@ -238,7 +238,9 @@ def test_the_demo_says_the_way_back(
     screens.wait_for(said)
     assert os.waitstatus_to_exitcode(screens.ended()) == 0
     after = screens.output[screens.output.rfind(b"\x1b[?1049l") :].decode()
-    assert "Come back:" in after and f"export NAVIGATOR_STATE={place['NAVIGATOR_STATE']}" in after
+    assert (
+        "To open the demo again:" in after and f"export NAVIGATOR_STATE={place['NAVIGATOR_STATE']}" in after
+    )
     assert ("stop` ends it" in after) is (answer != "s")
 
 
