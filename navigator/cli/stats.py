@@ -6,7 +6,14 @@ from typing import Any
 
 import click
 
-from navigator.cascade.views.statistics import PAGES, REHEARSAL, Question, StatisticsPage, Table, utc_text
+from navigator.cascade.views.statistics_pages import (
+    PAGES,
+    REHEARSAL,
+    Question,
+    StatisticsPage,
+    Table,
+    utc_text,
+)
 from navigator.cli import output
 from navigator.cli.housekeeping import moment_of
 from navigator.cli.session import reading

@@ -16,7 +16,7 @@ What is named, in this order, and never for a task in `busy`:
 - `ReviewTask` for proposals that wait, up to the slots that are left, by priority and then project by
   project, because the prompts of one project share their beginning. `FinalReview` where the cloud model is
   enabled.
-- `SwapTo` when `navigator.scheduling.residency` says that a swap is due and the loaded role is idle.
+- `SwapTo` when `navigator.scheduling.swap_rule` says that a swap is due and the loaded role is idle.
 - else `Sleep` until the clock alone may change the answer, or `Stop` when nothing can progress.
 
 Tasks whose named files meet, within one project, are written one after the other: a task in `queued` or
@@ -55,8 +55,8 @@ from navigator.domain.snapshot import (
     TaskView,
 )
 from navigator.domain.states import Role, TaskState
-from navigator.scheduling.residency import SwapDecision, decide_swap, is_repair
 from navigator.scheduling.rest import rest
+from navigator.scheduling.swap_rule import SwapDecision, decide_swap, is_repair
 from navigator.scheduling.view import (
     CHECKS_AT_ONCE,
     REVIEWABLE_STATES,

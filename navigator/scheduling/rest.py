@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from navigator.domain.snapshot import SchedulerSnapshot, Sleep, Stop
 from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
-from navigator.scheduling.residency import may_swap
+from navigator.scheduling.swap_rule import may_swap
 from navigator.scheduling.view import (
     CHECKS_HOLD_SECONDS,
     first_writes,

@@ -204,7 +204,9 @@ async def test_it_opens_at_its_top(tmp_path: Path) -> None:
 
 async def test_overlaps_say_what_to_do(reviewing: Reviewing) -> None:
     async with opened(reviewing, "P3") as at:
+        before = at.app.snapshot.seq
         await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3"]})
+        await at.until(lambda: at.app.snapshot.seq > before, "the mark, in the app's snapshot")
         at.app.snapshot = replace(at.app.snapshot, overlaps={"P3": ("P31",)})
         dialog = BatchDialog(DecideAll(DecisionKind.APPROVE, [("P3", at.proposal("P3").tree)]))
         at.app.push_screen(dialog)

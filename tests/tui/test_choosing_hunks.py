@@ -64,7 +64,7 @@ async def test_space_marks_the_hunk_under_the_cursor(
         assert "◉ chosen 2 of 2" in whole_text(at)
         assert "◉ 2 hunks chosen" in plain(at)
         await at.press("space")
-        assert at.screen.diff.chosen == {"H1"}, "the same key lets go"
+        assert at.screen.diff.chosen == {"H1"}, "the same key clears the mark"
         assert at.screen.diff.mode == mode
 
 
@@ -130,11 +130,11 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         dialog = await asked(at)
         words = said(dialog)
         assert "Make H2 of P2 a separate proposal?" in words
-        assert "Nothing is approved yet: it opens next, and is approved by itself." in words
+        assert "Nothing is approved yet: it opens next; you approve it separately." in words
         assert "H2  billing/totals.py" in words
-        assert "The rest (H1) is written anew on top of it, with your note and 1 comment." in words
-        assert "read P2 as a whole (REVISE)" in words
-        assert "ctrl+s make it" in words and "enter a new line" in words
+        assert "The rest (H1) is written again on top of it, with your note and 1 comment." in words
+        assert "The checks run again on it. P2 was reviewed as a whole (REVISE)." in words
+        assert "ctrl+s make it" in words and "enter new line" in words
         await at.type("plainer")
         await at.press("ctrl+s")
         await at.until(lambda: at.screen.shown_id not in ("P2", ""), "the part")

@@ -42,9 +42,9 @@ def test_a_reversal_is_said_in_its_own_line() -> None:
     assert f"↔ reversal: {said}" in lines(Review(verdict=Verdict.APPROVE, reversals=(said,)))
 
 
-def test_the_parts_and_the_models_own_word_stand_together() -> None:
+def test_the_parts_and_the_stated_verdict_share_a_line() -> None:
     review = Review(verdict=Verdict.APPROVE, stated_verdict=Verdict.REVISE, parts=4)
-    assert "the reviewer itself said REVISE   read in 4 parts" in lines(review)
+    assert "the reviewer stated REVISE   reviewed in 4 parts" in lines(review)
 
 
 def test_why_it_was_not_reviewed_is_said() -> None:

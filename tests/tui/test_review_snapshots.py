@@ -118,7 +118,7 @@ async def batch(pilot: Pilot[Any]) -> None:
 async def compose(pilot: Pilot[Any]) -> None:
     app = await loaded(pilot)
     app.go("compose", ComposeFor(["billing"]))
-    await until(pilot, lambda: isinstance(app.screen, ComposeScreen) and bool(app.screen._grounds))
+    await until(pilot, lambda: isinstance(app.screen, ComposeScreen) and bool(app.screen._bases))
     await pilot.press(*"Round", "space", *"half", "ctrl+k")
     await painted(pilot)
 

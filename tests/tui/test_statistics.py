@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from navigator.cascade.views.statistics import PAGES, Question, Rates, Table, how_sure, utc_text
+from navigator.cascade.views.statistics_pages import PAGES, Question, Rates, Table, how_sure, utc_text
 from navigator.config.paths import StatePaths
 from navigator.domain.errors import UsageError
 from navigator.domain.records import VerdictCount

@@ -1,4 +1,7 @@
-"""What a swap strategy is: the steps that all share, and what each adds. Also how phases are measured and reported."""
+"""What a swap strategy is: the steps that all share, and what each adds. Also how phases are measured and reported.
+
+A new strategy is a file in `strategies/`, a name in `config.settings.SwapStrategyName`, and nothing here.
+"""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from navigator.tui.keys.key_table import ROWS
 from navigator.tui.keys.registry import Action, in_group, title_of
-from navigator.tui.keys.table import ROWS
 
 _HEAD = """# Keys
 

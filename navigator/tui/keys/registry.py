@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from navigator.tui.keys.key_table import ROWS as ROWS
+from navigator.tui.keys.key_table import TITLES
 from navigator.tui.keys.names import shown_key
-from navigator.tui.keys.table import ROWS as ROWS
-from navigator.tui.keys.table import TITLES
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,8 +192,9 @@ def chosen_lines(files: Sequence[FileDiff], chosen: Collection[str]) -> list[str
 
 
 def _reviewed_as_a_whole(shown: Proposal) -> str:
-    said = shown.review.verdict.value if shown.review is not None else "not reviewed"
-    return f"The checks run again on it. The reviewer reviewed {shown.id} as a whole ({said})."
+    if shown.review is None:
+        return f"The checks run again on it. {shown.id} was not reviewed."
+    return f"The checks run again on it. {shown.id} was reviewed as a whole ({shown.review.verdict.value})."
 
 
 def _going_along(

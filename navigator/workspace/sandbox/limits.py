@@ -16,7 +16,7 @@ class Limits:
 
     Attributes:
         seconds: wall clock; then everything in the sandbox is killed.
-        memory_mb: of all its processes together, and of each one.
+        memory_mb: the setting `[checks] memory_mb`; of all its processes together, and of each one.
         processes: processes and threads at once.
         disk_mb: what it may add to the files it was given, and the size of one file.
         tmpfs_mb: of `/tmp`, which is memory; the home folder gets a quarter of it.

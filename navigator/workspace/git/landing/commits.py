@@ -1,4 +1,4 @@
-"""Making the commit of a landing: who the user is to git, whether they sign, and what the message says.
+"""Making the commit of a landing: who the user is to git, and whether they sign. Its message comes from `cascade/stages/land.py`.
 
 The commit is made in the private repository, so that nothing of the user's is written before the plan is
 journaled.
