@@ -285,10 +285,10 @@ def _time(read: Callable[[str], None], text: str) -> float:
 def growth(read: Callable[[str], None], head: str, piece: str, tail: str) -> float:
     """How many times as long four times as many pieces take, where a time can be told at all.
 
-    What looks too much is measured once more with longer texts: limits are reached step by step, and machines are busy.
+    What looks too much is measured again, twice with longer texts: limits are reached step by step, and machines are busy.
     """
     size, worst = _FIRST, float("inf")
-    for again in (True, False):
+    for again in (True, True, False):
         while True:
             short, long = (head + piece * (n // len(piece)) + tail for n in (size, 4 * size))
             took = _time(read, long)
