@@ -29,7 +29,9 @@ PICTURES = Path(__file__).parent / "pictures"
 SIZE = (120, 36)
 SEED = 7
 SCALE = 0.3
-"""Of simulated time: slow enough to catch the models at work, fast enough to wait for."""
+"""Of simulated time, for the session before the pictures."""
+SCALE_SHOWN = 1.0
+"""The same while the pictures are taken: slow enough to catch the models at work."""
 
 _FONT = "ui-monospace, 'Fira Code', 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 _TASK = """Round half-even in totals
@@ -116,14 +118,17 @@ async def take(state: Path) -> None:
     from navigator.tui.messages import ComposeFor, LiveChanged
 
     paths = StatePaths(state)
-    app = NavigatorApp(load_settings(), paths, time_scale=SCALE, seed=SEED, autostart=True)
+    app = NavigatorApp(load_settings(), paths, time_scale=SCALE_SHOWN, seed=SEED, autostart=True)
     try:
         async with app.run_test(size=SIZE) as pilot:
             await until(pilot, lambda: app.snapshot.loaded and bool(app.snapshot.figured.rehearsed_rates))
             await pilot.press("s", "g")
-            await until(pilot, lambda: at_work(app))
-            app.screen.post_message(LiveChanged(app.link.live))
-            await pilot.pause()
+            painted = False
+            while not painted:  # a stream may end while the screen is painted
+                await until(pilot, lambda: at_work(app))
+                app.screen.post_message(LiveChanged(app.link.live))
+                await pilot.pause()
+                painted = at_work(app)
             await shot(app, pilot, "deck", state, at_once=True)
             app.go("compose", ComposeFor(["billing", "dune-loader"]))
             await settle(pilot)
@@ -158,7 +163,7 @@ def open_objection(app: NavigatorApp) -> None:
     app.go("review", OpenProposal(best.proposal, [card.proposal for card in cards]))
 
 
-async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 90.0) -> None:
+async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 240.0) -> None:
     """Wait for something, within bounds."""
     async with asyncio.timeout(seconds):
         while not true():

@@ -94,7 +94,8 @@ def _rate_room(width: int) -> int:
 
 
 def _name_room(width: int) -> int:
-    return max(8, width - 2 - 19 - _rate_room(width))
+    """Cells of the name. Where no rate is shown, one blank cell keeps the counts off the border."""
+    return max(8, width - 2 - 19 - (_rate_room(width) or 1))
 
 
 def _count(number: int, width: int) -> str:

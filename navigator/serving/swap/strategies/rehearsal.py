@@ -135,7 +135,7 @@ class RehearsalStrategy(SwapStrategy):
         """Also of a process that another seed or time scale started."""
         record = self._running()
         if role in MODELS and (record is None or record.role != role.value or not record.port):
-            return ServerLook(role, MODELS[role], "a process of its own", "not loaded")
+            return ServerLook(role, MODELS[role], "separate process", "not loaded")
         return await look_at(
             role, self._played(record) if record is not None and role in MODELS else super().server(role)
         )
