@@ -235,7 +235,7 @@ def _rate_row(label: str, row: RateRow) -> Row:
 
 
 def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
-    yield "Precision", how_sure(row)
+    yield "Margin", how_sure(row)
     if row.stated_rate is not None:
         stated = percent(row.stated_rate)
         yield "Stated", f"the reviewer stated REVISE for {stated}; the rate counts anchored findings"
