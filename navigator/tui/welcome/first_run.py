@@ -107,8 +107,8 @@ class FirstRunScreen(NavScreen):
             yield Static(self._ways(), id="ways")
             yield Static(
                 Content(
-                    f"Settings file: {safe_line(str(config_path()))} (not there; using defaults)\n"
-                    "Real models need a swap strategy in it. `navigator doctor` lists what is missing."
+                    f"Settings file: {safe_line(str(config_path()))} (not found; using the defaults)\n"
+                    "To use real models, set a swap strategy in it. `navigator doctor` lists what is missing."
                 ),
                 id="settings",
             )
