@@ -180,7 +180,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
 
     # Leave the conductor working; it works.
     terminal.keys("q")
-    terminal.wait("Leave Navigator?")
+    terminal.wait("Quit Navigator?")
     terminal.answer("Enter")
     terminal.wait("ended with 0")
     place["NAVIGATOR_CONFIG"] = f"{place['NAVIGATOR_STATE']}/demo.toml"
@@ -193,7 +193,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.run()
     terminal.wait("PROJECTS 24", "ENDED TODAY", "landed", "rehearsal")
     terminal.keys("q")
-    terminal.wait("Leave Navigator?")
+    terminal.wait("Quit Navigator?")
     terminal.answer("s")
     terminal.wait("ended with 0")
     landed = json.loads(navigator(place, "proposals", "--json"))

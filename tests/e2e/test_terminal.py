@@ -229,7 +229,7 @@ def test_the_demo_says_the_way_back(
     screens.wait_for("35B")
     before = len(screens.output)
     screens.send("q")
-    screens.wait_for("Leave Navigator?", after=before)
+    screens.wait_for("Quit Navigator?", after=before)
     for _ in range(200):  # accept keys are dead for a moment after the dialog came up
         screens.send(answer)
         screens.read(0.2)

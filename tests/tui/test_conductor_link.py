@@ -105,6 +105,7 @@ async def test_events_pass_and_progress_is_counted(empty_state: StatePaths) -> N
     await desk.server.start()
     async with kept(empty_state) as line:
         await line.until(lambda: desk.server.listeners)
+        desk.server.publish_live({"task": "T2", "checking": "billing"})  # no stream
         for chars in (100, 400, 900):
             desk.server.publish_live(
                 {"task": "T1", "role": "generator", "purpose": "generate", "chars": chars}

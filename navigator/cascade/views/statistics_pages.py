@@ -235,10 +235,10 @@ def _rate_row(label: str, row: RateRow) -> Row:
 
 
 def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
-    yield "How sure", how_sure(row)
+    yield "Margin", how_sure(row)
     if row.stated_rate is not None:
         stated = percent(row.stated_rate)
-        yield "Stated", f"{stated} is what the model itself called REVISE; the rate counts anchored findings"
+        yield "Stated", f"the reviewer stated REVISE for {stated}; the rate counts anchored findings"
     if row.unreviewed:
         answers = f"{row.unreviewed:,} {'answer' if row.unreviewed == 1 else 'answers'}"
         yield "Unread", f"{answers} could not be read (UNREVIEWED); not part of n"

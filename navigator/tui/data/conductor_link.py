@@ -210,7 +210,7 @@ class ConductorLink:
             swap = live.get("swap")
             if isinstance(swap, dict):
                 self._note_swap(swap)
-            elif isinstance(live.get("task"), str):
+            elif isinstance(live.get("task"), str) and "chars" in live:  # the checks of a task are no stream
                 self._note_task(live)
 
     def _note_event(self, event: dict[str, Any]) -> None:

@@ -93,7 +93,7 @@ class QuitDialog(Dialog, inherit_bindings=False):
             for action in in_group("quit")
         ]
         with Vertical():
-            yield Static(Content("Leave Navigator?").stylize("bold"))
+            yield Static(Content("Quit Navigator?").stylize("bold"))
             yield Static(Content(self._unfinished()), classes="lines")
             yield Static(Content("\n").join(answers))
 

@@ -193,8 +193,8 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("details", "i", "task", "Show the task, its report and its history.", "P"),
     ),
     "quit": (
-        ("leave_working", "enter", "keep it running", "Quit; the conductor keeps running in the background.", "F"),
-        ("stop", "s", "stop it", "Stop the conductor, then quit; unfinished tasks stay queued.", "F"),
+        ("leave_working", "enter", "keep the conductor running", "Quit; the conductor keeps running in the background.", "F"),
+        ("stop", "s", "stop the conductor", "Stop the conductor, then quit; unfinished tasks stay queued.", "F"),
         ("stay", "escape", "cancel", "Do not quit.", "F"),
     ),
     "dialog": (

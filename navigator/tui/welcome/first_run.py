@@ -107,8 +107,8 @@ class FirstRunScreen(NavScreen):
             yield Static(self._ways(), id="ways")
             yield Static(
                 Content(
-                    f"Settings file: {safe_line(str(config_path()))} (not there; using defaults)\n"
-                    "Real models need a swap strategy in it. `navigator doctor` lists what is missing."
+                    f"Settings file: {safe_line(str(config_path()))} (not found; using the defaults)\n"
+                    "To use real models, set a swap strategy in it. `navigator doctor` lists what is missing."
                 ),
                 id="settings",
             )
@@ -159,7 +159,8 @@ def _servers(found: tuple[FoundServer, ...]) -> Content:
             (f"({usual}).", "$muted"),
             "\n  The demo needs none.",
         )
-    lines = [Content.assemble(("● ", "$success"), (f"{len(found)} found on this machine", "bold"))]
+    servers = "1 server" if len(found) == 1 else f"{len(found)} servers"
+    lines = [Content.assemble(("● ", "$success"), (f"{servers} found on this machine", "bold"))]
     for server in found:
         models = ", ".join(safe_line(name) for name in server.models[:3]) or "no model loaded"
         more = f" and {len(server.models) - 3} more" if len(server.models) > 3 else ""
