@@ -112,7 +112,7 @@ def test_history_and_figures(command: Command) -> None:
     shown = command.run("stats", "swaps").stdout
     assert "  load" in shown
     assert "1 external, not measured" in shown
-    assert "  warm weights" in shown
+    assert "  began warm, 100% in memory" in shown
     assert shown.index("systemd") < shown.index("REHEARSAL")
     log = command.run("swap", "log").stdout
     assert "went back: no memory" in log
