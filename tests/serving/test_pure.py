@@ -61,7 +61,7 @@ def test_names_of_another_model(answered: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answered", ["X/gen-model", "/models/X/gen-model", "gen-model-2", "rehearsal/gen-model"]
+    "answered", ["X/gen-model", "models/X/gen-model", "gen-model-2", "rehearsal/gen-model"]
 )
 def test_a_name_without_an_owner_is_only_itself(answered: str) -> None:
     assert same_model("gen-model", "gen-model:latest")

@@ -28,9 +28,10 @@ def same_model(wanted: str, answered: str) -> bool:
     of the Hugging Face cache counts as its `owner/name`. Beyond that:
 
     - `answered` may add a date, as cloud services do: `gpt-x` answered by `gpt-x-2026-01-31`.
-    - An absolute path that ends in the other's whole `owner/name` is that model: `/models/Qwen/Qwen3-8B` is `Qwen/Qwen3-8B`.
+    - An absolute path that ends in the other's whole name is that model: `/models/Qwen/Qwen3-8B` is `Qwen/Qwen3-8B`, and
+      `/models/qwen3` is `qwen3`. Servers that are started on a folder list it so.
 
-    A name without an owner is not the same as one with an owner: `X/gen-model` is not `gen-model`. An empty `answered` is no
+    A name without an owner is not the same as a name with an owner: `X/gen-model` is not `gen-model`. An empty `answered` is no
     statement and passes. A rehearsal never passes for a real model.
     """
     if not answered or answered == wanted:
@@ -47,12 +48,7 @@ def same_base(one: str, other: str) -> bool:
 
 
 def _lies_at(name: str, path: str) -> bool:
-    return (
-        "/" in name
-        and not _ABSOLUTE.match(name)
-        and bool(_ABSOLUTE.match(path))
-        and path.endswith(f"/{name}")
-    )
+    return not _ABSOLUTE.match(name) and bool(_ABSOLUTE.match(path)) and path.endswith(f"/{name}")
 
 
 def _canonical(model: str) -> str:
