@@ -71,8 +71,7 @@ def find_secret(content: bytes) -> tuple[str, int] | None:
     if key is not None:
         return "holds a private key", _line(content, key.start())
     for match in _TOKENS.finditer(content):
-        token = match[0][:_LONGEST_LOOKED_AT]
-        if b"EXAMPLE" in token.upper() or len(set(token)) < _FEWEST_CHARACTERS:
+        if _is_placeholder(match[0].decode("ascii")):
             continue
         assert match.lastindex is not None
         return f"holds what looks like {_NAMES[match.lastindex - 1]}", _line(content, match.start())
@@ -129,9 +128,13 @@ class Redactor:
 _SHORTEST_VALUE = 5
 
 
+def _is_placeholder(token: str) -> bool:
+    token = token[:_LONGEST_LOOKED_AT]
+    return "EXAMPLE" in token.upper() or len(set(token)) < _FEWEST_CHARACTERS
+
+
 def _redacted_token(match: re.Match[str]) -> str:
-    token = match[0][:_LONGEST_LOOKED_AT]
-    if "EXAMPLE" in token.upper() or len(set(token)) < _FEWEST_CHARACTERS:
+    if _is_placeholder(match[0]):
         return match[0]
     assert match.lastindex is not None
     return f"[redacted: {_NAMES[match.lastindex - 1]}]"
