@@ -200,7 +200,8 @@ def best(work: Callable[[], object], rounds: int = 3) -> float:
 
 def main() -> None:
     """Print one line per measure: seconds, and how many times the reference."""
-    from navigator.cascade.views.statistics_pages import PAGES, Question
+    from navigator.cascade.views.statistics.page import Question
+    from navigator.cascade.views.statistics.pages import PAGES
     from navigator.store.database import open_reader
     from navigator.store.reads.cards import CardReads
     from navigator.store.reads.reader import Reader

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from navigator.cascade.views.statistics_pages import (
-    PAGES,
+from navigator.cascade.views.statistics.page import (
     REHEARSAL,
     Question,
     StatisticsPage,
     Table,
     utc_text,
 )
+from navigator.cascade.views.statistics.pages import PAGES
 from navigator.cli import output
 from navigator.cli.housekeeping import moment_of
 from navigator.cli.session import reading

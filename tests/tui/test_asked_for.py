@@ -6,7 +6,7 @@ import string
 
 import pytest
 
-from navigator.cascade.views.statistics_pages import Row, Table
+from navigator.cascade.views.statistics.page import Row, Table
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp, rehearsed

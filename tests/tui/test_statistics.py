@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from navigator.cascade.views.statistics_pages import PAGES, Question, Rates, Table, how_sure, utc_text
+from navigator.cascade.views.statistics.page import Question, Table, utc_text
+from navigator.cascade.views.statistics.pages import PAGES
+from navigator.cascade.views.statistics.revise_rate import Rates, how_sure
 from navigator.config.paths import StatePaths
 from navigator.domain.errors import UsageError
 from navigator.domain.records import VerdictCount

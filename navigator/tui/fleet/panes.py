@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.cascade.views.statistics_pages import swap_table
+from navigator.cascade.views.statistics.swaps import swap_table
 from navigator.domain.models import Swap
 from navigator.evidence.swaps import swap_stats
 from navigator.scheduling.forecast import break_even_tokens, forecast

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from navigator.cascade.views.statistics_pages import REHEARSAL, Column, Row, StatisticsPage, Table
+from navigator.cascade.views.statistics.page import REHEARSAL, Column, Row, StatisticsPage, Table
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.statistics.plot import axis, interval, parts, sparkline

@@ -1,6 +1,6 @@
 """The Statistics screen: pages to leaf through, grouped and limited to a span of time by key.
 
-What a page holds is in `cascade/views/statistics_pages.py`, for this screen and for `navigator stats`.
+What a page holds is in `cascade/views/statistics/`, for this screen and for `navigator stats`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.worker import Worker
 
-from navigator.cascade.views.statistics_pages import PAGES, Question, StatisticsPage, utc_text
+from navigator.cascade.views.statistics.page import Question, StatisticsPage, utc_text
+from navigator.cascade.views.statistics.pages import PAGES
 from navigator.domain.errors import NavigatorError
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.statistics import GROUPINGS

@@ -1,0 +1,156 @@
+"""What a page of statistics is: tables of plain data that a client draws, and the JSON of the same figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+from navigator.domain.errors import UsageError
+from navigator.evidence.intervals import Share
+from navigator.evidence.rates import RateRow
+from navigator.store.reads.reader import Reader
+
+REHEARSAL = "simulated by the embedded stand-in; says nothing about a real model"
+
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a page: `by` groups the revise rate, `since` is a UTC time as the store writes it; "" for neither."""
+
+    by: str = ""
+    since: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column after the labels: right-aligned in `width` cells; a `wide` one only where there is room."""
+
+    name: str
+    width: int
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table.
+
+    Attributes:
+        label: what it is about; may hold names that models or repositories chose.
+        cells: one text per column.
+        share: drawn as an interval between 0 and 100 % where a client can; a hollow one below 30.
+        count: drawn as a bar.
+        parts: named seconds, drawn as stretches of one line.
+        note: words after the cells.
+        detail: belongs to the row above it.
+    """
+
+    label: str
+    cells: tuple[str, ...] = ()
+    share: Share | None = None
+    count: int | None = None
+    parts: tuple[tuple[str, float], ...] = ()
+    note: str = ""
+    detail: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under a title.
+
+    Attributes:
+        about: words beside the title.
+        headline: the one figure that sums the table up.
+        facts: named sentences above the rows.
+        trend: a rate per period, oldest first, None where there was nothing.
+        empty: what is said where there are no rows.
+        notes: below the rows.
+    """
+
+    title: str
+    columns: tuple[Column, ...] = ()
+    rows: tuple[Row, ...] = ()
+    about: str = ""
+    headline: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    trend: tuple[float | None, ...] = ()
+    empty: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsPage(Generic[_T]):
+    """One page.
+
+    Attributes:
+        name: of the command.
+        title: of the tab.
+        help: of the command: one sentence, then what it says, if anything.
+        missing: said where nothing was counted at all.
+        read: counts it from the store.
+        tables: lays it out, the real figures or the rehearsal's; () where there are none.
+        document: the JSON of the command.
+    """
+
+    name: str
+    title: str
+    help: str
+    missing: str
+    read: Callable[[Reader, Question], _T]
+    tables: Callable[[_T, bool], Sequence[Table]]
+    document: Callable[[_T], dict[str, Any]]
+
+
+def utc_text(value: str | datetime) -> str:
+    """A point in time as the store writes it; midnight UTC of a bare date.
+
+    Raises:
+        UsageError: the text is no ISO 8601 date or time.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            raise UsageError(
+                f"{value!r} is not a date.", hint="Write it like 2026-11-03 or 2026-11-03T18:00:00Z."
+            ) from None
+    aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def percent(rate: float | None) -> str:
+    """`35%`, or a dash where it is unknown."""
+    return "–" if rate is None else f"{100 * rate:.0f}%"
+
+
+def bounds(found: Share | RateRow) -> str:
+    return f"[{100 * found.low:.0f}–{100 * found.high:.0f}]" if found.n else ""
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def dash(count: int) -> str:
+    return f"{count:,}" if count else "–"
+
+
+SHARE_COLUMNS = (Column("share", 6), Column("95 %", 10), Column("of", 14))
+
+
+def share_rows(shares: Iterable[tuple[str, Share]]) -> tuple[Row, ...]:
+    return tuple(
+        Row(name, (percent(found.rate), bounds(found), f"{found.k} of {found.n}"), share=found)
+        if found.n
+        else Row(name, note="none yet")
+        for name, found in shares
+    )
+
+
+def bars(title: str, counts: dict[str, int], empty: str) -> Table:
+    rows = sorted(counts.items(), key=lambda item: -item[1])
+    return Table(title, rows=tuple(Row(name, count=count) for name, count in rows), empty=empty)

@@ -1,0 +1,18 @@
+"""The registry of pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from navigator.cascade.views.statistics import edits, outcomes, revise_rate, swaps, throughput
+from navigator.cascade.views.statistics.page import StatisticsPage
+
+PAGES: tuple[StatisticsPage[Any], ...] = (
+    revise_rate.PAGE,
+    outcomes.PAGE,
+    swaps.PAGE,
+    throughput.PAGE,
+    edits.PAGE,
+)
+"""Every page, in the order of the screen's tabs. A new one is one entry here; its counts come from
+`store.reads.statistics`, its arithmetic from `evidence`."""

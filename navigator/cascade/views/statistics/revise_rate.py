@@ -1,0 +1,174 @@
+"""How often the reviewer asks for a revision: as a whole, by a property, by week."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from navigator.cascade.views.statistics.page import (
+    Column,
+    Question,
+    Row,
+    StatisticsPage,
+    Table,
+    bounds,
+    dash,
+    percent,
+)
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, needed
+from navigator.evidence.rates import RateRow, RateTables, revise_rate
+from navigator.store.reads.reader import Reader
+
+WEEKS = 12
+"""Weeks shown over time at most."""
+
+_ASSUMED = 0.35
+"""The rate that "how sure" assumes while there are too few verdicts to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The revise rate as a whole, by a property and by week (groups are Mondays)."""
+
+    whole: RateTables
+    grouped: RateTables
+    weeks: RateTables
+    by: str
+
+
+def _read_rates(reader: Reader, question: Question) -> Rates:
+    counts = reader.verdict_counts(question.by, question.since)
+    return Rates(
+        whole=revise_rate(counts, whole=True),
+        grouped=revise_rate(counts),
+        weeks=revise_rate(reader.verdict_counts("week", question.since)),
+        by=question.by,
+    )
+
+
+_RATE_COLUMNS = (
+    Column("rate", 6),
+    Column("95 %", 10),
+    Column("n", 7),
+    Column("revise", 8, wide=True),
+    Column("approve", 9, wide=True),
+    Column("unread", 8),
+    Column("stated", 8),
+    Column("differs", 9, wide=True),
+)
+
+
+def _rate_tables(found: Rates, rehearsal: bool) -> Sequence[Table]:
+    whole, grouped, weeks = (
+        table.rehearsal if rehearsal else table.rows for table in (found.whole, found.grouped, found.weeks)
+    )
+    if not whole:
+        return ()
+    row = whole[0]
+    left = ", ".join(
+        f"{count} {why.replace('_', ' ')}" for why, count in sorted(found.whole.excluded.items())
+    )
+    notes = [f"anecdotal: n below {ANECDOTAL_BELOW}"]
+    notes += [f"not counted: {left}"] if left and not rehearsal else []
+    tables = [
+        Table(
+            "REVISE RATE",
+            _RATE_COLUMNS,
+            (_rate_row("all", row),),
+            about="first-round verdicts",
+            headline=f"{percent(row.rate)} {bounds(row)}  n {row.n:,}",
+            facts=tuple(_facts(row)),
+            notes=tuple(notes),
+        )
+    ]
+    if found.by:
+        tables.append(
+            Table(
+                f"BY {found.by.upper()}", _RATE_COLUMNS, tuple(_rate_row(one.group, one) for one in grouped)
+            )
+        )
+    return (*tables, _by_week(weeks))
+
+
+def _rate_row(label: str, row: RateRow) -> Row:
+    cells = (
+        percent(row.rate),
+        bounds(row),
+        f"{row.n:,}",
+        f"{row.revise:,}",
+        f"{row.approve:,}",
+        dash(row.unreviewed),
+        percent(row.stated_rate),
+        dash(row.disagreed),
+    )
+    interval = Share(row.revise, row.n, row.rate, row.low, row.high)
+    return Row(label, cells, share=interval, note=row.note or _pooled(row))
+
+
+def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
+    yield "Margin", how_sure(row)
+    if row.stated_rate is not None:
+        stated = percent(row.stated_rate)
+        yield "Stated", f"the reviewer stated REVISE for {stated}; the rate counts anchored findings"
+    if row.unreviewed:
+        answers = f"{row.unreviewed:,} {'answer' if row.unreviewed == 1 else 'answers'}"
+        yield "Unread", f"{answers} could not be read (UNREVIEWED); not part of n"
+    if pooled := _pooled(row):
+        yield "Mixture", f"{pooled}; the rate holds for none of them alone"
+
+
+def how_sure(row: RateRow) -> str:
+    """What the interval is worth, and how many verdicts a narrower one needs."""
+    known = row.n >= ANECDOTAL_BELOW and row.rate is not None
+    rate = row.rate if known and row.rate else _ASSUMED
+    said = [_reach(row.n, points, needed(points / 100, rate)) for points in (10, 5)]
+    basis = "" if known else f" (assuming {100 * _ASSUMED:.0f}% while n is below {ANECDOTAL_BELOW})"
+    return " · ".join(said) + basis
+
+
+def _reach(n: int, points: int, need: int) -> str:
+    if n >= need:
+        return f"±{points} points reached at n {need:,}"
+    return f"±{points} needs n {need:,}, {need - n:,} to go"
+
+
+def _pooled(row: RateRow) -> str:
+    many = ((row.models, "models"), (row.prompt_versions, "prompt versions"))
+    what = [f"{count} {name}" for count, name in many if count > 1]
+    return f"pools {' and '.join(what)}" if what else ""
+
+
+def _by_week(rows: Sequence[RateRow]) -> Table:
+    """Consecutive weeks up to the newest with a verdict, the newest first; empty ones between included."""
+    by_monday = {date.fromisoformat(row.group): row for row in rows}
+    last = max(by_monday)
+    first = max(min(by_monday), last - timedelta(weeks=WEEKS - 1))
+    mondays = [first + timedelta(weeks=number) for number in range((last - first).days // 7 + 1)]
+    shown = []
+    for monday in mondays:
+        label = f"week of {monday.strftime('%b')} {monday.day}"
+        row = by_monday.get(monday)
+        shown.append(_rate_row(label, row) if row else Row(label, note="no verdicts"))
+    rates = tuple(by_monday[monday].rate if monday in by_monday else None for monday in mondays)
+    return Table("OVER TIME, BY WEEK", _RATE_COLUMNS, tuple(reversed(shown)), trend=rates)
+
+
+def _rate_document(found: Rates) -> dict[str, Any]:
+    return {
+        "rows": [asdict(row) for row in found.grouped.rows],
+        "rehearsal": [asdict(row) for row in found.grouped.rehearsal],
+        "excluded": found.grouped.excluded,
+    }
+
+
+PAGE: StatisticsPage[Rates] = StatisticsPage(
+    name="revise-rate",
+    title="Revise rate",
+    help="How often the reviewer asks for a revision of a first proposal, with 95 % Wilson intervals.",
+    missing="No first-round verdict yet. The revise rate appears once the reviewer has reviewed proposals.",
+    read=_read_rates,
+    tables=_rate_tables,
+    document=_rate_document,
+)

@@ -1,0 +1,90 @@
+"""What swaps took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from navigator.cascade.views.statistics.page import (
+    Column,
+    Question,
+    Row,
+    StatisticsPage,
+    Table,
+    dash,
+    percent,
+)
+from navigator.evidence.intervals import Summary
+from navigator.evidence.swaps import Direction, swap_stats
+from navigator.store.reads.reader import Reader
+
+_P95_FROM = 20
+
+_SWAP_COLUMNS = (
+    Column("n", 6),
+    Column("mean", 9),
+    Column("median", 9),
+    Column("P95", 9),
+    Column("failed", 8),
+)
+
+
+def _read_swaps(reader: Reader, question: Question) -> tuple[Direction, ...]:
+    return swap_stats(reader.swaps(since=question.since))
+
+
+def swap_table(directions: Sequence[Direction]) -> Table:
+    """Directions with count, mean, median and P95 in seconds; below each its phases and how warm its weights were."""
+    rows: list[Row] = []
+    few = False
+    for found in directions:
+        took = found.seconds
+        few = few or (took is not None and took.n < _P95_FROM)
+        rest = [f"{count} {failure.replace('_', ' ')}" for failure, count in found.failures.items()]
+        rest += [f"{found.outside} external, not measured"] if found.outside else []
+        origin = found.from_role.value if found.from_role else "nothing"
+        label = f"{origin} → {found.to_role.value}  by {found.strategy}"
+        medians = tuple((phase, summary.median) for phase, summary in found.phases.items())
+        rows.append(Row(label, (*_seconds(took), dash(found.failed)), parts=medians, note=", ".join(rest)))
+        rows += [
+            Row(f"  {phase}", (*_seconds(summary, rough=False), ""), detail=True)
+            for phase, summary in found.phases.items()
+        ]
+        rows += [
+            Row(
+                f"  began {kind.name}, {percent(kind.share)} in memory",
+                (*_seconds(kind.seconds, rough=False), ""),
+                detail=True,
+            )
+            for kind in found.warmth
+        ]
+    note = (
+        (f"~ P95 of fewer than {_P95_FROM} is only indicative: it lies between the two longest",)
+        if few
+        else ()
+    )
+    about = "seconds, completed swaps only"
+    return Table("SWAPS", _SWAP_COLUMNS, tuple(rows), about=about, empty="no swap measured yet", notes=note)
+
+
+def _seconds(took: Summary | None, *, rough: bool = True) -> tuple[str, ...]:
+    if took is None:
+        return ("0", "–", "–", "–")
+    mark = "~" if rough and took.n < _P95_FROM else ""
+    return (f"{took.n:,}", f"{took.mean:.1f}", f"{took.median:.1f}", f"{mark}{took.p95:.1f}")
+
+
+def _swap_tables(found: tuple[Direction, ...], rehearsal: bool) -> Sequence[Table]:
+    rows = [row for row in found if row.rehearsal is rehearsal]
+    return (swap_table(rows),) if rows else ()
+
+
+PAGE: StatisticsPage[tuple[Direction, ...]] = StatisticsPage(
+    name="swaps",
+    title="Swaps",
+    help="What a swap costs: count, mean, median and P95 by direction and phase, in seconds.",
+    missing="No swap measured yet.",
+    read=_read_swaps,
+    tables=_swap_tables,
+    document=lambda found: {"directions": [asdict(row) for row in found]},
+)
