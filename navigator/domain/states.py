@@ -85,6 +85,20 @@ class Complexity(StrEnum):
     COMPLEX = "complex"
 
 
+class ExamSource(StrEnum):
+    """Where an exam item comes from.
+
+    `reversed_fix` takes a fix of the project's own history back, `mutant` has one small fault in an accepted change, `omission`
+    lacks one of its hunks, `clean` is an accepted change or commit as it is, `imported` was read from a file of the user's.
+    """
+
+    REVERSED_FIX = "reversed_fix"
+    MUTANT = "mutant"
+    OMISSION = "omission"
+    CLEAN = "clean"
+    IMPORTED = "imported"
+
+
 class Verdict(StrEnum):
     """Derived from grounded findings; UNREVIEWED when the answer could not be read."""
 

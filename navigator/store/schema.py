@@ -15,6 +15,7 @@ from navigator.domain.states import (
     Complexity,
     DecisionKind,
     EditCode,
+    ExamSource,
     LandingState,
     ProposalState,
     Role,
@@ -312,7 +313,49 @@ _FOURTH: Migration = (
     " prompt_tokens, completion_tokens, cached_tokens)",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
+_FIFTH: Migration = (
+    # The reviewer's exam: blinded items with a known answer, and what the reviewer said of each.
+    f"""CREATE TABLE exam_items (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        project_id INTEGER REFERENCES projects (id),
+        source TEXT NOT NULL {_one_of("source", ExamSource)},
+        faulty {_FLAG.format("faulty")},
+        origin TEXT NOT NULL UNIQUE CHECK (origin <> ''),
+        text TEXT NOT NULL CHECK (text <> ''),
+        kind TEXT NOT NULL {_one_of("kind", TaskKind)},
+        complexity TEXT NOT NULL {_one_of("complexity", Complexity)},
+        base_commit TEXT NOT NULL,
+        tree TEXT NOT NULL,
+        title TEXT NOT NULL DEFAULT '',
+        summary TEXT NOT NULL DEFAULT '',
+        path TEXT NOT NULL DEFAULT '',
+        line INTEGER NOT NULL DEFAULT 0 CHECK (line >= 0),
+        end_line INTEGER NOT NULL DEFAULT 0 CHECK (end_line >= line),
+        changed_lines INTEGER NOT NULL DEFAULT 0 CHECK (changed_lines >= 0),
+        control_of INTEGER REFERENCES exam_items (id),
+        evidence TEXT NOT NULL DEFAULT '{{}}',
+        rehearsal {_FLAG.format("rehearsal")},
+        created TEXT NOT NULL,
+        retired TEXT NOT NULL DEFAULT ''
+    ) STRICT""",
+    f"""CREATE TABLE exam_answers (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        item_id INTEGER NOT NULL REFERENCES exam_items (id),
+        verdict TEXT NOT NULL {_one_of("verdict", Verdict)},
+        stated_verdict TEXT {_one_of("stated_verdict", Verdict)},
+        findings TEXT NOT NULL DEFAULT '[]',
+        named {_FLAG.format("named")},
+        parts INTEGER NOT NULL DEFAULT 1 CHECK (parts >= 1),
+        prompt_version TEXT NOT NULL DEFAULT '',
+        model TEXT NOT NULL DEFAULT '',
+        rehearsal {_FLAG.format("rehearsal")},
+        usage TEXT NOT NULL DEFAULT '{{}}',
+        at TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX exam_answers_item ON exam_answers (item_id)",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 """Entry n leads from `PRAGMA user_version` n to n + 1. The CHECKs are spelled from the domain's enums: a new word
 there needs a new entry here that rebuilds the table (a test holds the first entry to its present text)."""
 
@@ -328,6 +371,8 @@ TABLES = (
     "edit_failures",
     "baselines",
     "suggestions",
+    "exam_items",
+    "exam_answers",
     "journal",
     "batches",
     "events",

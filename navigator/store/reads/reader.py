@@ -31,6 +31,7 @@ from navigator.domain.states import (
     TaskState,
     Verdict,
 )
+from navigator.store.reads.exam import ExamReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import LoopReads
 from navigator.store.reads.queries import limited
@@ -70,7 +71,7 @@ _FLAGS = ("counted", "withdrawn")
 """Flags of the store's own, in no model."""
 
 
-class Reader(LedgerReads, LoopReads, StatisticsReads):
+class Reader(LedgerReads, LoopReads, StatisticsReads, ExamReads):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks

@@ -14,12 +14,13 @@ from navigator.store.database import translated
 from navigator.store.errors import StoreError
 from navigator.store.reads.queries import database_of
 from navigator.store.reads.reader import Reader
+from navigator.store.writes.exam import ExamWrites
 from navigator.store.writes.ledger import LedgerWrites
 from navigator.store.writes.projects import ProjectWrites, TaskWrites
 from navigator.store.writes.proposals import ProposalWrites
 
 
-class Transaction(ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites):
+class Transaction(ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites, ExamWrites):
     """All writing methods. One lives for one `with store.transaction()` and is of no use after it."""
 
 

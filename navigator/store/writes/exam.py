@@ -1,0 +1,26 @@
+"""Writing the reviewer's exam."""
+
+from __future__ import annotations
+
+from navigator.domain.exam import ExamAnswer, ExamItem
+from navigator.store.writes.core import TransactionCore
+
+
+class ExamWrites(TransactionCore):
+    """Items and answers."""
+
+    def add_exam_item(self, item: ExamItem) -> int | None:
+        """A new item's id; None where one of the same origin is there already."""
+        if self._run("SELECT 1 FROM exam_items WHERE origin = ?", (item.origin,)).fetchone():
+            return None
+        return self._insert("exam_items", item)
+
+    def retire_exam_item(self, item_id: int, reason: str) -> None:
+        """Ask it no more; its answers stay."""
+        self._row("exam_items", item_id, f"exam item {item_id}")
+        self._update("exam_items", item_id, {"retired": reason})
+
+    def add_exam_answer(self, answer: ExamAnswer) -> int:
+        """What the reviewer said of an item."""
+        self._row("exam_items", answer.item_id, f"exam item {answer.item_id}")
+        return self._insert("exam_answers", answer)
