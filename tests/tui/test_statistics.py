@@ -124,7 +124,8 @@ def test_weeks_run_without_a_gap_and_keep_the_rehearsal_apart() -> None:
     labels = ["week of Nov 16", "week of Nov 9", "week of Nov 2"]
     assert [row.label for row in weeks(found).rows] == labels
     assert [row.cells[2] if row.cells else row.note for row in weeks(found).rows] == ["1", "no verdicts", "1"]
-    assert weeks(found).trend == (1.0, None, 0.0)
+    drawn = weeks(found).plot
+    assert drawn is not None and [point.value for point in drawn.points] == [1.0, None, 0.0]
     assert [row.label for row in weeks(found, rehearsal=True).rows] == labels[:1]
 
 

@@ -59,6 +59,43 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Point:
+    """One period of a plot, from `at` (UTC) on: a value with its 95 % limits; None where nothing was observed (n 0)."""
+
+    at: datetime
+    label: str
+    value: float | None = None
+    low: float = 0.0
+    high: float = 1.0
+    n: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that changed at a point in time (UTC), such as the first use of a prompt version."""
+
+    at: datetime
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Values over time with their intervals, and when something changed.
+
+    Attributes:
+        points: equally long periods, oldest first, empty ones included.
+        marks: oldest first; may lie before the first point or after the last one begins.
+        about: what the values are, in words.
+        top: upper end of the axis: 1.0 for rates, None for the largest limit that occurs.
+    """
+
+    points: tuple[Point, ...]
+    marks: tuple[Mark, ...] = ()
+    about: str = ""
+    top: float | None = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """Rows under a title.
 
@@ -66,7 +103,7 @@ class Table:
         about: words beside the title.
         headline: the one figure that sums the table up.
         facts: named sentences above the rows.
-        trend: a rate per period, oldest first, None where there was nothing.
+        plot: the same over time, where that is more than the rows say.
         empty: what is said where there are no rows.
         notes: below the rows.
     """
@@ -77,7 +114,7 @@ class Table:
     about: str = ""
     headline: str = ""
     facts: tuple[tuple[str, str], ...] = ()
-    trend: tuple[float | None, ...] = ()
+    plot: Plot | None = None
     empty: str = ""
     notes: tuple[str, ...] = ()
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from navigator.cascade.views.statistics.page import (
     Column,
+    Plot,
+    Point,
     Question,
     Row,
     StatisticsPage,
@@ -148,11 +150,20 @@ def _by_week(rows: Sequence[RateRow]) -> Table:
     mondays = [first + timedelta(weeks=number) for number in range((last - first).days // 7 + 1)]
     shown = []
     for monday in mondays:
-        label = f"week of {monday.strftime('%b')} {monday.day}"
+        label = f"week of {_day(monday)}"
         row = by_monday.get(monday)
         shown.append(_rate_row(label, row) if row else Row(label, note="no verdicts"))
-    rates = tuple(by_monday[monday].rate if monday in by_monday else None for monday in mondays)
-    return Table("OVER TIME, BY WEEK", _RATE_COLUMNS, tuple(reversed(shown)), trend=rates)
+    plot = Plot(tuple(_point(monday, by_monday.get(monday)) for monday in mondays), about="rate, by week")
+    return Table("OVER TIME, BY WEEK", _RATE_COLUMNS, tuple(reversed(shown)), plot=plot)
+
+
+def _point(monday: date, row: RateRow | None) -> Point:
+    at, label = datetime(monday.year, monday.month, monday.day, tzinfo=UTC), _day(monday)
+    return Point(at, label, row.rate, row.low, row.high, row.n) if row else Point(at, label)
+
+
+def _day(day: date) -> str:
+    return f"{day.strftime('%b')} {day.day}"
 
 
 def _rate_document(found: Rates) -> dict[str, Any]:
