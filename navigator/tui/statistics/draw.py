@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from navigator.cascade.views.statistics.page import REHEARSAL, Column, Row, StatisticsPage, Table
+from navigator.cascade.views.statistics.page import REHEARSAL, Column, RatePlot, Row, StatisticsPage, Table
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.statistics.plot import axis, interval, parts, sparkline
@@ -78,7 +78,7 @@ def _columned(table: Table, width: int) -> list[Line]:
     heads: list[Piece] = [(" " * label, ""), (axis(plot) + "  " if plotted else "", "faint")]
     heads += [(right(column.name, column.width), "muted") for column in columns]
     lines: list[Line] = [heads]
-    values = [point.value for point in table.plot.points] if table.plot else []
+    values = [rate.rate for _, rate in table.plot.points] if isinstance(table.plot, RatePlot) else []
     if len(values) >= _SPARK_FROM:
         bars = sparkline(values, max((rate for rate in values if rate), default=1.0))
         lines.append([(" " * label, ""), (bars, "accent"), ("  rate, oldest week first", "faint")])

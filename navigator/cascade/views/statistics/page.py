@@ -59,40 +59,32 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """One period of a plot, from `at` (UTC) on: a value with its 95 % limits; None where nothing was observed (n 0)."""
-
-    at: datetime
-    label: str
-    value: float | None = None
-    low: float = 0.0
-    high: float = 1.0
-    n: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Something that changed at a point in time (UTC), such as the first use of a prompt version."""
-
-    at: datetime
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """Values over time with their intervals, and when something changed.
+class RatePlot:
+    """A rate over time, drawn with its interval.
 
     Attributes:
-        points: equally long periods, oldest first, empty ones included.
-        marks: oldest first; may lie before the first point or after the last one begins.
-        about: what the values are, in words.
-        top: upper end of the axis: 1.0 for rates, None for the largest limit that occurs.
+        points: the day on which each period begins (ISO 8601) and its rate, oldest first; nothing where there was nothing.
+        marks: days on which something changed, and what, such as a new prompt version; drawn as vertical lines.
     """
 
-    points: tuple[Point, ...]
-    marks: tuple[Mark, ...] = ()
-    about: str = ""
-    top: float | None = 1.0
+    points: tuple[tuple[str, Share], ...]
+    marks: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadPlot:
+    """How durations are distributed, one line per label on an axis that all share.
+
+    Attributes:
+        start: where the first bin begins, in `unit`.
+        step: how wide a bin is.
+        counts: per label how many fell into each bin, as many bins for each.
+    """
+
+    start: float
+    step: float
+    counts: tuple[tuple[str, tuple[int, ...]], ...]
+    unit: str = "s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +93,10 @@ class Table:
 
     Attributes:
         about: words beside the title.
+        answer: the sentence that answers the title's question.
+        plot: drawn above the rows.
         headline: the one figure that sums the table up.
         facts: named sentences above the rows.
-        plot: the same over time, where that is more than the rows say.
         empty: what is said where there are no rows.
         notes: below the rows.
     """
@@ -112,9 +105,10 @@ class Table:
     columns: tuple[Column, ...] = ()
     rows: tuple[Row, ...] = ()
     about: str = ""
+    answer: str = ""
     headline: str = ""
+    plot: RatePlot | SpreadPlot | None = None
     facts: tuple[tuple[str, str], ...] = ()
-    plot: Plot | None = None
     empty: str = ""
     notes: tuple[str, ...] = ()
 

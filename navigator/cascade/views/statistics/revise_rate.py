@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from navigator.cascade.views.statistics.page import (
     Column,
-    Plot,
-    Point,
     Question,
+    RatePlot,
     Row,
     StatisticsPage,
     Table,
@@ -19,7 +18,7 @@ from navigator.cascade.views.statistics.page import (
     dash,
     percent,
 )
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, needed
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, needed, share
 from navigator.evidence.rates import RateRow, RateTables, revise_rate
 from navigator.store.reads.reader import Reader
 
@@ -105,8 +104,7 @@ def _rate_row(label: str, row: RateRow) -> Row:
         percent(row.stated_rate),
         dash(row.disagreed),
     )
-    interval = Share(row.revise, row.n, row.rate, row.low, row.high)
-    return Row(label, cells, share=interval, note=row.note or _pooled(row))
+    return Row(label, cells, share=_share(row), note=row.note or _pooled(row))
 
 
 def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
@@ -153,13 +151,12 @@ def _by_week(rows: Sequence[RateRow]) -> Table:
         label = f"week of {_day(monday)}"
         row = by_monday.get(monday)
         shown.append(_rate_row(label, row) if row else Row(label, note="no verdicts"))
-    plot = Plot(tuple(_point(monday, by_monday.get(monday)) for monday in mondays), about="rate, by week")
+    plot = RatePlot(tuple((monday.isoformat(), _share(by_monday.get(monday))) for monday in mondays))
     return Table("OVER TIME, BY WEEK", _RATE_COLUMNS, tuple(reversed(shown)), plot=plot)
 
 
-def _point(monday: date, row: RateRow | None) -> Point:
-    at, label = datetime(monday.year, monday.month, monday.day, tzinfo=UTC), _day(monday)
-    return Point(at, label, row.rate, row.low, row.high, row.n) if row else Point(at, label)
+def _share(row: RateRow | None) -> Share:
+    return Share(row.revise, row.n, row.rate, row.low, row.high) if row else share(0, 0)
 
 
 def _day(day: date) -> str:
