@@ -333,7 +333,7 @@ class ExamSettings(Section):
     share: float = Field(default=0.1, ge=0, le=0.5, allow_inf_nan=False)
     """Share of the tokens of a residency of the reviewer that the exam may use; 0: no exam, and nothing is prepared for one."""
     when: Literal["mixed", "nightly"] = "mixed"
-    """"mixed": in slots that a loaded reviewer has free; "nightly": in `hours`, while nothing waits for it, whatever the share."""
+    """"mixed": in a loaded reviewer's free slots; "nightly": in `hours`, while nothing waits for it, without a share."""
     hours: str = Field(default="01:00-06:00", pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
     """The hours of "nightly", in local time."""
     demote: bool = True
