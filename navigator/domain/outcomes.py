@@ -38,11 +38,10 @@ class FindingTotals(Model):
 
 
 class RepeatCount(Model):
-    """Pairs of reviews of one diff, by the same model and prompt version; `exam` for answers to an exam item."""
+    """Pairs of reviews of one diff, by the same model and prompt version."""
 
     first: Verdict
     second: Verdict
-    exam: bool = False
     rehearsal: bool = False
     n: int = 1
 

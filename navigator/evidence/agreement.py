@@ -39,20 +39,9 @@ class Retest:
     unread: int
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
-    """Test and retest on proposals, and on exam items."""
-
-    proposals: Retest
-    exam: Retest
-
-
-def repeats(counts: Iterable[RepeatCount]) -> Tables[Repeats]:
-    """Agreement by source, real and rehearsed apart."""
-    return apart(
-        counts,
-        lambda rows: Repeats(*(_retest([row for row in rows if row.exam is exam]) for exam in (False, True))),
-    )
+def repeats(counts: Iterable[RepeatCount]) -> Tables[Retest]:
+    """Agreement of repeated reviews, real and rehearsed apart."""
+    return apart(counts, _retest)
 
 
 def _retest(rows: list[RepeatCount]) -> Retest:

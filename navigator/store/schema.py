@@ -352,7 +352,6 @@ _FIFTH: Migration = (
         usage TEXT NOT NULL DEFAULT '{{}}',
         at TEXT NOT NULL
     ) STRICT""",
-    "CREATE INDEX exam_answers_item ON exam_answers (item_id)",
     # What statistics of revisions read in place of JSON: what the tests said, and findings asked for and met.
     "ALTER TABLE proposals ADD COLUMN tests TEXT NOT NULL DEFAULT ''",
     "UPDATE proposals SET tests = coalesce((SELECT json_extract(value, '$.outcome') FROM json_each(checks)"
@@ -400,6 +399,25 @@ _FIFTH: Migration = (
         rehearsal {_FLAG.format("rehearsal")}
     ) STRICT""",
     "CREATE INDEX batches_started ON batches (started)",
+    # One answer an item, model and version of the prompt: whatever a crash repeats, nothing is counted twice.
+    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, model, prompt_version)",
+    "ALTER TABLE calls ADD COLUMN exam_item INTEGER REFERENCES exam_items (id)",
+    "CREATE INDEX calls_exam ON calls (exam_item) WHERE exam_item IS NOT NULL",
+    "ALTER TABLE reviews ADD COLUMN advice TEXT NOT NULL DEFAULT ''",
+    # What was tried to make items of, so that it is not tried again while nothing that decides the result has changed.
+    f"""CREATE TABLE exam_trials (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        project_id INTEGER NOT NULL REFERENCES projects (id),
+        source TEXT NOT NULL {_one_of("source", ExamSource)},
+        change TEXT NOT NULL CHECK (change <> ''),
+        against TEXT NOT NULL,
+        kept {_FLAG.format("kept")},
+        reason TEXT NOT NULL DEFAULT '',
+        runs INTEGER NOT NULL DEFAULT 0 CHECK (runs >= 0),
+        seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
+        at TEXT NOT NULL,
+        UNIQUE (project_id, source, change)
+    ) STRICT""",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
@@ -422,6 +440,7 @@ TABLES = (
     "exam_answers",
     "fates",
     "energy",
+    "exam_trials",
     "journal",
     "batches",
     "events",

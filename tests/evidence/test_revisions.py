@@ -116,7 +116,7 @@ def test_reverted_commits_are_a_share_of_those_whose_fate_is_known() -> None:
     assert found.looked == "2026-11-19"
 
 
-def test_repeated_reviews_by_source() -> None:
+def test_reviews_that_were_repeated_agree_or_not() -> None:
     found = repeats(
         [
             RepeatCount(first=REVISE, second=REVISE, n=20),
@@ -124,12 +124,12 @@ def test_repeated_reviews_by_source() -> None:
             RepeatCount(first=APPROVE, second=REVISE, n=10),
             RepeatCount(first=APPROVE, second=APPROVE, n=15),
             RepeatCount(first=UNREVIEWED, second=APPROVE, n=2),
-            RepeatCount(first=REVISE, second=APPROVE, exam=True),
+            RepeatCount(first=REVISE, second=APPROVE, rehearsal=True),
         ]
-    ).real
-    assert (found.proposals.agreed.k, found.proposals.agreed.n, found.proposals.unread) == (35, 50, 2)
-    assert found.proposals.kappa.value == pytest.approx(0.4)
-    assert (found.exam.kappa.n, found.exam.kappa.value) == (1, 0.0)
+    )
+    assert (found.real.agreed.k, found.real.agreed.n, found.real.unread) == (35, 50, 2)
+    assert found.real.kappa.value == pytest.approx(0.4)
+    assert (found.rehearsal.kappa.n, found.rehearsal.kappa.value) == (1, 0.0)
 
 
 @given(st.tuples(*[st.integers(0, 60)] * 4))

@@ -7,19 +7,15 @@ from contextlib import closing
 import pytest
 
 from navigator.config.paths import StatePaths
-from navigator.domain.exam import ExamAnswer, ExamItem
 from navigator.domain.models import CheckResult, Decision, Finding, Landing, Proposal, Review, Task
 from navigator.domain.outcomes import Fate, FateCount, FindingTotals, RepeatCount, RevisionCount
 from navigator.domain.states import (
     CheckOutcome,
-    Complexity,
     Criterion,
     DecisionKind,
-    ExamSource,
     FindingKind,
     LandingState,
     Severity,
-    TaskKind,
     TaskState,
     Verdict,
 )
@@ -224,34 +220,6 @@ def test_another_tree_or_another_base_is_no_pair(store: Store, task: Task, answe
     again(store, first, REVISE)
     again(store, second, APPROVE)
     assert store.read.repeat_counts() == []
-
-
-def test_answers_to_an_exam_item_are_paired_by_model_and_prompt(store: Store) -> None:
-    item = ExamItem(
-        source=ExamSource.MUTANT,
-        faulty=True,
-        origin="o",
-        text="t",
-        kind=TaskKind.FIX,
-        complexity=Complexity.SIMPLE,
-        base_commit="b",
-        tree="t",
-        created="now",
-    )
-    with store.transaction() as tx:
-        number = tx.add_exam_item(item)
-        assert number is not None
-        said = {"item_id": number, "model": "122B", "prompt_version": "review@1", "at": "2026-11-20"}
-        for verdict, version in (
-            (Verdict.REVISE, "review@1"),
-            (Verdict.APPROVE, "review@2"),
-            (Verdict.APPROVE, "review@1"),
-            (Verdict.REVISE, "review@1"),
-        ):
-            tx.add_exam_answer(ExamAnswer(**{**said, "verdict": verdict, "prompt_version": version}))
-    assert store.read.repeat_counts() == [
-        RepeatCount(first=Verdict.REVISE, second=Verdict.APPROVE, exam=True)
-    ]
 
 
 def landed(store: Store, task: Task, answer: AnswerMaker, review: Review | None, at: str) -> Proposal:

@@ -29,14 +29,8 @@ _REPEATS = (
     " FROM later JOIN reviews r2 ON r2.id = later.id AND r2.role = 'reviewer' AND r2.self_review = 0 AND r2.at >= ?"
     " JOIN proposals a2 ON a2.id = r2.proposal_id JOIN proposals a1 ON a1.task_id = a2.task_id"
     f" JOIN reviews r1 ON r1.proposal_id = a1.id WHERE {_SAME} GROUP BY r2.id HAVING earlier = 1)"
-    " SELECT r1.verdict AS first, r2.verdict AS second, 0 AS exam, p.rehearsal, count(*) AS n FROM pairs p"
-    " JOIN reviews r1 ON r1.id = p.one JOIN reviews r2 ON r2.id = p.id GROUP BY 1, 2, 4"
-    " UNION ALL SELECT first, verdict, 1, rehearsal, count(*) FROM (SELECT e.verdict, e.at,"
-    " (e.rehearsal OR i.rehearsal) AS rehearsal,"
-    " row_number() OVER asked AS turn, lag(e.verdict) OVER asked AS first FROM exam_answers e"
-    " JOIN exam_items i ON i.id = e.item_id"
-    " WINDOW asked AS (PARTITION BY e.item_id, e.model, e.prompt_version ORDER BY e.id))"
-    " WHERE turn = 2 AND at >= ? GROUP BY 1, 2, 4"
+    " SELECT r1.verdict AS first, r2.verdict AS second, p.rehearsal, count(*) AS n FROM pairs p"
+    " JOIN reviews r1 ON r1.id = p.one JOIN reviews r2 ON r2.id = p.id GROUP BY 1, 2, 3"
 )
 
 _VERDICT = (
@@ -78,7 +72,7 @@ class OutcomeReads(Queries):
 
     def repeat_counts(self, since: str = "") -> list[RepeatCount]:
         """The first two reviews of each diff that was reviewed more than once by one model under one prompt version."""
-        return from_rows(RepeatCount, self._all(_REPEATS, since, since))
+        return from_rows(RepeatCount, self._all(_REPEATS, since))
 
     def fate_counts(self, since: str = "") -> list[FateCount]:
         """Landed proposals by verdict and by what became of them; a landing's time is that of the first."""

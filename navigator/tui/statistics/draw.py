@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from navigator.cascade.views.statistics.page import REHEARSAL, Column, Row, StatisticsPage, Table
+from navigator.cascade.views.statistics.page import REHEARSAL, Column, RatePlot, Row, StatisticsPage, Table
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.statistics.plot import axis, interval, parts, sparkline
@@ -78,8 +78,9 @@ def _columned(table: Table, width: int) -> list[Line]:
     heads: list[Piece] = [(" " * label, ""), (axis(plot) + "  " if plotted else "", "faint")]
     heads += [(right(column.name, column.width), "muted") for column in columns]
     lines: list[Line] = [heads]
-    if len(table.trend) >= _SPARK_FROM:
-        bars = sparkline(table.trend, max((rate for rate in table.trend if rate), default=1.0))
+    values = [rate.rate for _, rate in table.plot.points] if isinstance(table.plot, RatePlot) else []
+    if len(values) >= _SPARK_FROM:
+        bars = sparkline(values, max((rate for rate in values if rate), default=1.0))
         lines.append([(" " * label, ""), (bars, "accent"), ("  rate, oldest week first", "faint")])
     for row in table.rows:
         lines.append(_row(row, table.columns, columns, label, plot, noted))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from navigator.cascade.views.statistics.page import SHARE_COLUMNS, Row, Table, share_rows
 from navigator.domain.states import Verdict
-from navigator.evidence.agreement import Repeats, Retest
+from navigator.evidence.agreement import Retest
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.evidence.revisions import FindingsMet, Landed, Revisions
 
@@ -84,31 +84,20 @@ def _verdict(verdict: Verdict | None) -> str:
     return f"after {verdict.value}" if verdict else "without an independent review"
 
 
-def repeat_table(found: Repeats) -> Iterable[Table]:
+def repeat_table(found: Retest) -> Iterable[Table]:
     """The same diff reviewed twice by one model under one prompt version."""
-    sources = (("proposals", found.proposals), ("exam items", found.exam))
-    shown = [(name, one) for name, one in sources if one.agreed.n or one.unread]
-    if not shown:
+    if not found.agreed.n and not found.unread:
         return
-    rows: list[Row] = []
-    for name, one in shown:
-        rows += share_rows(((f"same verdict, {name}", one.agreed),))
-        rows.append(Row("  Cohen's kappa", _kappa(one), note=one.kappa.reason))
-    unread = sum(one.unread for _, one in shown)
+    one = found.kappa
+    known = one.value is not None
+    cells = (f"{one.value:.2f}", f"[{one.low:.2f}–{one.high:.2f}]", f"n {one.n:,}") if known else ()
     yield Table(
         "THE SAME DIFF REVIEWED TWICE",
         SHARE_COLUMNS,
-        tuple(rows),
+        (*share_rows((("same verdict", found.agreed),)), Row("Cohen's kappa", cells, note=one.reason)),
         about="the first two reviews by one model and prompt version",
-        notes=(f"{unread:,} could not be read",) if unread else (),
+        notes=tuple(_notes(found.agreed.n, (found.unread, "pairs could not be read"))),
     )
-
-
-def _kappa(found: Retest) -> tuple[str, str, str]:
-    one = found.kappa
-    if one.value is None:
-        return "–", "", f"n {one.n:,}"
-    return f"{one.value:.2f}", f"[{one.low:.2f}–{one.high:.2f}]", f"n {one.n:,}"
 
 
 def _notes(n: int, *unknown: tuple[int, str]) -> Iterable[str]:

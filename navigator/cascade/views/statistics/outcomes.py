@@ -24,7 +24,7 @@ from navigator.cascade.views.statistics.page import (
     percent,
     share_rows,
 )
-from navigator.evidence.agreement import Repeats, repeats
+from navigator.evidence.agreement import Retest, repeats
 from navigator.evidence.intervals import Tables
 from navigator.evidence.outcomes import Outcomes, VerdictDecisions, outcomes
 from navigator.evidence.reviews import ReviewQuality, SelfReviews, review_quality, self_reviews
@@ -49,7 +49,7 @@ class Results:
     revisions: Tables[Revisions]
     findings: Tables[tuple[FindingsMet, ...]]
     landed: Tables[Landed]
-    repeats: Tables[Repeats]
+    repeats: Tables[Retest]
 
 
 def _read_results(reader: Reader, question: Question) -> Results:
