@@ -353,6 +353,20 @@ _FIFTH: Migration = (
         at TEXT NOT NULL
     ) STRICT""",
     "CREATE INDEX exam_answers_item ON exam_answers (item_id)",
+    # What was tried to make items of, so that it is not tried again while nothing that decides the result has changed.
+    f"""CREATE TABLE exam_trials (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        project_id INTEGER NOT NULL REFERENCES projects (id),
+        source TEXT NOT NULL {_one_of("source", ExamSource)},
+        change TEXT NOT NULL CHECK (change <> ''),
+        against TEXT NOT NULL,
+        kept {_FLAG.format("kept")},
+        reason TEXT NOT NULL DEFAULT '',
+        runs INTEGER NOT NULL DEFAULT 0 CHECK (runs >= 0),
+        seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
+        at TEXT NOT NULL,
+        UNIQUE (project_id, source, change)
+    ) STRICT""",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
@@ -373,6 +387,7 @@ TABLES = (
     "suggestions",
     "exam_items",
     "exam_answers",
+    "exam_trials",
     "journal",
     "batches",
     "events",

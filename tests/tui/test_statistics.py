@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from navigator.cascade.views.statistics.page import Question, Table, utc_text
+from navigator.cascade.views.statistics.page import Question, RatePlot, Table, utc_text
 from navigator.cascade.views.statistics.pages import PAGES
 from navigator.cascade.views.statistics.revise_rate import Rates, how_sure
 from navigator.config.paths import StatePaths
@@ -100,10 +100,6 @@ def test_the_axis_names_both_ends(width: int) -> None:
     assert drawn.startswith("0%") and drawn.endswith("100%")
 
 
-def test_little_bars_keep_a_place_for_nothing() -> None:
-    assert plot.sparkline([0.0, None, 0.5, 1.0]) == "▁·▅█"
-
-
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=8), st.integers(20, 120))
 def test_parts_fill_the_line(seconds: list[float], width: int) -> None:
     drawn = plot.parts([(f"phase{place}", value) for place, value in enumerate(seconds)], width)
@@ -124,7 +120,13 @@ def test_weeks_run_without_a_gap_and_keep_the_rehearsal_apart() -> None:
     labels = ["week of Nov 16", "week of Nov 9", "week of Nov 2"]
     assert [row.label for row in weeks(found).rows] == labels
     assert [row.cells[2] if row.cells else row.note for row in weeks(found).rows] == ["1", "no verdicts", "1"]
-    assert weeks(found).trend == (1.0, None, 0.0)
+    drawn = weeks(found).plot
+    assert isinstance(drawn, RatePlot)
+    assert [(day, rate.rate) for day, rate in drawn.points] == [
+        ("2026-11-02", 1.0),
+        ("2026-11-09", None),
+        ("2026-11-16", 0.0),
+    ]
     assert [row.label for row in weeks(found, rehearsal=True).rows] == labels[:1]
 
 

@@ -10,7 +10,7 @@ from navigator.cascade.views.statistics.chart import chart
 from navigator.cascade.views.statistics.page import REHEARSAL, Column, Row, StatisticsPage, Table
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.tui.answers.markdown import wrapped
-from navigator.tui.statistics.plot import axis, interval, parts, sparkline
+from navigator.tui.statistics.plot import axis, interval, parts
 from navigator.tui.widgets.cells import Piece, cropped, fit, justified, length, right, thousands
 from navigator.tui.widgets.page import Line
 
@@ -26,9 +26,6 @@ _MOST_LABEL = 56
 
 _READABLE = 120
 """Cells of a sentence's line at most."""
-
-_SPARK_FROM = 4
-"""Periods from which a line of little bars says more than the rows."""
 
 
 def page_lines(page: StatisticsPage[Any], found: Any, width: int, *, period: str = "") -> list[Line]:
@@ -111,9 +108,6 @@ def _columned(table: Table, layout: _Layout, width: int) -> list[Line]:
     heads: list[Piece] = [(" " * label, ""), (axis(plot) + "  " if plot else "", "faint")]
     heads += [(right(column.name, column.width), "muted") for column in layout.columns]
     lines: list[Line] = [heads]
-    if len(table.trend) >= _SPARK_FROM and table.plot is None:
-        bars = sparkline(table.trend, max((rate for rate in table.trend if rate), default=1.0))
-        lines.append([(" " * label, ""), (bars, "accent"), ("  rate, oldest week first", "faint")])
     for row in table.rows:
         lines.append(_row(row, table.columns, layout))
         if row.parts:

@@ -97,7 +97,6 @@ class Table:
         plot: drawn above the rows.
         headline: the one figure that sums the table up.
         facts: named sentences above the rows.
-        trend: a rate per period, oldest first, None where there was nothing.
         empty: what is said where there are no rows.
         notes: below the rows.
     """
@@ -110,7 +109,6 @@ class Table:
     headline: str = ""
     plot: RatePlot | SpreadPlot | None = None
     facts: tuple[tuple[str, str], ...] = ()
-    trend: tuple[float | None, ...] = ()
     empty: str = ""
     notes: tuple[str, ...] = ()
 

@@ -117,7 +117,11 @@ def _record(
             continue
         if name == "rehearsal" and isinstance(value, bool):
             continue
-        if name == "n" and main is None and any(name != "n" and _is_number(other) for name, other in node.items()):
+        if (
+            name == "n"
+            and main is None
+            and any(name != "n" and _is_number(other) for name, other in node.items())
+        ):
             continue  # beside the others
         nested = isinstance(value, (Mapping, list, tuple))
         if nested:
