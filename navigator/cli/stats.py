@@ -57,7 +57,7 @@ def _options(show: Callable[..., None]) -> Callable[..., None]:
 @_options
 @click.pass_context
 def stats(context: click.Context, since: str, form: str | None, as_json: bool) -> None:
-    """Revise rate, outcomes, swaps and more. Without a name: is the reviewer worth it, is it getting better, what does it cost."""
+    """Answer three questions: is the reviewer worth it, is it getting better, what does it cost. Pages have the rest."""
     if context.invoked_subcommand is None:
         _show(PAGES[0], since, form, as_json)
     elif since or form or as_json:

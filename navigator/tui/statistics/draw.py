@@ -105,7 +105,8 @@ def _layout(every: Sequence[Column], rows: Sequence[Row], width: int) -> _Layout
 
 def _columned(table: Table, layout: _Layout, width: int) -> list[Line]:
     label, plot = layout.label, layout.plot
-    heads: list[Piece] = [(" " * label, ""), (axis(plot) + "  " if plot else "", "faint")]
+    scale = axis(plot) if any(row.share for row in table.rows) else " " * plot
+    heads: list[Piece] = [(" " * label, ""), (f"{scale}  " if plot else "", "faint")]
     heads += [(right(column.name, column.width), "muted") for column in layout.columns]
     lines: list[Line] = [heads]
     for row in table.rows:

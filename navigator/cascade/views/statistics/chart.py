@@ -21,7 +21,9 @@ _SIDE = 6
 
 _TOPS = (0.2, 0.4, 0.6, 0.8, 1.0)
 _LEVELS = " ▁▂▃▄▅▆▇█"
-_MOST_MARKS = 6
+_FEWEST, _MOST_MARKS = 3, 6
+"""Periods from which a plot says more than the rows, and marks that it has room for."""
+
 _DATE = 10
 """Cells from one date on the axis to the next, at least."""
 
@@ -69,7 +71,7 @@ def short_date(day: str) -> str:
 def _rates(plot: RatePlot, width: int, height: int) -> list[Pieces]:
     room = width - _SIDE
     shown = [(day, found) for day, found in plot.points if found.n]
-    if room < 2 * _DATE or not shown:
+    if room < 2 * _DATE or len(shown) < _FEWEST:
         return []
     top = top_of(shown)
     places, every = place_in_time(plot)

@@ -13,7 +13,7 @@ from navigator.cascade.views.statistics.page import StatisticsPage
 from navigator.domain.text import safe_line
 
 _LIMITS = ("low", "high")
-_ABOUT = ("k", "n", *_LIMITS)
+_ABOUT = ("k", "n", *_LIMITS, "unit", "source")
 _MAIN = ("rate", "value", "estimate")
 """Which field of a record with limits they belong to."""
 
