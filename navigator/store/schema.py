@@ -352,7 +352,11 @@ _FIFTH: Migration = (
         usage TEXT NOT NULL DEFAULT '{{}}',
         at TEXT NOT NULL
     ) STRICT""",
-    "CREATE INDEX exam_answers_item ON exam_answers (item_id)",
+    # One answer an item, model and version of the prompt: whatever a crash repeats, nothing is counted twice.
+    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, model, prompt_version)",
+    "ALTER TABLE calls ADD COLUMN exam_item INTEGER REFERENCES exam_items (id)",
+    "CREATE INDEX calls_exam ON calls (exam_item) WHERE exam_item IS NOT NULL",
+    "ALTER TABLE reviews ADD COLUMN advice TEXT NOT NULL DEFAULT ''",
     # What was tried to make items of, so that it is not tried again while nothing that decides the result has changed.
     f"""CREATE TABLE exam_trials (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
