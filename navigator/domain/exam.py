@@ -127,3 +127,29 @@ class ExamAnswer(Model):
     rehearsal: bool = False
     usage: Usage = Usage()
     at: str
+
+
+class ExamCount(Model):
+    """How many answers are alike, and what they cost together.
+
+    Attributes:
+        size: changed lines of the items, as the lower end of a bucket: 0, 10, 50 or 150.
+        placed: whether it is known where the fault is.
+        named: whether an anchored finding is there.
+        tokens: prompt and completion of these answers; `seconds` is how long the model took.
+        newest: when the last of them was stored.
+    """
+
+    model: str
+    prompt_version: str
+    rehearsal: bool = False
+    source: ExamSource
+    faulty: bool
+    size: int = 0
+    placed: bool = False
+    verdict: Verdict
+    named: bool = False
+    n: int
+    tokens: int = 0
+    seconds: float = 0.0
+    newest: str = ""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from navigator.domain.models import Baseline, CheckResult
+from navigator.domain.models import TESTS, Baseline, CheckResult
 from navigator.domain.states import CheckOutcome
 from navigator.workspace.sandbox.suite import SHOWN, SuiteRun
 
-NAME = "tests"
+NAME = TESTS
 UNTOLD = "fails on the base too"
 """Starts the detail of tests whose failures cannot be distinguished from the base's: they say nothing about the change."""
 _SHOWN_NAMES = 20
