@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from navigator.cascade.views.statistics.page import Question, Table, utc_text
+from navigator.cascade.views.statistics.page import Question, RatePlot, Table, utc_text
 from navigator.cascade.views.statistics.pages import PAGES
 from navigator.cascade.views.statistics.revise_rate import Rates, how_sure
 from navigator.config.paths import StatePaths
@@ -28,7 +28,7 @@ from navigator.tui.widgets.page import Line, Page
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
-RATE = PAGES[0]
+RATE = next(page for page in PAGES if page.name == "revise-rate")
 
 
 def verdict(
@@ -100,10 +100,6 @@ def test_the_axis_names_both_ends(width: int) -> None:
     assert drawn.startswith("0%") and drawn.endswith("100%")
 
 
-def test_little_bars_keep_a_place_for_nothing() -> None:
-    assert plot.sparkline([0.0, None, 0.5, 1.0]) == "▁·▅█"
-
-
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=8), st.integers(20, 120))
 def test_parts_fill_the_line(seconds: list[float], width: int) -> None:
     drawn = plot.parts([(f"phase{place}", value) for place, value in enumerate(seconds)], width)
@@ -124,7 +120,13 @@ def test_weeks_run_without_a_gap_and_keep_the_rehearsal_apart() -> None:
     labels = ["week of Nov 16", "week of Nov 9", "week of Nov 2"]
     assert [row.label for row in weeks(found).rows] == labels
     assert [row.cells[2] if row.cells else row.note for row in weeks(found).rows] == ["1", "no verdicts", "1"]
-    assert weeks(found).trend == (1.0, None, 0.0)
+    drawn = weeks(found).plot
+    assert isinstance(drawn, RatePlot)
+    assert [(day, rate.rate) for day, rate in drawn.points] == [
+        ("2026-11-02", 1.0),
+        ("2026-11-09", None),
+        ("2026-11-16", 0.0),
+    ]
     assert [row.label for row in weeks(found, rehearsal=True).rows] == labels[:1]
 
 
@@ -228,8 +230,15 @@ def shown(screen: StatsScreen) -> str:
 async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        assert "30% [23–37]  n 166" in shown(screen)
-        marks = ("YOU AND THE REVIEWER", "generator → reviewer", "THROUGHPUT", "EDITS", "REVISE RATE")
+        assert "IS THE REVIEWER WORTH IT?" in shown(screen)
+        marks = (
+            "30% [23–37]  n 166",
+            "YOU AND THE REVIEWER",
+            "generator → reviewer",
+            "THROUGHPUT",
+            "EDITS",
+            "WHAT DOES IT COST?",
+        )
         for mark in marks:
             await pilot.press("tab")
             assert mark in shown(screen)
@@ -300,7 +309,7 @@ async def test_an_empty_store_says_so(make_app: AppMaker, empty_state: StatePath
             pilot,
             lambda: isinstance(app.screen_stack[0], StatsScreen) and bool(app.screen_stack[0].counted),
         )
-        assert "No first-round verdict yet." in shown(cast("StatsScreen", app.screen_stack[0]))
+        assert "Nothing is counted yet." in shown(cast("StatsScreen", app.screen_stack[0]))
 
 
 SIZES = [(80, 24), (200, 60)]

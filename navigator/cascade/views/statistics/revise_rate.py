@@ -10,6 +10,7 @@ from typing import Any
 from navigator.cascade.views.statistics.page import (
     Column,
     Question,
+    RatePlot,
     Row,
     StatisticsPage,
     Table,
@@ -17,7 +18,7 @@ from navigator.cascade.views.statistics.page import (
     dash,
     percent,
 )
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, needed
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, needed, share
 from navigator.evidence.rates import RateRow, RateTables, revise_rate
 from navigator.store.reads.reader import Reader
 
@@ -103,8 +104,7 @@ def _rate_row(label: str, row: RateRow) -> Row:
         percent(row.stated_rate),
         dash(row.disagreed),
     )
-    interval = Share(row.revise, row.n, row.rate, row.low, row.high)
-    return Row(label, cells, share=interval, note=row.note or _pooled(row))
+    return Row(label, cells, share=_share(row), note=row.note or _pooled(row))
 
 
 def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
@@ -148,11 +148,19 @@ def _by_week(rows: Sequence[RateRow]) -> Table:
     mondays = [first + timedelta(weeks=number) for number in range((last - first).days // 7 + 1)]
     shown = []
     for monday in mondays:
-        label = f"week of {monday.strftime('%b')} {monday.day}"
+        label = f"week of {_day(monday)}"
         row = by_monday.get(monday)
         shown.append(_rate_row(label, row) if row else Row(label, note="no verdicts"))
-    rates = tuple(by_monday[monday].rate if monday in by_monday else None for monday in mondays)
-    return Table("OVER TIME, BY WEEK", _RATE_COLUMNS, tuple(reversed(shown)), trend=rates)
+    plot = RatePlot(tuple((monday.isoformat(), _share(by_monday.get(monday))) for monday in mondays))
+    return Table("OVER TIME, BY WEEK", _RATE_COLUMNS, tuple(reversed(shown)), plot=plot)
+
+
+def _share(row: RateRow | None) -> Share:
+    return Share(row.revise, row.n, row.rate, row.low, row.high) if row else share(0, 0)
+
+
+def _day(day: date) -> str:
+    return f"{day.strftime('%b')} {day.day}"
 
 
 def _rate_document(found: Rates) -> dict[str, Any]:
