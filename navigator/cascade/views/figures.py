@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from navigator.domain.states import Role
-from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.evidence.rates import revise_rate
 from navigator.evidence.swaps import median_swap
 from navigator.evidence.throughput import throughput
@@ -55,7 +54,8 @@ def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, 
             found[tokens] = row.batch_tokens / row.batch_calls
     rates = revise_rate(reader.verdict_counts())
     rate = next(iter(rates.rehearsal if rehearsal else rates.rows), None)
-    if rate is not None and rate.rate is not None and rate.n >= ANECDOTAL_BELOW:
-        found["revise_rate"] = rate.rate
-    figures = replace(PUBLISHED, **found, source="measured") if found else PUBLISHED
+    n = 0
+    if rate is not None and rate.rate is not None:
+        found["revise_rate"], n = rate.rate, rate.n
+    figures = replace(PUBLISHED, **found, source="measured", revise_n=n) if found else PUBLISHED
     return figures, tuple(sorted(found))
