@@ -5,15 +5,24 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from navigator.cascade.socket.client import ConductorClient
 from navigator.cascade.socket.wire import NoConductor
+from navigator.cascade.verbs.exam_import import ImportExam, ImportExamArgs
 from navigator.cascade.verbs.exam_prepare import ExamPrepared, PrepareExam, PrepareExamArgs
 from navigator.cli import output
-from navigator.cli.session import complete_projects, locked_dependencies, state_paths, take_config_projects
+from navigator.cli.session import (
+    carry_out,
+    complete_projects,
+    locked_dependencies,
+    state_paths,
+    take_config_projects,
+)
+from navigator.domain.errors import UsageError
 from navigator.domain.text import safe_line
 
 if TYPE_CHECKING:
@@ -36,13 +45,31 @@ def exam() -> None:
     type=click.Choice(["reversed-fix", "mutant", "omission"]),
     help="Make only these; may be repeated.",
 )
+@click.option(
+    "--import",
+    "imported",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Instead, import rows of JSON with a diff and its known answer (docs/exam.md).",
+)
 @output.JSON
-def prepare(projects: tuple[str, ...], limit: int | None, sources: tuple[str, ...], as_json: bool) -> None:
+def prepare(
+    projects: tuple[str, ...],
+    limit: int | None,
+    sources: tuple[str, ...],
+    imported: Path | None,
+    as_json: bool,
+) -> None:
     """Make the exam's items from PROJECTs, all if none is named: changes whose right verdict is known.
 
     Each is proved by the project's own tests in the sandbox. What was tried is remembered; interrupt it at any time.
     Exit code 3: nothing could be prepared for any project.
     """
+    if imported is not None:
+        if projects or limit or sources:
+            raise UsageError("--import takes no projects and no other option.", hint="Run it on its own.")
+        carry_out(ImportExam(), ImportExamArgs(path=str(imported.resolve())), as_json=as_json)
+        return
     take_config_projects()
     args = PrepareExam().read_args(
         {
