@@ -73,4 +73,7 @@ class ImportExam(Verb[ImportExamArgs, ExamImported]):
                 "information" if made or result.known else "error",
             )
         ]
-        return [*told, *(Told(result.path, f"line {one.line}: {one.reason}", "warning") for one in result.refused)]
+        return [
+            *told,
+            *(Told(result.path, f"line {one.line}: {one.reason}", "warning") for one in result.refused),
+        ]
