@@ -37,6 +37,7 @@ _VERBS = {
     "project.remove": "projects:RemoveProjects",
     "exam.prepare": "exam_prepare:PrepareExam",
     "project.check": "project_check:CheckProject",
+    "reverts.look": "reverts:LookForReverts",
 }
 
 
