@@ -33,6 +33,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "undo": ("decide", "Undo landings, or withdraw approvals"),
     "stats": ("stats", "Show revise rate, swaps, throughput, outcomes and edits"),
     "exam": ("exam", "Prepare the reviewer's exam: changes whose right verdict is known"),
+    "report": ("report", "Write every statistic, with plots, to one HTML page"),
     "swap": ("swap", "Show what the GPU holds, swap models, show past swaps"),
     "forecast": ("forecast", "Estimate what a batch costs, from measured or given figures"),
     "lab": ("lab.group", "Experiments on your card: does speculation pay; published figures recomputed"),
