@@ -17,7 +17,7 @@ from navigator.cascade.views.statistics.pages import PAGES
 from navigator.cli import output
 from navigator.cli.housekeeping import moment_of
 from navigator.cli.session import reading
-from navigator.store.reads.statistics import GROUPINGS
+from navigator.store.reads.verdicts import ALIASES, GROUPINGS
 
 
 @click.group()
@@ -34,7 +34,9 @@ def _add(page: StatisticsPage[Any]) -> None:
     )
     @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     def show(since: str, as_json: bool, by: str | None = None) -> None:
-        question = Question(by or "", utc_text(moment_of(since) or since) if since else "")
+        question = Question(
+            ALIASES.get(by or "", by or ""), utc_text(moment_of(since) or since) if since else ""
+        )
         with reading() as store:
             found = page.read(store, question)
         if as_json:
@@ -45,7 +47,9 @@ def _add(page: StatisticsPage[Any]) -> None:
     show.__doc__ = page.help
     if page.name == "revise-rate":
         show = click.option(
-            "--by", type=click.Choice(GROUPINGS), default=None, help="Group by this property."
+            "--by",
+            type=click.Choice((*GROUPINGS, *ALIASES)),
+            help="Group by this property; prompt and model are the reviewer's.",
         )(show)
     stats.command(page.name)(show)
 

@@ -353,6 +353,8 @@ _FIFTH: Migration = (
         at TEXT NOT NULL
     ) STRICT""",
     "CREATE INDEX exam_answers_item ON exam_answers (item_id)",
+    # How the writer worked: figures of different ways are never pooled.
+    "ALTER TABLE proposals ADD COLUMN way TEXT NOT NULL DEFAULT 'blocks'",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
