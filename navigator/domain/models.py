@@ -212,7 +212,8 @@ class Review(Model):
     """One reading of one proposal. `verdict` is derived; `stated_verdict` is what the model itself said.
 
     `role` is the generator's for its optional reading of its own change. `reversals` say in words where this reading
-    asks for the opposite of the one before; `parts` is in how many prompts a large diff was read.
+    asks for the opposite of the one before; `parts` is in how many prompts a large diff was read. `advice` says why its
+    REVISE did not send the change back; "" where it did, and for every other verdict.
     """
 
     role: Role = Role.REVIEWER
@@ -224,6 +225,7 @@ class Review(Model):
     addressed: tuple[dict[str, Any], ...] = ()
     reversals: tuple[str, ...] = ()
     parts: int = 1
+    advice: str = ""
     prompt_version: str = ""
     model: str = ""
     rehearsal: bool = False

@@ -16,7 +16,7 @@ class ModelCall(Model):
 
     A step is (task_id, attempt, round, purpose, seq). `repeat` says that the same step was asked before; `outcome` is
     "started" while it runs, "lost" when its process died first, else the caller's word. `task_id` is "" for a call that
-    belongs to no task; `ended` is "" until then.
+    belongs to no task, such as one for an item of the exam; `ended` is "" until then.
     """
 
     id: int
@@ -25,6 +25,7 @@ class ModelCall(Model):
     attempt: int = 0
     round: int = 0
     purpose: str = ""
+    exam_item: int | None = None
     seq: int = 0
     prompt_version: str = ""
     prompt_hash: str = ""

@@ -352,7 +352,25 @@ _FIFTH: Migration = (
         usage TEXT NOT NULL DEFAULT '{{}}',
         at TEXT NOT NULL
     ) STRICT""",
-    "CREATE INDEX exam_answers_item ON exam_answers (item_id)",
+    # One answer an item, model and version of the prompt: whatever a crash repeats, nothing is counted twice.
+    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, model, prompt_version)",
+    "ALTER TABLE calls ADD COLUMN exam_item INTEGER REFERENCES exam_items (id)",
+    "CREATE INDEX calls_exam ON calls (exam_item) WHERE exam_item IS NOT NULL",
+    "ALTER TABLE reviews ADD COLUMN advice TEXT NOT NULL DEFAULT ''",
+    # What was tried to make items of, so that it is not tried again while nothing that decides the result has changed.
+    f"""CREATE TABLE exam_trials (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        project_id INTEGER NOT NULL REFERENCES projects (id),
+        source TEXT NOT NULL {_one_of("source", ExamSource)},
+        change TEXT NOT NULL CHECK (change <> ''),
+        against TEXT NOT NULL,
+        kept {_FLAG.format("kept")},
+        reason TEXT NOT NULL DEFAULT '',
+        runs INTEGER NOT NULL DEFAULT 0 CHECK (runs >= 0),
+        seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
+        at TEXT NOT NULL,
+        UNIQUE (project_id, source, change)
+    ) STRICT""",
     # How the writer worked: figures of different ways are never pooled.
     "ALTER TABLE proposals ADD COLUMN way TEXT NOT NULL DEFAULT 'blocks'",
 )
@@ -375,6 +393,7 @@ TABLES = (
     "suggestions",
     "exam_items",
     "exam_answers",
+    "exam_trials",
     "journal",
     "batches",
     "events",

@@ -28,7 +28,7 @@ from navigator.tui.widgets.page import Line, Page
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
-RATE = PAGES[0]
+RATE = next(page for page in PAGES if page.name == "revise-rate")
 
 
 def verdict(
@@ -98,10 +98,6 @@ def test_the_axis_names_both_ends(width: int) -> None:
     drawn = plot.axis(width)
     assert len(drawn) == width
     assert drawn.startswith("0%") and drawn.endswith("100%")
-
-
-def test_little_bars_keep_a_place_for_nothing() -> None:
-    assert plot.sparkline([0.0, None, 0.5, 1.0]) == "▁·▅█"
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=8), st.integers(20, 120))
@@ -234,8 +230,15 @@ def shown(screen: StatsScreen) -> str:
 async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        assert "30% [23–37]  n 166" in shown(screen)
-        marks = ("YOU AND THE REVIEWER", "generator → reviewer", "THROUGHPUT", "EDITS", "REVISE RATE")
+        assert "IS THE REVIEWER WORTH IT?" in shown(screen)
+        marks = (
+            "30% [23–37]  n 166",
+            "YOU AND THE REVIEWER",
+            "generator → reviewer",
+            "THROUGHPUT",
+            "EDITS",
+            "WHAT DOES IT COST?",
+        )
         for mark in marks:
             await pilot.press("tab")
             assert mark in shown(screen)
@@ -306,7 +309,7 @@ async def test_an_empty_store_says_so(make_app: AppMaker, empty_state: StatePath
             pilot,
             lambda: isinstance(app.screen_stack[0], StatsScreen) and bool(app.screen_stack[0].counted),
         )
-        assert "No first-round verdict yet." in shown(cast("StatsScreen", app.screen_stack[0]))
+        assert "Nothing is counted yet." in shown(cast("StatsScreen", app.screen_stack[0]))
 
 
 SIZES = [(80, 24), (200, 60)]

@@ -33,7 +33,7 @@ _BATCH = (
 
 _ENDED = (
     " FROM calls WHERE rehearsal = ? AND role = ? AND model = ? AND ended >= ?"
-    " AND outcome NOT IN ('started', 'lost')"
+    " AND outcome NOT IN ('started', 'lost') AND purpose <> 'exam'"
 )
 _SUMS = (
     f"SELECT role, model, rehearsal, count(*) AS calls, sum(NOT {_ANSWERED}) AS failed,"

@@ -31,6 +31,9 @@ PERIODS: tuple[tuple[str, int], ...] = (("all time", 0), ("7 days", 7), ("30 day
 """Spans of time to choose from, with their days; 0 for everything."""
 
 _GROUPS = tuple(name for name in GROUPINGS if name != "week")
+_GROUPED = next(place for place, page in enumerate(PAGES) if page.name == "revise-rate")
+"""The page that is grouped."""
+
 _PAUSE = 3.0
 """Seconds between two countings of a store that keeps changing."""
 
@@ -162,7 +165,7 @@ class StatsScreen(NavScreen):
     def action_group(self) -> None:
         """Group by the next property."""
         self._by = _GROUPS[(_GROUPS.index(self._by) + 1) % len(_GROUPS)]
-        self._page = 0
+        self._page = _GROUPED
         self._count(self._seq)
 
     def action_since(self) -> None:

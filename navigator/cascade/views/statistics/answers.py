@@ -1,0 +1,132 @@
+"""The three questions that the summary answers, from figures that other pages count as well.
+
+An answer is one sentence and the figures that it rests on. What was not measured is said, with the command that measures it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from navigator.cascade.views.statistics.page import bounds, percent
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, share
+from navigator.evidence.outcomes import Outcomes
+from navigator.evidence.rates import RateRow
+from navigator.evidence.swaps import Direction
+from navigator.evidence.throughput import Throughput
+
+RECENT_WEEKS = 4
+"""Newest weeks that are compared with those before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure behind an answer.
+
+    Attributes:
+        value: a fraction where the unit is "share".
+        n: observations behind it.
+        low: lower limit of its 95 % interval; None where it has none.
+        high: upper limit.
+        unit: "share", "s" or "tokens".
+        source: the page that has more about it.
+    """
+
+    value: float | None
+    n: int
+    low: float | None = None
+    high: float | None = None
+    unit: str = "share"
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer. `figures` are named as in the JSON; `known` is False while there is too little to answer."""
+
+    sentence: str
+    known: bool
+    figures: dict[str, Figure] = field(default_factory=dict)
+
+
+def of_share(found: Share, source: str) -> Figure:
+    """A rate with its interval."""
+    return Figure(found.rate, found.n, found.low, found.high, source=source)
+
+
+def worth(decided: Outcomes) -> Answer:
+    """Is the reviewer worth it? Only known faults can tell; decisions say how often the developer went along."""
+    figures = {
+        name: of_share(getattr(decided, name), "outcomes")
+        for name in ("rejected_after_approve", "sent_back_after_approve", "approved_over_revise")
+    }
+    return Answer(
+        "Not measured yet. `navigator exam prepare` and `navigator exam run` try the reviewer on known faults.",
+        False,
+        figures,
+    )
+
+
+def better(weeks: Sequence[RateRow]) -> Answer:
+    """Is it getting better? The revise rate of the newest weeks against that of all weeks before.
+
+    Args:
+        weeks: the revise rate by week, groups are Mondays, oldest first; weeks without a verdict may be missing.
+    """
+    recent, before = _pooled(weeks[-RECENT_WEEKS:]), _pooled(weeks[:-RECENT_WEEKS])
+    figures = {
+        "revise_rate_recent": of_share(recent, "revise-rate"),
+        "revise_rate_before": of_share(before, "revise-rate"),
+    }
+    if min(recent.n, before.n) < ANECDOTAL_BELOW:
+        need = f"{recent.n} verdicts of the newest {RECENT_WEEKS} weeks and {before.n} from before"
+        return Answer(
+            f"Cannot tell yet: {need}; {ANECDOTAL_BELOW} of each are needed.",
+            False,
+            figures,
+        )
+    apart = recent.high < before.low or before.high < recent.low
+    went = "fell" if (recent.rate or 0) < (before.rate or 0) else "rose"
+    if apart:
+        said = f"The revise rate {went} from {_said(before)} to {_said(recent)} in the newest {RECENT_WEEKS} weeks."
+    else:
+        said = f"No change shown: the revise rate was {_said(before)}, and {_said(recent)} in the newest {RECENT_WEEKS} weeks."
+    return Answer(said, True, figures)
+
+
+def cost(speeds: Sequence[Throughput], swaps: Sequence[Direction], decided: Outcomes) -> Answer:
+    """What does it cost? Tokens and seconds of the models, and of swaps, for each landed task."""
+    landed = decided.states.get("landed", 0)
+    tokens = sum(row.prompt_tokens + row.completion_tokens for row in speeds)
+    working = sum(row.busy_seconds for row in speeds)
+    timed = [row.seconds for row in swaps if row.seconds is not None]
+    swapping = sum(took.n * took.mean for took in timed)
+    total = working + swapping
+    if not total:
+        return Answer("Not measured yet: no model was called. `navigator run` starts the work.", False)
+    swap_share = swapping / total
+    figures = {
+        "swap_share_of_time": Figure(swap_share, sum(took.n for took in timed), source="swaps"),
+    }
+    if not landed:
+        said = f"Nothing has landed yet; so far the models worked {_time(working)} and swaps took {_time(swapping)}."
+        return Answer(said, False, figures)
+    figures["tokens_per_landed_task"] = Figure(tokens / landed, landed, unit="tokens", source="throughput")
+    figures["seconds_per_landed_task"] = Figure(total / landed, landed, unit="s", source="throughput")
+    said = (
+        f"A landed task costs {tokens / landed:,.0f} tokens and {_time(total / landed)} of the GPU;"
+        f" {percent(swap_share)} of that time is swapping."
+    )
+    return Answer(said, True, figures)
+
+
+def _pooled(weeks: Sequence[RateRow]) -> Share:
+    return share(sum(row.revise for row in weeks), sum(row.n for row in weeks))
+
+
+def _said(found: Share) -> str:
+    return f"{percent(found.rate)} {bounds(found)}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:,.0f} s" if seconds < 600 else f"{seconds / 60:,.0f} min"
