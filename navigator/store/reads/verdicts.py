@@ -48,25 +48,27 @@ FIRST = (
 class VerdictReads(Queries):
     """Counts over one connection."""
 
-    def verdict_counts(self, by: str = "", since: str = "") -> list[VerdictCount]:
+    def verdict_counts(self, by: str = "", since: str = "", *, weekly: bool = False) -> list[VerdictCount]:
         """What the revise rate is counted from: each task's first proposal as it was first reviewed.
 
         Args:
             by: one of `GROUPINGS` or `ALIASES`, or "" for no grouping.
+            weekly: count each week separately, too.
         """
         tasks = " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
         return from_rows(
             VerdictCount,
             self._all(
-                f'SELECT {_GROUPS[ALIASES.get(by, by)]} AS "group", {_VERSIONS}, r.verdict, r.stated_verdict,'
+                f'SELECT {_GROUPS[ALIASES.get(by, by)]} AS "group",'
+                f" {_GROUPS['week'] if weekly else _GROUPS['']} AS week, {_VERSIONS}, r.verdict, r.stated_verdict,"
                 f" r.self_review, {_REHEARSAL} AS rehearsal, count(*) AS n FROM proposals a"
                 f"{tasks if by in ('kind', 'complexity', 'project') else ''}{FIRST}"
-                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10",
+                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11",
                 since,
             ),
         )
 
-    def version_counts(self, since: str = "") -> list[VersionCount]:
+    def version_counts(self) -> list[VersionCount]:
         """First verdicts by everything they depend on, those that could not be read and self-reviews left out."""
         return from_rows(
             VersionCount,
@@ -75,7 +77,7 @@ class VerdictReads(Queries):
                 " sum(r.verdict = 'APPROVE') AS approve, min(r.at) AS first, max(r.at) AS last,"
                 f" max(a.id) AS written FROM proposals a{FIRST} AND r.self_review = 0"
                 " AND r.verdict IN ('REVISE', 'APPROVE') GROUP BY 1, 2, 3, 4, 5, 6",
-                since,
+                "",
             ),
         )
 

@@ -45,12 +45,12 @@ class Rates:
 
 
 def _read_rates(reader: Reader, question: Question) -> Rates:
-    counts = reader.verdict_counts(question.by, question.since)
+    counts = reader.verdict_counts(question.by, question.since, weekly=True)
     versions = reader.version_counts()
     return Rates(
         whole=revise_rate(counts, whole=True),
         grouped=revise_rate(counts),
-        weeks=revise_rate(reader.verdict_counts("week", question.since)),
+        weeks=revise_rate(row.model_copy(update={"group": row.week}) for row in counts),
         by=question.by,
         versions=tuple(versions),
         watched=(*watched(reader, versions), *watched(reader, versions, rehearsal=True)),
@@ -128,8 +128,8 @@ def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
     if row.unreviewed:
         answers = f"{row.unreviewed:,} {'answer' if row.unreviewed == 1 else 'answers'}"
         yield "Unread", f"{answers} could not be read (UNREVIEWED); not part of n"
-    if pooled := _pooled(row):
-        yield "Mixture", f"{pooled}; the rate holds for none of them alone"
+    if mixed := pooled(row):
+        yield "Mixture", f"{mixed}; the rate holds for none of them alone"
 
 
 def how_sure(row: RateRow) -> str:
@@ -146,7 +146,8 @@ def _reach(n: int, points: int, need: int) -> str:
     return f"±{points} needs n {need:,}, {need - n:,} to go"
 
 
-def _pooled(row: RateRow) -> str:
+def pooled(row: RateRow) -> str:
+    """What a row mixes, in words; "" where it is about one combination of versions."""
     many = (
         (row.writer_models, "writer models"),
         (row.writer_prompts, "writer prompts"),
