@@ -16,6 +16,7 @@ from typing import Any
 
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
@@ -78,6 +79,7 @@ class Conductor:
         )
         self.session = Session(deps)
         self._batches = Batches(deps)
+        self._exam = ExamQueue(deps)
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
@@ -150,6 +152,7 @@ class Conductor:
             until=self._options.until,
             max_swaps=self._options.max_swaps,
             both_resident=self._deps.strategy.both_resident,
+            exam=self._exam.view(loaded=self._at_hand(Role.REVIEWER)),
         )
         now = time.monotonic()
         pause = _HEARTBEAT
@@ -173,6 +176,8 @@ class Conductor:
                 self._work(task_id, Role.GENERATOR, review(deps, task_id, Role.GENERATOR))
             case acts.ReviewTask(task_id):
                 self._work(task_id, Role.REVIEWER, self._review(task_id))
+            case acts.AskExam(item_id):
+                self._ask_exam(item_id)
             case acts.FinalReview(task_id):
                 self._work(task_id, Role.FINAL, review(deps, task_id, Role.FINAL))
             case acts.Land(task_id):
@@ -180,11 +185,15 @@ class Conductor:
             case acts.Renew(task_id):
                 self._renew(task_id)
             case acts.SwapTo(role):
+                self._exam.make_room(0)
                 self._live.swapping_to = role
                 self._spawn(self._residency.swap(role))
 
     def _work(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         self._live.busy[task_id] = role
+        if role is Role.REVIEWER:
+            held = sum(one is role for one in self._live.busy.values())
+            self._exam.make_room(self._deps.settings.reviewer.max_inflight - held)
         running = self._stages[task_id] = self._spawn(self._guarded(task_id, role, stage))
 
         def let_go(_: asyncio.Task[None]) -> None:
@@ -195,6 +204,12 @@ class Conductor:
             self._wake.set()
 
         running.add_done_callback(let_go)
+
+    def _ask_exam(self, item_id: int) -> None:
+        """Ask about an item of the exam. Nothing that breaks there changes a task or what is held against a server."""
+        asking = self._spawn(self._exam.ask(item_id))
+        self._exam.begin(item_id, asking)
+        asking.add_done_callback(lambda _: self._wake.set())
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(job)

@@ -85,6 +85,7 @@ class Dependencies:
         at_hand: whether a role's model answers now, without a swap first; the conductor knows.
         conducting: a conductor works on this state in this process, and takes up what is left due.
         conductor: what verbs may ask of that conductor.
+        checks_wanted: runs of projects' tests that tasks wait for, under way or queued: the exam's trials stand back for them.
         redact: takes secrets out of what is stored, logged or shown. It knows them by form, the configured API keys, and
             the values of files that no model is shown, once a project's tests were about to run.
     """
@@ -100,6 +101,7 @@ class Dependencies:
     at_hand: Callable[[Role], bool] = lambda role: True
     conducting: bool = False
     conductor: Controls | None = None
+    checks_wanted: int = 0
     redact: Redactor = field(default_factory=Redactor)
     keys: KeyRing = field(default_factory=KeyRing)
     maps: MapShelf = field(default_factory=MapShelf)

@@ -5,6 +5,7 @@ Times are UTC, ISO 8601, as strings made by `utc_now`; durations are seconds; to
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -168,6 +169,15 @@ class CheckResult(Model):
     before: CheckOutcome | None = None
 
 
+TESTS = "tests"
+"""The name of the check that is the project's own test command."""
+
+
+def tests_outcome(checks: Iterable[CheckResult]) -> CheckOutcome | None:
+    """What the project's own tests said; None where they were not run yet."""
+    return next((check.outcome for check in checks if check.name == TESTS), None)
+
+
 class Baseline(Model):
     """What a project's own test command says of an unchanged tree.
 
@@ -207,6 +217,11 @@ class Finding(Model):
     side: str = "new"
     remark: bool = False
 
+    @property
+    def asked_for(self) -> bool:
+        """Whether a revision answers it: its quote is anchored, and it is more than taste or a later remark."""
+        return self.anchored and not self.remark and self.severity is not Severity.NIT
+
 
 class Review(Model):
     """One reading of one proposal. `verdict` is derived; `stated_verdict` is what the model itself said.
@@ -231,6 +246,23 @@ class Review(Model):
     rehearsal: bool = False
     usage: Usage = Usage()
     at: str = ""
+
+    @property
+    def asked(self) -> int:
+        """How many findings a revision has to answer."""
+        return sum(finding.asked_for for finding in self.findings)
+
+    @property
+    def answered(self) -> tuple[int, int]:
+        """Findings of the round before that this reading calls met, and not met.
+
+        Where several parts of a large diff speak of the same finding, it is met if all of them say so.
+        """
+        met: dict[Any, bool] = {}
+        for entry in self.addressed:
+            number = entry.get("finding")
+            met[number] = met.get(number, True) and bool(entry.get("met"))
+        return sum(met.values()), len(met) - sum(met.values())
 
 
 class Decision(Model):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from navigator.domain.errors import NotFound
 from navigator.domain.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial
+from navigator.domain.models import CheckResult
 from navigator.store.reads.queries import OWN_FAULT, Queries
 from navigator.store.rows import from_row, from_rows
 
@@ -129,3 +130,25 @@ class ExamReads(Queries):
             oldest,
         )
         return ReviewerTokens(int(row["reviews"]), int(row["calls"]), int(row["exam"]), int(before))
+
+    def usual_checks(self, project_id: int) -> tuple[CheckResult, ...]:
+        """The checks of a project's newest reviewed first proposal in which nothing failed; () before there is one."""
+        found = self._all(
+            "SELECT a.checks FROM proposals a JOIN tasks t ON t.id = a.task_id WHERE t.project_id = ?"
+            " AND a.parent IS NULL AND a.round = 0 AND a.checks LIKE '%\"tests\"%'"
+            ' AND a.checks NOT LIKE \'%"outcome":"failed%\''
+            " AND EXISTS (SELECT 1 FROM reviews WHERE proposal_id = a.id AND role = 'reviewer')"
+            " ORDER BY a.id DESC LIMIT 1",
+            project_id,
+        )
+        return tuple(
+            CheckResult.model_validate(check) for row in found for check in json.loads(row["checks"])
+        )
+
+    def passed_baseline(self, project_id: int) -> str:
+        """The first line of what a project's tests said when they last passed on a base; "" where they never did."""
+        found = self._all(
+            "SELECT detail FROM baselines WHERE project_id = ? AND outcome = 'passed' ORDER BY rowid DESC LIMIT 1",
+            project_id,
+        )
+        return str(found[0]["detail"]).partition("\n")[0] if found else ""
