@@ -20,7 +20,7 @@ from navigator.cascade.views.statistics.pages import PAGES
 from navigator.cascade.views.statistics.rows import as_csv, as_json_lines, figure_rows
 from navigator.cli import output
 from navigator.cli.housekeeping import moment_of
-from navigator.cli.session import reading
+from navigator.cli.session import act, reading
 from navigator.domain.errors import UsageError
 from navigator.domain.text import safe_line
 from navigator.store.reads.verdicts import ALIASES, GROUPINGS
@@ -69,7 +69,9 @@ def stats(context: click.Context, since: str, form: str | None, as_json: bool) -
 
 def _add(page: StatisticsPage[Any]) -> None:
     @_options
-    def show(since: str, form: str | None, as_json: bool, by: str | None = None) -> None:
+    def show(since: str, form: str | None, as_json: bool, by: str | None = None, look: bool = False) -> None:
+        if look:
+            _look_for_reverts()
         _show(page, since, form, as_json, ALIASES.get(by or "", by or ""))
 
     show.__doc__ = page.help
@@ -79,7 +81,18 @@ def _add(page: StatisticsPage[Any]) -> None:
             type=click.Choice((*GROUPINGS, *ALIASES)),
             help="Group by this property; prompt and model are the reviewer's.",
         )(show)
+    if page.name == "outcomes":
+        text = "First look in the repositories whether landed commits were reverted."
+        show = click.option("--look", is_flag=True, help=text)(show)
     stats.command(page.name)(show)
+
+
+def _look_for_reverts() -> None:
+    from navigator.cascade.verbs.reverts import LookArgs, LookForReverts
+
+    verb = LookForReverts()
+    for one in verb.tell(act(verb, LookArgs())):
+        output.note(str(one))
 
 
 def _show(page: StatisticsPage[Any], since: str, form: str | None, as_json: bool, by: str = "") -> None:
