@@ -171,8 +171,10 @@ def test_unread_answers_are_shown_beside_n() -> None:
 
 
 def test_a_mixture_is_called_one() -> None:
-    rows = [verdict(prompt="review@1"), verdict(prompt="review@2", model="other")]
-    assert "pools 2 models and 2 prompt versions" in text_of(rate_page(counted(*rows), 120))
+    rows = [verdict(prompt="review@1", n=40), verdict(prompt="review@2", model="other")]
+    said = text_of(rate_page(counted(*rows), 120))
+    assert "pools 2 reviewer models, 2 reviewer prompts; the rate holds for none of them alone" in said
+    assert "pools 2 versions" in said
 
 
 def test_untrusted_names_are_made_visible() -> None:
@@ -253,10 +255,13 @@ async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> Non
     async with make_app().run_test(size=(120, 60)) as pilot:
         screen = await opened(pilot)
         for title, row in (
-            ("BY PROMPT", "review@a91e"),
-            ("BY PROJECT", "granite-db"),
             ("BY COMPLEXITY", "medium"),
-            ("BY MODEL", "122B"),
+            ("BY PROJECT", "granite-db"),
+            ("BY WRITER MODEL", "35B"),
+            ("BY WRITER PROMPT", "generate@"),
+            ("BY WAY", "blocks"),
+            ("BY REVIEWER MODEL", "122B"),
+            ("BY REVIEWER PROMPT", "review@a91e"),
             ("BY KIND", "refactor"),
         ):
             await pilot.press("b")

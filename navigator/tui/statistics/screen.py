@@ -24,7 +24,7 @@ from navigator.cascade.views.statistics.pages import PAGES
 from navigator.config.paths import write_new
 from navigator.domain.errors import NavigatorError
 from navigator.store.reads.reader import Reader
-from navigator.store.reads.statistics import GROUPINGS
+from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.dialogs.file import FileDialog
@@ -36,7 +36,7 @@ from navigator.tui.widgets.screen import NavScreen
 PERIODS: tuple[tuple[str, int], ...] = (("all time", 0), ("7 days", 7), ("30 days", 30), ("90 days", 90))
 """Spans of time to choose from, with their days; 0 for everything."""
 
-_GROUPS = ("kind", *(name for name in GROUPINGS if name != "kind"))
+_GROUPS = tuple(name for name in GROUPINGS if name != "week")
 _GROUPED = next(place for place, page in enumerate(PAGES) if page.name == "revise-rate")
 """The page that is grouped."""
 
