@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from navigator.evidence.intervals import wilson
+from navigator.evidence.intervals import Z_95, wilson
 from navigator.lab.speculation.formulas import alpha_from_rate
 from navigator.lab.speculation.runs import Run
 
@@ -18,8 +19,8 @@ class Estimate:
 
     Attributes:
         runs, blocks: it rests on.
-        rate, rate_low, rate_high: accepted ÷ drafted by the verifier, with Wilson's 95 % interval. Drafts of one round are not
-            independent, so the true interval is wider.
+        rate, rate_low, rate_high: accepted ÷ drafted by the verifier, with its 95 % interval. Drafts of one round stand and fall
+            together, so it is computed between rounds where positions are counted; else it is Wilson's, which is too narrow.
         drafter_rate: the same by the draft's own counter; None where it has none.
         alpha: of independent acceptance, for the rate.
         tokens_per_round: τ from counters.
@@ -81,11 +82,8 @@ def _estimate(group: list[Run], step_ms: float | None) -> Estimate:
     if rounds is None and tokens is not None and counted is not None:
         rounds = tokens - counted  # every round adds one token of the target's own
     rate = accepted / drafted if accepted is not None and drafted else None
-    interval = (
-        wilson(int(accepted), int(drafted))
-        if rate is not None and accepted is not None and drafted
-        else (None, None)
-    )
+    shares = _shares(group, rounds)
+    interval = _interval(rate, accepted, drafted, rounds, shares)
     per_round = 1 + counted / rounds if rounds and counted is not None else None
     seconds = sum((run.tokens or 0) / run.speed for run in group)
     round_ms = 1000 * seconds / rounds if rounds and tokens is not None else None
@@ -104,7 +102,7 @@ def _estimate(group: list[Run], step_ms: float | None) -> Estimate:
         drafter_rate=own_accepted / own_drafted if own_accepted is not None and own_drafted else None,
         alpha=alpha_from_rate(rate, first.gamma) if rate is not None else None,
         tokens_per_round=per_round,
-        positions=_shares(group, rounds),
+        positions=shares,
         round_ms=round_ms,
         step_ms=step_ms,
         draft_ms=draft_ms,
@@ -112,6 +110,23 @@ def _estimate(group: list[Run], step_ms: float | None) -> Estimate:
         draft_cost=draft_ms / first.gamma / step_ms if draft_ms is not None and step_ms else None,
         verify_cost=verify_ms / step_ms if verify_ms is not None and step_ms else None,
     )
+
+
+def _interval(
+    rate: float | None,
+    accepted: float | None,
+    drafted: float | None,
+    rounds: float | None,
+    shares: Sequence[float],
+) -> tuple[float | None, float | None]:
+    if rate is None or accepted is None or not drafted:
+        return None, None
+    if not (shares and rounds):
+        return wilson(int(accepted), int(drafted))
+    mean = math.fsum(shares)
+    square = math.fsum((2 * place - 1) * share for place, share in enumerate(shares, 1))
+    half = Z_95 * math.sqrt(max(0.0, square - mean**2) / rounds) * rounds / drafted
+    return max(0.0, rate - half), min(1.0, rate + half)
 
 
 def _shares(group: Sequence[Run], rounds: float | None) -> tuple[float, ...]:
