@@ -207,7 +207,7 @@ class Maker:
             except Rejected as error:
                 why = error
                 continue
-            return self._pair(change, source, tree, faulty, fault, failing)
+            return self._pair(change, source, (tree, faulty), fault, failing, passed)
         raise why
 
     def _faults(self, change: Change, source: ExamSource) -> tuple[str, list[Fault]]:
@@ -231,8 +231,15 @@ class Maker:
         return tree, faults
 
     def _pair(
-        self, change: Change, source: ExamSource, tree: str, faulty: str, fault: Fault, failing: Sequence[str]
+        self,
+        change: Change,
+        source: ExamSource,
+        trees: tuple[str, str],
+        fault: Fault,
+        failing: Sequence[str],
+        passed: int | None,
     ) -> Pair:
+        """The two items of a change: `trees` are the sound and the faulty one."""
         made_from = {"made_from": change.origin, "accepted": change.accepted}
         words = {
             "text": change.text,
@@ -243,7 +250,7 @@ class Maker:
             "rehearsal": change.rehearsal,
         }
         made = []
-        for kind, wrong, at in ((source, True, faulty), (ExamSource.CLEAN, False, tree)):
+        for kind, wrong, at in ((source, True, trees[1]), (ExamSource.CLEAN, False, trees[0])):
             files = self.private.diff(change.base, at, 0)
             more = {"fault": fault.kind, "failing": list(failing)} if wrong else {"form": "as it is"}
             item = self._item(
@@ -253,7 +260,7 @@ class Maker:
                 base=change.base,
                 tree=at,
                 files=files,
-                evidence=made_from | more,
+                evidence=made_from | more | {"passed": passed},
             )
             seeded = {"path": fault.path, "line": fault.line, "end_line": fault.line} if wrong else {}
             made.append(item.model_copy(update=words | seeded))
@@ -271,7 +278,7 @@ class Maker:
         evidence: dict[str, Any],
     ) -> ExamItem:
         text, title = neutral_words(files)
-        proof = {"command": self.project.check, "head": self.head, "passed": self.passed}
+        proof = {"command": self.project.check, "head": self.head, "passed": self.passed} | evidence
         return ExamItem(
             project_id=self.project.id,
             source=source,
@@ -284,7 +291,7 @@ class Maker:
             tree=tree,
             title=title,
             changed_lines=sum(file.added + file.removed for file in files),
-            evidence=self.deps.redact.data(evidence | proof),
+            evidence=self.deps.redact.data(proof),
             created=utc_now(),
         )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from navigator.cascade.dependencies import Dependencies
@@ -34,30 +35,40 @@ class _Progress:
     """One project's preparation: what is left to try, and what came of the rest."""
 
     limit: int
+    found: dict[ExamSource, int]
     left: dict[ExamSource, deque[Commit | Change]]
-    mined: dict[ExamSource, int]
+    known: dict[ExamSource, int]
     items: list[ExamItem]
     tried: Counter[ExamSource] = field(default_factory=Counter)
     kept: Counter[ExamSource] = field(default_factory=Counter)
-    rejected: Counter[str] = field(default_factory=Counter)
+    rejected: defaultdict[ExamSource, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     ended: str = ""
 
     def faulty(self, source: ExamSource | None = None) -> int:
-        return sum(1 for item in self.items if item.faulty and (source is None or item.source is source))
+        return sum(item.faulty and source in (None, item.source) for item in self.items)
 
     def next_source(self) -> ExamSource | None:
         """The source with the fewest items that has candidates left; None where nothing is left to do."""
-        open_ = [source for source in _SOURCES if self.left[source]]
+        open_ = [source for source, ones in self.left.items() if ones]
         if self.faulty() >= self.limit or not open_:
-            self.ended = "no candidates are left" if not open_ else "there are enough items"
+            self.ended = "there are enough items" if open_ else "no candidates are left"
             return None
         return min(open_, key=self.faulty)
 
+    def count(self, source: ExamSource) -> SourceCount:
+        return SourceCount(
+            found=self.found[source],
+            known=self.known[source],
+            tried=self.tried[source],
+            kept=self.kept[source],
+            rejected=dict(self.rejected[source]),
+        )
+
 
 async def prepare_project(
-    deps: Dependencies, project: Project, *, limit: int | None = None
+    deps: Dependencies, project: Project, *, limit: int | None = None, sources: Sequence[ExamSource] = ()
 ) -> PreparedProject:
-    """Make items of one project, up to `limit` faulty ones (by default that of the settings).
+    """Make items of one project, up to `limit` faulty ones (by default that of the settings), from `sources` or from all.
 
     What keeps a project from having any is said in the result, not raised. It may be cancelled at any time: every result is
     stored before the next candidate is tried.
@@ -67,7 +78,7 @@ async def prepare_project(
         maker = await _maker(deps, project)
     except NavigatorError as error:
         return PreparedProject(project=project.name, problem=error.message, hint=error.hint)
-    progress = _begin(deps, maker, limit or deps.settings.exam.items)
+    progress = _begin(deps, maker, limit or deps.settings.exam.items, sources or _SOURCES)
     while (source := progress.next_source()) is not None:
         candidate = progress.left[source].popleft()
         try:
@@ -77,13 +88,7 @@ async def prepare_project(
             break
     return PreparedProject(
         project=project.name,
-        sources={
-            source.value: SourceCount(
-                mined=progress.mined[source], tried=progress.tried[source], kept=progress.kept[source]
-            )
-            for source in _SOURCES
-        },
-        rejected=dict(progress.rejected),
+        sources={source.value: progress.count(source) for source in progress.left},
         faulty=progress.faulty(),
         clean=sum(not item.faulty for item in progress.items),
         runs=maker.trials.runs,
@@ -147,7 +152,7 @@ def _require_passing(project: Project, head: str, found: Baseline) -> None:
         )
 
 
-def _begin(deps: Dependencies, maker: Maker, limit: int) -> _Progress:
+def _begin(deps: Dependencies, maker: Maker, limit: int, sources: Sequence[ExamSource]) -> _Progress:
     """Everything that may become an item, less what is one and what was tried before with a result that still holds."""
     project = maker.project
     items = [item for item in deps.reader.exam_items(retired=True) if item.project_id == project.id]
@@ -161,16 +166,20 @@ def _begin(deps: Dependencies, maker: Maker, limit: int) -> _Progress:
     ]
     changes = [*of_proposals(accepted), *of_commits(maker.commits)]
     found: dict[ExamSource, list[Commit | Change]] = {
-        ExamSource.REVERSED_FIX: [*fixes(maker.commits)],
-        ExamSource.MUTANT: [*changes],
-        ExamSource.OMISSION: [*changes],
+        source: [*fixes(maker.commits)] if source is ExamSource.REVERSED_FIX else [*changes]
+        for source in sources
     }
     left = {
         source: deque(one for one in ones if not maker.tried(source, _key(one)))
         for source, ones in found.items()
     }
-    mined = {source: len(ones) for source, ones in found.items()}
-    return _Progress(limit, left, mined, [item for item in items if not item.retired])
+    return _Progress(
+        limit=limit,
+        found={source: len(ones) for source, ones in found.items()},
+        left=left,
+        known={source: len(ones) - len(left[source]) for source, ones in found.items()},
+        items=[item for item in items if not item.retired],
+    )
 
 
 def _key(candidate: Commit | Change) -> str:
@@ -211,7 +220,7 @@ async def _try(maker: Maker, progress: _Progress, source: ExamSource, candidate:
             tx.add_exam_item(pair.clean.model_copy(update={"control_of": number}))
     progress.tried[source] += 1
     if pair is None:
-        progress.rejected[reason] += 1
+        progress.rejected[source][reason] += 1
     else:
         progress.kept[source] += 1
         progress.items += [pair.faulty, pair.clean]
