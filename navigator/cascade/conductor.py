@@ -16,6 +16,7 @@ from typing import Any
 
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
@@ -109,6 +110,7 @@ class Conductor:
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
+            self._spawn(keep_preparing(deps))
             while not self._stopping:
                 self._wake.clear()
                 try:
