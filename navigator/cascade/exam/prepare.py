@@ -208,7 +208,9 @@ def _begin(deps: Dependencies, maker: Maker, limit: int, sources: Sequence[ExamS
         for source in sources
     }
     left = {
-        source: deque(one for one in ones if not maker.tried(source, _key(one)))
+        source: deque(
+            one for one in ones if _key(one) not in maker.used and not maker.tried(source, _key(one))
+        )
         for source, ones in found.items()
     }
     return _Progress(
@@ -232,6 +234,7 @@ async def _try(maker: Maker, progress: _Progress, source: ExamSource, candidate:
     """
     key = _key(candidate)
     if key in maker.used:
+        progress.known[source] += 1
         return
     runs, spent = maker.trials.runs, maker.trials.spent
     pair, reason = None, ""
