@@ -18,6 +18,7 @@ from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
+from navigator.cascade.idle import Idle
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
@@ -110,7 +111,8 @@ class Conductor:
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
-            self._spawn(keep_preparing(deps))
+            self._spawn(keep_preparing(deps, self._storage))
+            self._spawn(Idle(deps, self._storage, self._at_rest).run())
             while not self._stopping:
                 self._wake.clear()
                 try:
@@ -137,6 +139,9 @@ class Conductor:
             return False
         held = self._live.resident is role and self._live.swapping_to is None
         return held or self._deps.strategy.both_resident
+
+    def _at_rest(self) -> bool:
+        return not self._live.busy and self._live.swapping_to is None
 
     def stop(self, reason: str) -> None:
         """End the session soon: what is in flight is cut off and stays to be done."""

@@ -27,6 +27,7 @@ from navigator.cascade.verbs.projects import ProjectDone, RemovedProjects
 from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.retry import Retry
+from navigator.cascade.verbs.reverts import Looked, LookedProject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs, SentBack
 from navigator.cascade.verbs.split import Rest, Split, SplitArgs, SplitDone
 from navigator.cascade.verbs.suggestions import Settled
@@ -78,6 +79,7 @@ LANDED = DecisionRow(
 SUGGESTION = Suggestion(task_id="T3", rank=1, text="Test it", state="accepted", made_task="T8")
 
 RESULTS: dict[str, list[Model]] = {
+    "reverts.look": [Looked(projects=(LookedProject(project="web", commits=3, reverted=1),))],
     "exam.import": [
         ExamImported(path="/rows.jsonl", faulty=1, refused=(RefusedRow(line=3, reason="it has no diff"),)),
         ExamImported(path="/rows.jsonl"),

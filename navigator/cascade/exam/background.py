@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import defaultdict
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.exam.prepare import prepare_project
-from navigator.domain.errors import NavigatorError
+from navigator.cascade.storage_faults import Storage
 from navigator.store.space import is_low
 
 log = logging.getLogger(__name__)
@@ -20,7 +21,7 @@ _PAUSE = 600.0
 """Seconds between two rounds through the projects."""
 
 
-async def keep_preparing(deps: Dependencies) -> None:
+async def keep_preparing(deps: Dependencies, storage: Storage) -> None:
     """Make items of every project that can have some, until the session ends or its time for that is used up."""
     if not deps.settings.exam.share:
         return
@@ -32,16 +33,14 @@ async def keep_preparing(deps: Dependencies) -> None:
         for project in deps.reader.projects():
             if left[project.id] <= 0 or not project.check.strip() or is_low(deps.paths.root):
                 continue
+            began = time.monotonic()
             try:
-                made = await prepare_project(deps, project, seconds=left[project.id], behind=True)
-            except NavigatorError as error:
-                log.warning("no exam items were made of %s: %s", project.name, error)
-                continue
+                with storage.writing(f"the exam items of {project.name}"):
+                    made = await prepare_project(deps, project, seconds=left[project.id], behind=True)
+                    if made.problem:
+                        log.info("no exam items of %s: %s", project.name, made.problem)
             except Exception:
                 # A defect here must not end the session that goes well without an exam.
                 log.exception("preparing the exam of %s broke", project.name)
                 left[project.id] = 0
-                continue
-            left[project.id] -= made.seconds
-            if made.problem:
-                log.info("no exam items were made of %s: %s", project.name, made.problem)
+            left[project.id] -= time.monotonic() - began

@@ -38,6 +38,7 @@ _VERBS = {
     "exam.import": "exam_import:ImportExam",
     "exam.prepare": "exam_prepare:PrepareExam",
     "project.check": "project_check:CheckProject",
+    "reverts.look": "reverts:LookForReverts",
 }
 
 

@@ -7,6 +7,7 @@ import click
 from navigator.cli.lazy import LazyGroup
 
 _SPECULATION = {
+    "analyze": ("lab.analyze", "Make the tables of an experiment, and check what cannot be true"),
     "predict": ("lab.predict", "Predict the speed-up from acceptance and costs"),
 }
 
