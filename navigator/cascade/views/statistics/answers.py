@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from navigator.cascade.views.statistics.page import bounds, percent
+from navigator.evidence.exam import CANNOT_TELL, WORTH_IT, ExamScore, worth_words
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.evidence.outcomes import Outcomes
 from navigator.evidence.rates import RateRow
+from navigator.evidence.revisions import Revisions
 from navigator.evidence.swaps import Direction
 from navigator.evidence.throughput import Throughput
 
@@ -28,7 +30,7 @@ class Figure:
         n: observations behind it.
         low: lower limit of its 95 % interval; None where it has none.
         high: upper limit.
-        unit: "share", "s" or "tokens".
+        unit: "share", "estimate" (a share that was computed, not counted), "J" (Youden's, -1 to 1), "s" or "tokens".
         source: the page that has more about it.
     """
 
@@ -54,17 +56,50 @@ def of_share(found: Share, source: str) -> Figure:
     return Figure(found.rate, found.n, found.low, found.high, source=source)
 
 
-def worth(decided: Outcomes) -> Answer:
-    """Is the reviewer worth it? Only known faults can tell; decisions say how often the developer went along."""
-    figures = {
-        name: of_share(getattr(decided, name), "outcomes")
-        for name in ("rejected_after_approve", "sent_back_after_approve", "approved_over_revise")
+def worth(score: ExamScore | None, decided: Outcomes, revised: Revisions) -> Answer:
+    """Is the reviewer worth it? The exam answers; decisions and revisions say what became of its verdicts.
+
+    Args:
+        score: the newest exam of the reviewer that is in use; None where none of its answers was counted.
+    """
+    examined = score is not None and score.decided > 0
+    figures = _exam_figures(score) if score is not None and examined else {}
+    figures |= {
+        name: of_share(found, "outcomes")
+        for name, found in (
+            ("rejected_after_approve", decided.rejected_after_approve),
+            ("approved_over_revise", decided.approved_over_revise),
+            ("revisions_fixed_tests", revised.fixed),
+            ("revisions_broke_tests", revised.harmful),
+        )
+        if found.n or not examined
     }
-    return Answer(
-        "Not measured yet. `navigator exam prepare` and `navigator exam run` try the reviewer on known faults.",
-        False,
-        figures,
-    )
+    if score is None or not examined:
+        said = "Not measured yet. `navigator exam prepare` and `navigator exam run` try the reviewer on known faults."
+        return Answer(said, False, figures)
+    if score.verdict == CANNOT_TELL:
+        return Answer(f"Cannot tell yet. {score.why}", False, figures)
+    if score.verdict == WORTH_IT and score.genuine_share is None:
+        return Answer(f"Yes, better than chance. {score.why}", True, figures)
+    return Answer(f"{'Yes' if score.verdict == WORTH_IT else 'No'}. {worth_words(score)}", True, figures)
+
+
+def _exam_figures(score: ExamScore) -> dict[str, Figure]:
+    figures = {
+        "known_faults_caught": of_share(score.sensitivity, "exam"),
+        "clean_changes_passed": of_share(score.specificity, "exam"),
+    }
+    if score.named.n:
+        figures["findings_at_the_fault"] = of_share(score.named, "exam")
+    if score.youden is not None:
+        found = score.youden
+        figures["better_than_chance"] = Figure(found.value, score.decided, found.low, found.high, "J", "exam")
+    if score.genuine_share is not None:
+        found = score.genuine_share
+        figures["revise_that_is_right"] = Figure(
+            found.value, score.revise.n, found.low, found.high, "estimate", "exam"
+        )
+    return figures
 
 
 def better(weeks: Sequence[RateRow]) -> Answer:
