@@ -17,6 +17,7 @@ from navigator.cascade.views.statistics.page import (
     number,
     percent,
 )
+from navigator.cascade.views.statistics.rate_changes import watched
 from navigator.evidence.exam import ExamScore
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, Tables
 from navigator.evidence.outcomes import outcomes
@@ -45,6 +46,7 @@ def _read(reader: Reader, question: Question) -> Tables[Summary]:
     since = question.since
     decided = outcomes(reader.task_counts(since), reader.decision_counts(since))
     weeks = revise_rate(reader.verdict_counts("week", since))
+    versions = reader.version_counts()
     speeds = throughput(reader.call_totals(since))
     swaps = swap_stats(reader.swaps(since=since))
 
@@ -60,7 +62,10 @@ def _read(reader: Reader, question: Question) -> Tables[Summary]:
         ours = decided.of(rehearsal)
         answers = {
             "worth": worth(newest(rehearsal), ours, revised.of(rehearsal)),
-            "better": better(weeks.rehearsal if rehearsal else weeks.rows),
+            "better": better(
+                watched(reader, versions, rehearsal=rehearsal),
+                weeks.rehearsal if rehearsal else weeks.rows,
+            ),
             "cost": cost(called, swapped, ours),
         }
         return Summary(answers, bool(called or swapped or ours.states))
@@ -78,6 +83,7 @@ _LABELS = {
     "revise_that_is_right": "REVISE that is right",
     "revise_rate_recent": f"revise rate, newest {RECENT_WEEKS} weeks",
     "revise_rate_before": "revise rate before",
+    "revise_rate_since": "revise rate since the change",
 }
 
 
@@ -121,6 +127,8 @@ def _text(figure: Figure) -> str:
         return percent(figure.value)
     if figure.unit == "J":
         return number(figure.value, 2)
+    if figure.unit == "odds":
+        return f"{min(figure.value or 0.0, 999):.3g} : 1"
     if figure.unit == "s":
         return f"{number(figure.value)} s"
     return number(figure.value)
