@@ -16,6 +16,7 @@ from typing import Any
 
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.idle import Idle
 from navigator.cascade.reconcile import Watch
@@ -110,6 +111,7 @@ class Conductor:
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
+            self._spawn(keep_preparing(deps, self._storage))
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
             while not self._stopping:
                 self._wake.clear()
