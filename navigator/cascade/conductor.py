@@ -141,7 +141,7 @@ class Conductor:
         return held or self._deps.strategy.both_resident
 
     def _at_rest(self) -> bool:
-        return not self._live.busy and self._live.swapping_to is None
+        return not self._live.busy and not self._exam.running and self._live.swapping_to is None
 
     def stop(self, reason: str) -> None:
         """End the session soon: what is in flight is cut off and stays to be done."""
