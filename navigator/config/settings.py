@@ -327,6 +327,16 @@ class ChecksSettings(Section):
     """Run projects' tests without a sandbox, as you: code that a model wrote can then do anything you can."""
 
 
+class EnergySettings(Section):
+    """What the GPU draws, for `navigator stats cost`. Off until a command is set, for NVIDIA this one:
+    `command = ["nvidia-smi", "--query-gpu=power.draw", "--format=csv,noheader,nounits"]`."""
+
+    command: tuple[str, ...] = ()
+    """Program and arguments that print watts, one number per line; several lines are added up. Empty: nothing is measured."""
+    interval_seconds: Annotated[float, Field(ge=1, le=300, allow_inf_nan=False)] = 5.0
+    """Seconds between two readings while the conductor runs."""
+
+
 class ExamSettings(Section):
     """The reviewer's exam: changes whose right verdict is known, mixed into its reviews (docs/exam.md)."""
 
@@ -403,6 +413,7 @@ class Settings(Section):
     swap: SwapSettings = SwapSettings()
     batch: BatchSettings = BatchSettings()
     checks: ChecksSettings = ChecksSettings()
+    energy: EnergySettings = EnergySettings()
     exam: ExamSettings = ExamSettings()
     project: tuple[ProjectEntry, ...] = ()
     source: Path | None = Field(default=None, exclude=True)

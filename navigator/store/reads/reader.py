@@ -31,6 +31,7 @@ from navigator.domain.states import (
     TaskState,
     Verdict,
 )
+from navigator.store.reads.costs import CostReads
 from navigator.store.reads.exam import ExamReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import LoopReads
@@ -72,7 +73,7 @@ _FLAGS = ("counted", "withdrawn")
 """Flags of the store's own, in no model."""
 
 
-class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, ExamReads):
+class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExamReads):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks
