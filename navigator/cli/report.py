@@ -24,7 +24,7 @@ def report(file: Path, overwrite: bool, since: str) -> None:
     """Write the three answers and every statistic, with plots, to one HTML page that needs no other file and no network."""
     from navigator.cascade.views.report.page import report as written
     from navigator.cascade.views.statistics.page import Question, utc_text
-    from navigator.config.paths import write_whole
+    from navigator.config.paths import write_new
 
     if os.path.lexists(file) and not overwrite:
         raise Conflict(f"{file} exists.", hint="Choose another name, or replace it with --overwrite.")
@@ -36,10 +36,8 @@ def report(file: Path, overwrite: bool, since: str) -> None:
             written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             period=f"from {moment[:16].replace('T', ' ')} UTC on" if moment else "all time",
         )
-    mask = os.umask(0)
-    os.umask(mask)
     try:
-        write_whole(file, page.encode(), 0o666 & ~mask)
+        write_new(file, page.encode())
     except OSError as error:
         raise UsageError(
             f"{file} cannot be written: {error.strerror}.", hint="Choose another place."

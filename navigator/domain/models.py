@@ -291,7 +291,8 @@ class Proposal(Model):
 
     `review` is the reviewer's newest reading; `final_review` that of the optional cloud model, which reads last;
     `own_review` the generator's of its own change, which decides nothing. A derived proposal holds only the `hunks` of its
-    `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole.
+    `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
+    the writer worked: "blocks" is one answer of edit blocks.
     """
 
     id: ProposalId
@@ -305,6 +306,7 @@ class Proposal(Model):
     tree: str
     batch: str = ""
     written_by: Role = Role.GENERATOR
+    way: str = "blocks"
     title: str = ""
     summary: str = ""
     edits: tuple[AppliedEdit, ...] = ()

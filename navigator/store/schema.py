@@ -418,6 +418,8 @@ _FIFTH: Migration = (
         at TEXT NOT NULL,
         UNIQUE (project_id, source, change)
     ) STRICT""",
+    # How the writer worked: figures of different ways are never pooled.
+    "ALTER TABLE proposals ADD COLUMN way TEXT NOT NULL DEFAULT 'blocks'",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
