@@ -316,6 +316,19 @@ class BatchSettings(Section):
     """Maximum number of revisions of a proposal."""
 
 
+class ReviewSettings(Section):
+    """What a finding of the reviewer needs to cause a revision."""
+
+    reproduce: bool = True
+    """Ask the reviewer for a test that proves each blocker and major finding, and run it in the sandbox. Only in projects with
+    a check command, and only where the sandbox works."""
+    reproduce_most: int = Field(default=3, ge=1, le=8)
+    """Maximum number of tests of one review, the gravest findings first."""
+    block_on: Literal["grounded", "reproduced"] = "grounded"
+    """Which blocker and major findings cause REVISE: every one whose quote was found, or only those whose test failed. A
+    finding whose test could not run counts as with `grounded`."""
+
+
 class ChecksSettings(Section):
     """Limits of the sandbox in which projects' tests run."""
 
@@ -383,6 +396,7 @@ class Settings(Section):
     routing: RoutingSettings = RoutingSettings()
     swap: SwapSettings = SwapSettings()
     batch: BatchSettings = BatchSettings()
+    review: ReviewSettings = ReviewSettings()
     checks: ChecksSettings = ChecksSettings()
     project: tuple[ProjectEntry, ...] = ()
     source: Path | None = Field(default=None, exclude=True)

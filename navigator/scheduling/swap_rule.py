@@ -83,7 +83,9 @@ def _ready(snapshot: SchedulerSnapshot, to: Role, now: float) -> SwapDecision:
     resident = snapshot.resident
     idle = resident is None or requests_running(snapshot, resident) == 0
     waited_for = _repairs_left(snapshot) or _own_left(snapshot, now)
-    return SwapDecision(to, ready=idle and not checks_holding(snapshot, now) and not waited_for)
+    # What has its review may become a revision, never a review: only a swap to the reviewer is worth holding for it.
+    held = [task for task in checks_holding(snapshot, now) if to is Role.REVIEWER or not task.reviewed]
+    return SwapDecision(to, ready=idle and not held and not waited_for)
 
 
 def is_repair(snapshot: SchedulerSnapshot, task: TaskView) -> bool:

@@ -139,7 +139,7 @@ async def _run(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSp
     """One run, when there is room for one more beside those under way. What it prints is redacted."""
     await asyncio.to_thread(learn_withheld, deps.redact, setup.project, setup.private, tree)
     async with deps.checks_at_once:
-        return await _cancellable(
+        return await cancellable(
             partial(
                 run_suite,
                 spec,
@@ -154,7 +154,7 @@ async def _run(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSp
         )
 
 
-async def _cancellable(work: Callable[..., _T]) -> _T:
+async def cancellable(work: Callable[..., _T]) -> _T:
     """Run `work(cancel=…)` in a thread; a cancellation kills what it runs, and waits until that is gone."""
     cancel = threading.Event()
     running = asyncio.ensure_future(asyncio.to_thread(work, cancel=cancel))

@@ -18,9 +18,10 @@ from navigator.store.writes.exam import ExamWrites
 from navigator.store.writes.ledger import LedgerWrites
 from navigator.store.writes.projects import ProjectWrites, TaskWrites
 from navigator.store.writes.proposals import ProposalWrites
+from navigator.store.writes.reproductions import ReproductionWrites
 
 
-class Transaction(ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites, ExamWrites):
+class Transaction(ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites, ExamWrites, ReproductionWrites):
     """All writing methods. One lives for one `with store.transaction()` and is of no use after it."""
 
 
