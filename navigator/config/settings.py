@@ -320,13 +320,11 @@ class ReviewSettings(Section):
     """What a finding of the reviewer needs to cause a revision."""
 
     reproduce: bool = True
-    """Ask the reviewer for a test that proves each blocker and major finding, and run it in the sandbox. Only in projects with
-    a check command, and only where the sandbox works."""
+    """Ask the reviewer for a test of each blocker and major finding, and run it: needs a check command and the sandbox."""
     reproduce_most: int = Field(default=3, ge=1, le=8)
     """Maximum number of tests of one review, the gravest findings first."""
     block_on: Literal["grounded", "reproduced"] = "grounded"
-    """Which blocker and major findings cause REVISE: every one whose quote was found, or only those whose test failed. A
-    finding whose test could not run counts as with `grounded`."""
+    """Findings that cause REVISE: all with a quote that was found, or only those not disproved by their test's run."""
 
 
 class ChecksSettings(Section):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from navigator.domain.models import Finding
-from navigator.domain.states import CheckOutcome, ReproductionOutcome, RevisedOutcome, TaskState, Verdict
+from navigator.domain.states import CheckOutcome, ReproductionOutcome, RevisedOutcome, Verdict
 from tests.cascade.scripted_models import Messages, Models, approval, objection, speaking
 from tests.cascade.test_checks import Room, block
 from tests.workspace.sandbox.support import needs_sandbox
@@ -215,7 +215,7 @@ def test_a_runner_that_is_not_known_is_not_asked_about(room: Room) -> None:
     made = findings(room, task)[0].reproduction
     assert made is not None and made.outcome is ReproductionOutcome.COULD_NOT_RUN
     assert "how `sh -c true` runs one test file is not known" in made.reason
-    assert room.task(task).state is TaskState.REVISING
+    assert room.task(task).round == 1
 
 
 def test_without_the_setting_or_a_command_nothing_is_asked(room: Room) -> None:
@@ -225,4 +225,4 @@ def test_without_the_setting_or_a_command_nothing_is_asked(room: Room) -> None:
     task = room.queue("Rework half()")
     room.work(until="reviewed")
     assert findings(room, task)[0].reproduction is None
-    assert room.task(task).state is TaskState.REVISING
+    assert room.task(task).round == 1
