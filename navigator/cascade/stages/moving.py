@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.domain.models import Task
+from navigator.domain.models import Review, Task
 from navigator.domain.states import TaskState, Verdict
 
 if TYPE_CHECKING:
     from navigator.store.writes.writer import Transaction
 
 
-def move_on(tx: Transaction, deps: Dependencies, task: Task, verdict: Verdict) -> None:
+def move_on(tx: Transaction, deps: Dependencies, task: Task, review: Review) -> None:
     """To its next revision, to the final model, or to the developer."""
-    if verdict is Verdict.REVISE and task.round < deps.settings.batch.revisions:
+    revise = review.verdict is Verdict.REVISE and not review.advice
+    if revise and task.round < deps.settings.batch.revisions:
         tx.set_task_state(task.id, TaskState.REVISING, round=task.round + 1)
     elif deps.settings.final.enabled:
         tx.set_task_state(task.id, TaskState.FINAL_REVIEW)

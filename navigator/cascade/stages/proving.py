@@ -70,7 +70,7 @@ async def settle(deps: Dependencies, task: Task, proposal: Proposal) -> None:
     verdict = derive_verdict(review.findings, deps.settings.review.block_on)
     with deps.store.transaction() as tx:
         tx.settle_review(proposal.id, held[0].review_id, verdict, review.findings)
-        move_on(tx, deps, task, verdict)
+        move_on(tx, deps, task, review.model_copy(update={"verdict": verdict}))
 
 
 @dataclass(frozen=True)

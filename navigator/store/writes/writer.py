@@ -16,12 +16,15 @@ from navigator.store.reads.queries import database_of
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.exam import ExamWrites
 from navigator.store.writes.ledger import LedgerWrites
+from navigator.store.writes.outcomes import OutcomeWrites
 from navigator.store.writes.projects import ProjectWrites, TaskWrites
 from navigator.store.writes.proposals import ProposalWrites
 from navigator.store.writes.reproductions import ReproductionWrites
 
 
-class Transaction(ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites, ExamWrites, ReproductionWrites):
+class Transaction(
+    ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites, ExamWrites, OutcomeWrites, ReproductionWrites
+):
     """All writing methods. One lives for one `with store.transaction()` and is of no use after it."""
 
 
