@@ -54,11 +54,16 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "prompt_ms": ("prompt_eval_ms", "prompt_ms"),
     "block": ("block", "restart", "server_start"),
     "draft_seconds": ("draft_seconds",),
+    "engine": ("engine",),
+    "about": ("about",),
+    "random_weights": ("random_weights",),
+    "arguments": ("arguments",),
     "status": ("status", "state", "outcome"),
 }
 """What a column may be called, the likeliest name first."""
 
-_WORDS = ("target", "draft", "prompt", "block")
+_WORDS = ("target", "draft", "prompt", "block", "engine", "about")
+_OTHERS = ("gamma", "status", "random_weights", "arguments")
 _NONE = {"", "none", "no", "off", "-", "baseline", "0", "null", "nan"}
 _GOOD = {"", "ok", "done", "success", "true", "1", "completed"}
 
@@ -76,6 +81,9 @@ class Run:
         rounds: verifying passes.
         block: which start of the server.
         draft_seconds: time spent drafting.
+        engine, about: which server, and what its owner says about the machine and the models.
+        random_weights: the models are not trained: times may be real, acceptance and text are not.
+        arguments: of the server, those that make it speculate.
     """
 
     line: int
@@ -96,6 +104,10 @@ class Run:
     prompt_ms: float | None = None
     block: str = ""
     draft_seconds: float | None = None
+    engine: str = ""
+    about: str = ""
+    random_weights: bool = False
+    arguments: tuple[str, ...] = ()
 
     @property
     def speculated(self) -> bool:
@@ -188,7 +200,13 @@ def _each_json(text: str, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             raise UsageError(f"{path}, line {line} is no JSON: {error}.") from error
         if not isinstance(row, dict):
             raise UsageError(f"{path}, line {line} is no JSON object.")
-        yield line, {str(key): "" if value is None else str(value) for key, value in row.items()}
+        yield line, {str(key): _text(value) for key, value in row.items()}
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return json.dumps(value) if isinstance(value, (list, dict)) else str(value)
 
 
 def _columns(heads: Sequence[str], named: Mapping[str, str]) -> dict[str, str]:
@@ -226,9 +244,7 @@ def _run(line: int, row: Mapping[str, str]) -> Run:
     if not plain and gamma == 0 and row.get("gamma", "").strip() != "0":
         raise ValueError(f"it drafts with {safe_line(draft)} but states no draft length")
     words = {name: safe_line(row.get(name, "").strip()) for name in _WORDS}
-    numbers = {
-        name: _number(name, text) for name, text in row.items() if name not in (*_WORDS, "gamma", "status")
-    }
+    numbers = {name: _number(name, text) for name, text in row.items() if name not in (*_WORDS, *_OTHERS)}
     speed = numbers.pop("speed", None)
     if speed is None or speed <= 0:
         raise ValueError("it states no speed" if speed is None else f"its speed is {speed:g}")
@@ -248,8 +264,19 @@ def _run(line: int, row: Mapping[str, str]) -> Run:
         speed=speed,
         prompt=words["prompt"],
         block=words["block"],
+        engine=words["engine"],
+        about=words["about"],
+        random_weights=row.get("random_weights", "").lower() == "true",
+        arguments=_arguments(row.get("arguments", "")),
         **numbers,
     )
+
+
+def _arguments(text: str) -> tuple[str, ...]:
+    words = json.loads(text) if text else []
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError("its arguments are no list of words")
+    return tuple(words)
 
 
 def _number(name: str, text: str) -> float | None:
