@@ -122,7 +122,7 @@ def main() -> None:
             f"difference of two rates, n {n} each",
             lambda n=n, rng=rng: f"{difference_coverage(rng, n, 5 * runs):.1%}",  # type: ignore[misc]
         )
-    print(f"monitor, false alarms ({SHOWN_FROM:.0f} : 1 reached without a change)")
+    print(f"monitor, false alarms ({SHOWN_FROM:.0f}:1 reached without a change)")
     print("  former verdicts:       " + "".join(f"{former:>8}" for former in FORMER))
     for rate in RATES:
         found = [

@@ -90,7 +90,7 @@ def test_a_fall_since_a_prompt_is_said_with_its_evidence(store: Store, add: Add)
     assert facts(store) == []
     add(30, NEVER, "generate@2")
     ((_, said),) = facts(store)
-    assert said == "generate@2 (Nov 3): fell from 50% (n 60) to 0% (n 30), evidence over 1,000 : 1"
+    assert said == "generate@2 (Nov 3): fell from 50% (n 60) to 0% (n 30), evidence over 1,000:1"
     (change,) = PAGE.document(PAGE.read(store.read, Question()))["changes"]
     assert change["changed"] == {"writer_prompt": "generate@2"}
     assert change["from"] == {"writer_prompt": "generate@1"}
@@ -103,7 +103,7 @@ def test_little_since_a_prompt_shows_nothing(store: Store, add: Add) -> None:
     add(4, HALF, "generate@2", review_prompt="review@2")
     ((_, said),) = facts(store)
     assert said.startswith("generate@2 and review@2 (Nov 3): 50% (n 60) before, 50% (n 4) since; no change")
-    assert said.endswith(": 1 of the 20 : 1 it takes")
+    assert said.endswith(":1 of the 20:1 it takes")
 
 
 def test_a_return_is_called_one_and_counts_only_what_came_after(store: Store, add: Add) -> None:
