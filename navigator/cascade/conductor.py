@@ -16,6 +16,7 @@ from typing import Any
 
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.idle import Idle
 from navigator.cascade.reconcile import Watch
@@ -110,6 +111,7 @@ class Conductor:
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
+            self._spawn(keep_preparing(deps, self._storage))
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
             while not self._stopping:
                 self._wake.clear()
@@ -313,6 +315,10 @@ class Conductor:
         self._live.wanted = role
         return False
 
+    def ask_exam(self, items: int) -> tuple[int, int]:
+        """Ask so many items of the reviewer's exam, whatever their share, once it is loaded."""
+        return self._exam.ask_for(items), len(self._exam.left())
+
     @property
     def running(self) -> int:
         """How many tasks it is working on."""
@@ -326,6 +332,7 @@ class Conductor:
             "strategy": self._deps.strategy.name,
             "swapping_to": live.swapping_to.value if live.swapping_to else None,
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
+            "exam": {"running": self._exam.running, "asked": self._exam.asked},
             "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,
