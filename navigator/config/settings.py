@@ -316,6 +316,17 @@ class BatchSettings(Section):
     """Maximum number of revisions of a proposal."""
 
 
+class ReviewSettings(Section):
+    """What a finding of the reviewer needs to cause a revision."""
+
+    reproduce: bool = True
+    """Ask the reviewer for a test of each blocker and major finding, and run it: needs a check command and the sandbox."""
+    reproduce_most: int = Field(default=3, ge=1, le=8)
+    """Maximum number of tests of one review, the gravest findings first."""
+    block_on: Literal["grounded", "reproduced"] = "grounded"
+    """Findings that cause REVISE: all with a quote that was found, or only those not disproved by their test's run."""
+
+
 class ChecksSettings(Section):
     """Limits of the sandbox in which projects' tests run."""
 
@@ -412,6 +423,7 @@ class Settings(Section):
     routing: RoutingSettings = RoutingSettings()
     swap: SwapSettings = SwapSettings()
     batch: BatchSettings = BatchSettings()
+    review: ReviewSettings = ReviewSettings()
     checks: ChecksSettings = ChecksSettings()
     energy: EnergySettings = EnergySettings()
     exam: ExamSettings = ExamSettings()
