@@ -245,9 +245,13 @@ def _show_review(proposal: Proposal, whole: Proposal | None, mended: str, worth:
 
 
 def _say_finding(finding: Finding) -> None:
+    from navigator.cascade.views.reproductions import reproduction_lines
+
     head = f"       ┃ {finding.severity.value} · {finding.criterion.value} · {finding.kind.value}"
     head += " · remark (does not count)" if finding.remark else ""
     output.say(head, fg="yellow", bold=True)
     output.say(f"       ┃ {safe_line(finding.message)}")
     if finding.trigger:
         output.say(f"       ┃ when: {safe_line(finding.trigger)}")
+    for line in reproduction_lines(finding):
+        output.say(f"       ┃ {safe_line(line)}", fg="cyan")

@@ -146,3 +146,13 @@ class LedgerReads(Queries):
             model=row["model"],
             outcome=row["outcome"],
         )
+
+    def answers_of(self, task_id: str, attempt: int, round: int, purpose: str) -> dict[int, str]:
+        """What was answered in a task's round for one purpose, by `seq`; the newest answer of each."""
+        tests = [
+            ("task_id = ?", number_of(task_id, "T")),
+            ("attempt = ?", attempt),
+            ("round = ?", round),
+            ("purpose = ? AND answer IS NOT NULL", purpose),
+        ]
+        return {row["seq"]: unpacked(row["answer"]) for row in self._where("calls", tests)}

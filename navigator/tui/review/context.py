@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
+from navigator.cascade.views.reproductions import reproduction_lines
 from navigator.domain.models import Finding, Project, Proposal, Review, Task
 from navigator.domain.states import ProposalState, Role, TaskState, Verdict
 from navigator.tui.data.deck_snapshot import short_model
@@ -202,6 +203,7 @@ def finding_notes(context: ReviewContext, shown: Proposal, *, anchors: bool = Tr
         for index, finding in enumerate(review.findings):
             said = context.met.get((shown.id, index)) if review is shown.review else None
             remarks = [REMARK] if finding.remark else []
+            remarks += reproduction_lines(finding)
             remarks += [_answer_to(said, shown.round + 1)] if said is not None else []
             key = f"f{review.role.value}{index}"
             notes.append(
@@ -225,7 +227,7 @@ def finding_notes(context: ReviewContext, shown: Proposal, *, anchors: bool = Tr
                 loose,
                 by=_who(before.review),
                 round=before.round,
-                remarks=(_answer_to(said, shown.round),),
+                remarks=(*reproduction_lines(finding), _answer_to(said, shown.round)),
             )
         )
     return notes
