@@ -80,8 +80,8 @@ class ExamTrial(Model):
 class SourceCount(Model):
     """Candidates of one source.
 
-    Of those `found`, `known` were tried before with a result that still holds, `tried` were tried in this run; `kept` of these
-    became items. `rejected` counts the others by the reason in words.
+    Of those `found`, `known` are items or were tried before with a result that still holds, `tried` were tried in this run;
+    `kept` of these became items. `rejected` counts the others by the reason in words.
     """
 
     found: int = 0

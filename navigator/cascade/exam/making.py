@@ -63,10 +63,11 @@ class Maker:
     known: dict[tuple[ExamSource, str], ExamTrial] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
 
-    def tried(self, source: ExamSource, change: str) -> bool:
-        """Whether the result of a trial is known and would be the same today."""
+    def tried(self, source: ExamSource, change: str, *, kept: bool | None = None) -> bool:
+        """Whether the result of a trial is known and would be the same today; with `kept` only such a result."""
         held = self.known.get((source, change))
-        return held is not None and held.against == self._against(source)
+        fits = held is not None and held.against == self._against(source)
+        return fits and (kept is None or (held is not None and held.kept is kept))
 
     def note(
         self, source: ExamSource, change: str, *, kept: bool, reason: str, runs: int, seconds: float
@@ -131,10 +132,10 @@ class Maker:
     async def _control(self, commit: Commit, tree: str, files: Sequence[FileDiff]) -> ExamItem:
         """A harmless commit taken back in the same way; where there is none, the same lines put back."""
         lines = sum(file.added + file.removed for file in files)
-        near = (one for one in harmless(self.commits, lines) if one.sha not in self.used)
-        for other in islice(
-            (one for one in near if not self.tried(ExamSource.CLEAN, one.sha)), _CONTROLS_TRIED
-        ):
+        near = [one for one in harmless(self.commits, lines) if one.sha not in self.used]
+        # One that was found before a crash is found again: only its item was lost.
+        untried = [one for one in near if not self.tried(ExamSource.CLEAN, one.sha, kept=False)]
+        for other in untried[:_CONTROLS_TRIED]:
             runs, spent = self.trials.runs, self.trials.spent
             reason = ""
             try:

@@ -66,20 +66,58 @@ class _Progress:
 
 
 async def prepare_project(
-    deps: Dependencies, project: Project, *, limit: int | None = None, sources: Sequence[ExamSource] = ()
+    deps: Dependencies,
+    project: Project,
+    *,
+    limit: int | None = None,
+    sources: Sequence[ExamSource] = (),
+    seconds: float | None = None,
+    behind: bool = False,
 ) -> PreparedProject:
-    """Make items of one project, up to `limit` faulty ones (by default that of the settings), from `sources` or from all.
+    """Make items of one project.
 
     What keeps a project from having any is said in the result, not raised. It may be cancelled at any time: every result is
     stored before the next candidate is tried.
+
+    Args:
+        limit: faulty items the project is to have; by default that of the settings, like `seconds`, which test runs may take.
+        sources: what to make; all where none is given.
+        behind: end after the candidate under way when somebody else wants to prepare items.
     """
+    deps.exams_wanted += 1
+    try:
+        async with deps.exam_lock:
+            return await _prepare(
+                deps,
+                project,
+                limit or deps.settings.exam.items,
+                sources or _SOURCES,
+                deps.settings.exam.prepare_seconds if seconds is None else seconds,
+                behind=behind,
+            )
+    finally:
+        deps.exams_wanted -= 1
+
+
+async def _prepare(
+    deps: Dependencies,
+    project: Project,
+    limit: int,
+    sources: Sequence[ExamSource],
+    seconds: float,
+    *,
+    behind: bool,
+) -> PreparedProject:
     began = time.monotonic()
     try:
-        maker = await _maker(deps, project)
+        maker = await _maker(deps, project, seconds)
     except NavigatorError as error:
         return PreparedProject(project=project.name, problem=error.message, hint=error.hint)
-    progress = _begin(deps, maker, limit or deps.settings.exam.items, sources or _SOURCES)
+    progress = _begin(deps, maker, limit, sources)
     while (source := progress.next_source()) is not None:
+        if behind and deps.exams_wanted > 1:
+            progress.ended = "another run takes over"
+            break
         candidate = progress.left[source].popleft()
         try:
             await _try(maker, progress, source, candidate)
@@ -97,7 +135,7 @@ async def prepare_project(
     )
 
 
-async def _maker(deps: Dependencies, project: Project) -> Maker:
+async def _maker(deps: Dependencies, project: Project, seconds: float) -> Maker:
     """What the trials need, once the project's tests pass on the commit that its work starts from.
 
     Raises:
@@ -117,7 +155,7 @@ async def _maker(deps: Dependencies, project: Project) -> Maker:
         deps=deps,
         project=project,
         private=setup.private,
-        trials=Trials(deps, setup, deps.settings.exam.prepare_seconds),
+        trials=Trials(deps, setup, seconds),
         head=head,
         passed=passed_before(found) or None,
         against=f"{project.check}\n{found.environment}",
@@ -170,7 +208,9 @@ def _begin(deps: Dependencies, maker: Maker, limit: int, sources: Sequence[ExamS
         for source in sources
     }
     left = {
-        source: deque(one for one in ones if not maker.tried(source, _key(one)))
+        source: deque(
+            one for one in ones if _key(one) not in maker.used and not maker.tried(source, _key(one))
+        )
         for source, ones in found.items()
     }
     return _Progress(
@@ -194,6 +234,7 @@ async def _try(maker: Maker, progress: _Progress, source: ExamSource, candidate:
     """
     key = _key(candidate)
     if key in maker.used:
+        progress.known[source] += 1
         return
     runs, spent = maker.trials.runs, maker.trials.spent
     pair, reason = None, ""

@@ -44,18 +44,27 @@ def facts(found: Sequence[Watched]) -> Iterable[tuple[str, str]]:
 
 
 def sentence(found: Watched) -> str:
-    """`generate@7f3c (Nov 3): fell from 44% (n 61) to 31% (n 85), evidence 31 : 1`."""
+    """`generate@7f3c (Nov 3): fell from 44% (n 61) to 31% (n 85), evidence 31:1`."""
+    return f"{change_words(found.change)}: {rate_words(found)}"
+
+
+def change_words(change: Change) -> str:
+    """`generate@7f3c (Nov 3)`."""
+    return f"{_what(change)} ({_day(change.since)})"
+
+
+def rate_words(found: Watched) -> str:
+    """`fell from 44% (n 61) to 31% (n 85), evidence 31:1`."""
     now = found.watch
     before = share(found.former_revise, found.former_n).rate
     since = share(now.revise, now.n).rate
-    head = f"{_what(found.change)} ({_day(found.change.since)}): "
     if now.shown_at is None:
         return (
-            f"{head}{percent(before)} (n {found.former_n:,}) before, {percent(since)} (n {now.n:,}) since; no change shown,"
-            f" evidence {_odds(now.evidence)} of the {SHOWN_FROM:.0f} : 1 it takes"
+            f"{percent(before)} (n {found.former_n:,}) before, {percent(since)} (n {now.n:,}) since; no change shown,"
+            f" evidence {_odds(now.evidence)} of the {SHOWN_FROM:.0f}:1 it takes"
         )
     moved = "fell" if (since or 0.0) < (before or 0.0) else "rose"
-    told = f"{head}{moved} from {percent(before)} (n {found.former_n:,}) to {percent(since)} (n {now.n:,})"
+    told = f"{moved} from {percent(before)} (n {found.former_n:,}) to {percent(since)} (n {now.n:,})"
     if now.evidence >= SHOWN_FROM:
         return f"{told}, evidence {_odds(now.evidence)}"
     return f"{told}, evidence {_odds(now.strongest)} at its strongest, now {_odds(now.evidence)}"
@@ -92,8 +101,8 @@ def _named(field: str, value: str) -> str:
 
 def _odds(evidence: float) -> str:
     if evidence >= _LARGE:
-        return f"over {_LARGE:,} : 1"
-    return f"{evidence:.0f} : 1" if evidence >= 10 else f"{evidence:.1f} : 1"
+        return f"over {_LARGE:,}:1"
+    return f"{evidence:.0f}:1" if evidence >= 10 else f"{evidence:.1f}:1"
 
 
 def _day(at: str) -> str:
