@@ -16,6 +16,10 @@ from typing import Any
 
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.energy import EnergyMeter
+from navigator.cascade.exam.background import keep_preparing
+from navigator.cascade.exam.queue import ExamQueue
+from navigator.cascade.idle import Idle
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
@@ -31,6 +35,7 @@ from navigator.cascade.verbs.registry import perform
 from navigator.cascade.views.batches import Batches
 from navigator.cascade.views.summary import Session
 from navigator.domain import snapshot as acts
+from navigator.domain.costs import Phase
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event
 from navigator.domain.states import Role, TaskState
@@ -78,6 +83,7 @@ class Conductor:
         )
         self.session = Session(deps)
         self._batches = Batches(deps)
+        self._exam = ExamQueue(deps)
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
@@ -107,6 +113,10 @@ class Conductor:
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
+            self._spawn(keep_preparing(deps, self._storage))
+            self._spawn(Idle(deps, self._storage, self._at_rest).run())
+            if deps.settings.energy.command:
+                self._spawn(EnergyMeter(deps, self._storage, self._doing).run())
             while not self._stopping:
                 self._wake.clear()
                 try:
@@ -134,6 +144,21 @@ class Conductor:
         held = self._live.resident is role and self._live.swapping_to is None
         return held or self._deps.strategy.both_resident
 
+    def _at_rest(self) -> bool:
+        return not self._live.busy and not self._exam.running and self._live.swapping_to is None
+
+    def _doing(self) -> tuple[Phase, str]:
+        """What the GPU is used for now, and by whom it is held."""
+        live = self._live
+        roles = set(live.busy.values())
+        reviews = Role.REVIEWER in roles or self._exam.running > 0
+        phase: Phase = "reviewing" if reviews else "idle"
+        if live.swapping_to is not None:
+            phase = "swapping"
+        elif Role.GENERATOR in roles:
+            phase = "both" if reviews else "writing"
+        return phase, live.resident.value if live.resident else ""
+
     def stop(self, reason: str) -> None:
         """End the session soon: what is in flight is cut off and stays to be done."""
         self._stopping = self._stopping or reason
@@ -150,6 +175,7 @@ class Conductor:
             until=self._options.until,
             max_swaps=self._options.max_swaps,
             both_resident=self._deps.strategy.both_resident,
+            exam=self._exam.view(loaded=self._at_hand(Role.REVIEWER)),
         )
         now = time.monotonic()
         pause = _HEARTBEAT
@@ -173,6 +199,8 @@ class Conductor:
                 self._work(task_id, Role.GENERATOR, review(deps, task_id, Role.GENERATOR))
             case acts.ReviewTask(task_id):
                 self._work(task_id, Role.REVIEWER, self._review(task_id))
+            case acts.AskExam(item_id):
+                self._ask_exam(item_id)
             case acts.FinalReview(task_id):
                 self._work(task_id, Role.FINAL, review(deps, task_id, Role.FINAL))
             case acts.Land(task_id):
@@ -180,11 +208,15 @@ class Conductor:
             case acts.Renew(task_id):
                 self._renew(task_id)
             case acts.SwapTo(role):
+                self._exam.make_room(0)
                 self._live.swapping_to = role
                 self._spawn(self._residency.swap(role))
 
     def _work(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         self._live.busy[task_id] = role
+        if role is Role.REVIEWER:
+            held = sum(one is role for one in self._live.busy.values())
+            self._exam.make_room(self._deps.settings.reviewer.max_inflight - held)
         running = self._stages[task_id] = self._spawn(self._guarded(task_id, role, stage))
 
         def let_go(_: asyncio.Task[None]) -> None:
@@ -195,6 +227,12 @@ class Conductor:
             self._wake.set()
 
         running.add_done_callback(let_go)
+
+    def _ask_exam(self, item_id: int) -> None:
+        """Ask about an item of the exam. Nothing that breaks there changes a task or what is held against a server."""
+        asking = self._spawn(self._exam.ask(item_id))
+        self._exam.begin(item_id, asking)
+        asking.add_done_callback(lambda _: self._wake.set())
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(job)
@@ -293,6 +331,10 @@ class Conductor:
         self._live.wanted = role
         return False
 
+    def ask_exam(self, items: int) -> tuple[int, int]:
+        """Ask so many items of the reviewer's exam, whatever their share, once it is loaded."""
+        return self._exam.ask_for(items), len(self._exam.left())
+
     @property
     def running(self) -> int:
         """How many tasks it is working on."""
@@ -306,6 +348,7 @@ class Conductor:
             "strategy": self._deps.strategy.name,
             "swapping_to": live.swapping_to.value if live.swapping_to else None,
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
+            "exam": {"running": self._exam.running, "asked": self._exam.asked},
             "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.routing import writer_of
-from navigator.domain.snapshot import BatchRules, SchedulerSnapshot, TaskView
+from navigator.domain.snapshot import BatchRules, ExamView, SchedulerSnapshot, TaskView
 from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
 from navigator.store.reads.loop import LoopTask
 
@@ -53,7 +53,13 @@ class ConductorState:
     _deaths: dict[Role, list[float]] = field(default_factory=dict)
 
     def snapshot(
-        self, deps: Dependencies, *, until: str, max_swaps: int | None, both_resident: bool
+        self,
+        deps: Dependencies,
+        *,
+        until: str,
+        max_swaps: int | None,
+        both_resident: bool,
+        exam: ExamView,
     ) -> SchedulerSnapshot:
         """The store's tasks and this memory as one frozen picture."""
         now = time.monotonic()
@@ -87,6 +93,7 @@ class ConductorState:
             lost=self.lost,
             last_arrival=self._last_arrival,
             final_enabled=deps.settings.final.enabled,
+            exam=exam,
         )
 
     def _view(
@@ -113,6 +120,7 @@ class ConductorState:
             writer=writer_of(deps.settings, task.kind, task.complexity, task.wrote),
             landing_due=landing_due,
             own_due=own_due,
+            reviewed=task.reviewed,
         )
 
     def failed(self, role: Role, *, began: float, give_up_after: int | None) -> int:

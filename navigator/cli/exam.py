@@ -5,15 +5,26 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from navigator.cascade.socket.client import ConductorClient
 from navigator.cascade.socket.wire import NoConductor
+from navigator.cascade.verbs.exam_import import ImportExam, ImportExamArgs
 from navigator.cascade.verbs.exam_prepare import ExamPrepared, PrepareExam, PrepareExamArgs
+from navigator.cascade.verbs.exam_run import ExamRunArgs, RunExam
 from navigator.cli import output
-from navigator.cli.session import complete_projects, locked_dependencies, state_paths, take_config_projects
+from navigator.cli.session import (
+    carry_out,
+    complete_projects,
+    locked_dependencies,
+    reading,
+    state_paths,
+    take_config_projects,
+)
+from navigator.domain.errors import UsageError
 from navigator.domain.text import safe_line
 
 if TYPE_CHECKING:
@@ -29,15 +40,46 @@ def exam() -> None:
 @exam.command("prepare")
 @click.argument("projects", nargs=-1, shell_complete=complete_projects, metavar="[PROJECT]...")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Faulty items per project, at most.")
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    type=click.Choice(["reversed-fix", "mutant", "omission"]),
+    help="Make only these; may be repeated.",
+)
+@click.option(
+    "--import",
+    "imported",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Instead, import rows of JSON with a diff and its known answer (docs/exam.md).",
+)
 @output.JSON
-def prepare(projects: tuple[str, ...], limit: int | None, as_json: bool) -> None:
+def prepare(
+    projects: tuple[str, ...],
+    limit: int | None,
+    sources: tuple[str, ...],
+    imported: Path | None,
+    as_json: bool,
+) -> None:
     """Make the exam's items from PROJECTs, all if none is named: changes whose right verdict is known.
 
     Each is proved by the project's own tests in the sandbox. What was tried is remembered; interrupt it at any time.
     Exit code 3: nothing could be prepared for any project.
     """
+    if imported is not None:
+        if projects or limit or sources:
+            raise UsageError("--import takes no projects and no other option.", hint="Run it on its own.")
+        carry_out(ImportExam(), ImportExamArgs(path=str(imported.resolve())), as_json=as_json)
+        return
     take_config_projects()
-    args = PrepareExamArgs(projects=projects, limit=limit)
+    args = PrepareExam().read_args(
+        {
+            "projects": projects,
+            "limit": limit,
+            "sources": [source.replace("-", "_") for source in sources],
+        }
+    )
     paths = state_paths()
     try:
         made = asyncio.run(_through_conductor(paths, args))
@@ -100,13 +142,46 @@ def _show(made: ExamPrepared) -> None:
 
 def _counts(one: PreparedProject) -> None:
     rows = [
-        (f"  {source.replace('_', ' ')}", count.mined, count.tried, count.kept)
+        (f"  {source.replace('_', ' ')}", count.found, count.known, count.tried, count.kept)
         for source, count in one.sources.items()
     ]
-    output.emit(output.table(("  made from", "found", "tried", "kept"), rows, right=range(1, 4)))
-    for reason, count in sorted(one.rejected.items(), key=lambda held: (-held[1], held[0])):
-        output.say(f"  {count} not kept: {reason}")
+    output.emit(output.table(("  made from", "found", "known", "tried", "kept"), rows, right=range(1, 5)))
+    for source, count in one.sources.items():
+        for reason, number in sorted(count.rejected.items(), key=lambda held: (-held[1], held[0])):
+            output.say(f"  {source.replace('_', ' ')}: {number} not kept: {reason}")
     output.say(
         f"  Items now: {one.faulty} faulty, {one.clean} clean. {one.runs} test runs in {output.duration(one.seconds)}; "
         f"{one.ended}."
     )
+
+
+@exam.command("run")
+@click.option(
+    "--items", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Items to ask."
+)
+@click.option("--yes", is_flag=True, help="Do not ask before a swap.")
+@output.JSON
+def run(items: int, yes: bool, as_json: bool) -> None:
+    """Have the running conductor's reviewer answer items now.
+
+    Without it, items are mixed into the reviewer's residencies, within `[exam] share`. Reviews of proposals go first in any case.
+    """
+    carry_out(RunExam(), ExamRunArgs(items=items), as_json=as_json, yes=yes)
+
+
+@exam.command("show")
+@output.JSON
+def show(as_json: bool) -> None:
+    """Show what the reviewer caught and let pass, and what its REVISE is worth."""
+    from navigator.cascade.views.statistics.exam import PAGE
+    from navigator.cascade.views.statistics.page import Question
+    from navigator.cli.stats import tell
+
+    with reading() as store:
+        found = PAGE.read(store, Question())
+    if as_json:
+        output.print_json(PAGE.document(found))
+        return
+    tell(PAGE, found)
+    if found.faulty or found.clean:
+        output.say(f"Items prepared: {found.faulty} faulty, {found.clean} clean.")

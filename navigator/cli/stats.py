@@ -20,10 +20,10 @@ from navigator.cascade.views.statistics.pages import PAGES
 from navigator.cascade.views.statistics.rows import as_csv, as_json_lines, figure_rows
 from navigator.cli import output
 from navigator.cli.housekeeping import moment_of
-from navigator.cli.session import reading
+from navigator.cli.session import act, reading
 from navigator.domain.errors import UsageError
 from navigator.domain.text import safe_line
-from navigator.store.reads.statistics import GROUPINGS
+from navigator.store.reads.verdicts import ALIASES, GROUPINGS
 
 _WIDTH = 80
 """Cells of a sentence or a plot."""
@@ -69,21 +69,36 @@ def stats(context: click.Context, since: str, form: str | None, as_json: bool) -
 
 def _add(page: StatisticsPage[Any]) -> None:
     @_options
-    def show(since: str, form: str | None, as_json: bool, by: str | None = None) -> None:
-        _show(page, since, form, as_json, by or "")
+    def show(since: str, form: str | None, as_json: bool, by: str | None = None, look: bool = False) -> None:
+        if look:
+            _look_for_reverts()
+        _show(page, since, form, as_json, ALIASES.get(by or "", by or ""))
 
     show.__doc__ = page.help
     if page.name == "revise-rate":
         show = click.option(
-            "--by", type=click.Choice(GROUPINGS), default=None, help="Group by this property."
+            "--by",
+            type=click.Choice((*GROUPINGS, *ALIASES)),
+            help="Group by this property; prompt and model are the reviewer's.",
         )(show)
+    if page.name == "outcomes":
+        text = "First look in the repositories whether landed commits were reverted."
+        show = click.option("--look", is_flag=True, help=text)(show)
     stats.command(page.name)(show)
+
+
+def _look_for_reverts() -> None:
+    from navigator.cascade.verbs.reverts import LookArgs, LookForReverts
+
+    verb = LookForReverts()
+    for one in verb.tell(act(verb, LookArgs())):
+        output.note(str(one))
 
 
 def _show(page: StatisticsPage[Any], since: str, form: str | None, as_json: bool, by: str = "") -> None:
     if as_json and form not in (None, "json"):
         raise UsageError(f"--json and --format {form} ask for two things.", hint="Give one of them.")
-    question = Question(by, utc_text(moment_of(since) or since) if since else "")
+    question = Question(by, _since(since))
     with reading() as store, store.snapshot():
         found = page.read(store, question)
     if as_json or form == "json":
@@ -93,14 +108,45 @@ def _show(page: StatisticsPage[Any], since: str, form: str | None, as_json: bool
     elif form == "csv":
         output.emit(as_csv(figure_rows(page, found)).rstrip("\n"))
     else:
-        _tell(page, found)
+        tell(page, found)
 
 
 for _page in PAGES:
     _add(_page)
 
 
-def _tell(page: StatisticsPage[Any], found: Any) -> None:
+@stats.command
+@click.argument("first")
+@click.argument("second")
+@click.option("--by", type=click.Choice((*GROUPINGS, *ALIASES)), help="The property that both are values of.")
+@click.option(
+    "--since", default="", metavar="D", help="From this day on, e.g. 2026-11-03, or of the last 8w."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def compare(first: str, second: str, by: str | None, since: str, as_json: bool) -> None:
+    """Compare the revise rates of two prompt versions, models, projects or kinds."""
+    from navigator.cascade.views.statistics.comparison import (
+        compare_rates,
+        comparison_document,
+        comparison_table,
+    )
+
+    with reading() as store, store.snapshot():
+        found = compare_rates(store, first, second, ALIASES.get(by or "", by or ""), _since(since))
+    if as_json:
+        output.print_json(comparison_document(found))
+        return
+    if found.rehearsal:
+        output.say(f"REHEARSAL: {REHEARSAL}", bold=True)
+    _table(comparison_table(found))
+
+
+def _since(text: str) -> str:
+    return utc_text(moment_of(text) or text) if text else ""
+
+
+def tell(page: StatisticsPage[Any], found: Any) -> None:
+    """Print a page: the real figures, then a rehearsal's under a heading of their own."""
     real, rehearsed = (page.tables(found, rehearsal) for rehearsal in (False, True))
     if not real and not rehearsed:
         output.say(page.missing)

@@ -78,11 +78,17 @@ class ExamTrial(Model):
 
 
 class SourceCount(Model):
-    """Candidates of one source: found, tried in this run (known results are not tried again), and made into items."""
+    """Candidates of one source.
 
-    mined: int = 0
+    Of those `found`, `known` are items or were tried before with a result that still holds, `tried` were tried in this run;
+    `kept` of these became items. `rejected` counts the others by the reason in words.
+    """
+
+    found: int = 0
+    known: int = 0
     tried: int = 0
     kept: int = 0
+    rejected: dict[str, int] = Field(default_factory=dict)
 
 
 class PreparedProject(Model):
@@ -91,17 +97,15 @@ class PreparedProject(Model):
     Attributes:
         problem: why nothing could be prepared, "" where it could; `hint` says what to do about it.
         sources: counts by `ExamSource` value.
-        rejected: reasons, in words, with how many candidates of this run each ended.
         faulty: items of the project that are asked, after this run; `clean` likewise.
         runs: of the project's tests; `seconds` is the time of the whole run.
-        ended: why it ended: "no candidates are left", "enough items", "out of time".
+        ended: why it ended, in words.
     """
 
     project: str
     problem: str = ""
     hint: str = ""
     sources: dict[str, SourceCount] = Field(default_factory=dict)
-    rejected: dict[str, int] = Field(default_factory=dict)
     faulty: int = 0
     clean: int = 0
     runs: int = 0

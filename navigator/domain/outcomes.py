@@ -69,6 +69,21 @@ class Fate(Model):
     at: str = ""
 
 
+class LandedCommit(Model):
+    """A commit that landed and was not undone, with what is known of its fate.
+
+    `ref` is what it landed on and `landed` when; the rest as in `Fate`, "" before the first look.
+    """
+
+    proposal_id: ProposalId
+    commit: str
+    ref: str
+    landed: str
+    fate: str = ""
+    found_as: str = ""
+    at: str = ""
+
+
 class FateCount(Model):
     """Landed proposals by the newest verdict on them and by what became of them.
 

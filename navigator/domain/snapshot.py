@@ -11,7 +11,8 @@ from navigator.domain.states import Role, TaskState
 class TaskView:
     """One task as the scheduler sees it. `since` is a monotonic second: when it entered its state.
 
-    `own_due`: it waits for its review, and its writer is to read its own change first, while it is loaded.
+    `own_due`: it waits for its review, and its writer is to read its own change first, while it is loaded. `reviewed`: it is
+    in `checking` for the tests of its review's findings.
     """
 
     id: str
@@ -26,6 +27,7 @@ class TaskView:
     writer: Role = Role.GENERATOR
     landing_due: bool = False
     own_due: bool = False
+    reviewed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,25 @@ class BatchRules:
     target: int = 30
     max_wait: float = 1800.0
     quiet: float = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExamView:
+    """The reviewer's exam as the scheduler sees it.
+
+    Attributes:
+        waiting: items to ask, in their order; those that are being asked are not among them.
+        running: how many are being asked.
+        room: how many more the share of this residency's tokens has room for.
+        asked: how many more the developer asked for.
+        idle: whether a reviewer with nothing to do may be asked more ("nightly").
+    """
+
+    waiting: tuple[int, ...] = ()
+    running: int = 0
+    room: int = 0
+    asked: int = 0
+    idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +78,7 @@ class SchedulerSnapshot:
         lost: the role whose server died; it is loaded again before the other one, if it has something to do.
         last_arrival: monotonic second of the newest task.
         final_enabled: an optional last review by a cloud model is on.
+        exam: the reviewer's exam.
     """
 
     tasks: tuple[TaskView, ...]
@@ -75,6 +97,7 @@ class SchedulerSnapshot:
     lost: Role | None = None
     last_arrival: float = 0.0
     final_enabled: bool = False
+    exam: ExamView = ExamView()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +126,13 @@ class ReadOwn:
     """Have the model that wrote read its own proposal; nothing changes its state by that."""
 
     task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskExam:
+    """Ask the reviewer about an item of its exam."""
+
+    item_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,4 +177,6 @@ class Stop:
     reason: str
 
 
-Action = Generate | Check | ReviewTask | ReadOwn | FinalReview | Renew | Land | SwapTo | Sleep | Stop
+Action = (
+    Generate | Check | ReviewTask | ReadOwn | AskExam | FinalReview | Renew | Land | SwapTo | Sleep | Stop
+)

@@ -11,9 +11,10 @@ The rules, for one GPU that holds one role at a time:
 2. The generator is due when the reviewer has read everything that waited and something is left to write.
    Under `until="reviewed"` a revision alone is no reason to swap back.
 3. Once a swap is due, the role that holds the GPU gets no new work except repairs of answers whose checks
-   failed and, unless the developer is in a hurry, readings of its own changes where these are asked for (once
-   a proposal, so they end); and the swap is made when nothing of that role is running. Tasks in `checking` hold it, each for
-   at most `CHECKS_HOLD_SECONDS` from when it entered that state.
+   failed; the few items of the reviewer's exam that its reviews have paid for; and, unless the developer is in a
+   hurry, readings of its own changes where these are asked for (once a proposal, so they end). The swap is made when
+   nothing of that role is running. Tasks in `checking` hold it, each for at most `CHECKS_HOLD_SECONDS` from when it
+   entered that state.
 4. When no role holds the GPU, the generator is loaded if there is something to write, else the reviewer
    when due. A role whose server died (`lost`) and that has something to do is loaded before the other one:
    while it may not be tried yet, nothing is.
@@ -34,6 +35,7 @@ from dataclasses import dataclass
 
 from navigator.domain.snapshot import SchedulerSnapshot, TaskView
 from navigator.domain.states import Role, TaskState
+from navigator.scheduling.exam import exam_left
 from navigator.scheduling.view import (
     answers,
     checks_holding,
@@ -83,7 +85,11 @@ def _ready(snapshot: SchedulerSnapshot, to: Role, now: float) -> SwapDecision:
     resident = snapshot.resident
     idle = resident is None or requests_running(snapshot, resident) == 0
     waited_for = _repairs_left(snapshot) or _own_left(snapshot, now)
-    return SwapDecision(to, ready=idle and not checks_holding(snapshot, now) and not waited_for)
+    if resident is Role.REVIEWER:
+        waited_for = waited_for or exam_left(snapshot, now)
+    # What has its review may become a revision, never a review: only a swap to the reviewer is worth holding for it.
+    held = [task for task in checks_holding(snapshot, now) if to is Role.REVIEWER or not task.reviewed]
+    return SwapDecision(to, ready=idle and not held and not waited_for)
 
 
 def is_repair(snapshot: SchedulerSnapshot, task: TaskView) -> bool:

@@ -19,13 +19,16 @@ from navigator.cascade.verbs.cancel import Cancel
 from navigator.cascade.verbs.comment import Commented
 from navigator.cascade.verbs.conducting import Nothing, ReviewNow, ReviewNowDone, StopDone, SwapAsked
 from navigator.cascade.verbs.deciding import DecideArgs, Decided, DecisionRow, Pinned
+from navigator.cascade.verbs.exam_import import ExamImported, RefusedRow
 from navigator.cascade.verbs.exam_prepare import ExamPrepared
+from navigator.cascade.verbs.exam_run import ExamAsked
 from navigator.cascade.verbs.notes import DraftSaved, SeenArgs
 from navigator.cascade.verbs.project_check import CheckLimits, ProjectChecked, SandboxFound
 from navigator.cascade.verbs.projects import ProjectDone, RemovedProjects
 from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.retry import Retry
+from navigator.cascade.verbs.reverts import Looked, LookedProject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs, SentBack
 from navigator.cascade.verbs.split import Rest, Split, SplitArgs, SplitDone
 from navigator.cascade.verbs.suggestions import Settled
@@ -77,6 +80,12 @@ LANDED = DecisionRow(
 SUGGESTION = Suggestion(task_id="T3", rank=1, text="Test it", state="accepted", made_task="T8")
 
 RESULTS: dict[str, list[Model]] = {
+    "reverts.look": [Looked(projects=(LookedProject(project="web", commits=3, reverted=1),))],
+    "exam.import": [
+        ExamImported(path="/rows.jsonl", faulty=1, refused=(RefusedRow(line=3, reason="it has no diff"),)),
+        ExamImported(path="/rows.jsonl"),
+    ],
+    "exam.run": [ExamAsked(items=4, left=9, loaded=False), ExamAsked(items=1, left=1, loaded=True)],
     "exam.prepare": [
         ExamPrepared(projects=(PreparedProject(project="web", faulty=2, clean=2, ended="enough items"),)),
         ExamPrepared(projects=(PreparedProject(project="web", problem="It has no test command."),)),

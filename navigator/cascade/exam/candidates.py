@@ -58,8 +58,16 @@ def fixes(commits: Iterable[Commit]) -> list[Commit]:
 
 
 def _reworks(commit: Commit) -> bool:
-    removed = sum(file.removed for file in commit.code)
-    return commit.tested and removed > 0 and commit.code_lines <= _REWORKING and not commit.routine
+    """Whether a commit changes what existing code does, by its tests and lines, though its subject does not say "fix"."""
+    added, removed = (sum(getattr(file, side) for file in commit.code) for side in ("added", "removed"))
+    return (
+        commit.tested
+        and commit.code_lines <= _REWORKING
+        and 0 < added <= 3 * removed + 10
+        and removed > 0
+        and not commit.adds
+        and not commit.routine
+    )
 
 
 def harmless(commits: Iterable[Commit], lines: int) -> list[Commit]:

@@ -63,10 +63,11 @@ class Maker:
     known: dict[tuple[ExamSource, str], ExamTrial] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
 
-    def tried(self, source: ExamSource, change: str) -> bool:
-        """Whether the result of a trial is known and would be the same today."""
+    def tried(self, source: ExamSource, change: str, *, kept: bool | None = None) -> bool:
+        """Whether the result of a trial is known and would be the same today; with `kept` only such a result."""
         held = self.known.get((source, change))
-        return held is not None and held.against == self._against(source)
+        fits = held is not None and held.against == self._against(source)
+        return fits and (kept is None or (held is not None and held.kept is kept))
 
     def note(
         self, source: ExamSource, change: str, *, kept: bool, reason: str, runs: int, seconds: float
@@ -131,10 +132,10 @@ class Maker:
     async def _control(self, commit: Commit, tree: str, files: Sequence[FileDiff]) -> ExamItem:
         """A harmless commit taken back in the same way; where there is none, the same lines put back."""
         lines = sum(file.added + file.removed for file in files)
-        near = (one for one in harmless(self.commits, lines) if one.sha not in self.used)
-        for other in islice(
-            (one for one in near if not self.tried(ExamSource.CLEAN, one.sha)), _CONTROLS_TRIED
-        ):
+        near = [one for one in harmless(self.commits, lines) if one.sha not in self.used]
+        # One that was found before a crash is found again: only its item was lost.
+        untried = [one for one in near if not self.tried(ExamSource.CLEAN, one.sha, kept=False)]
+        for other in untried[:_CONTROLS_TRIED]:
             runs, spent = self.trials.runs, self.trials.spent
             reason = ""
             try:
@@ -207,7 +208,7 @@ class Maker:
             except Rejected as error:
                 why = error
                 continue
-            return self._pair(change, source, tree, faulty, fault, failing)
+            return self._pair(change, source, (tree, faulty), fault, failing, passed)
         raise why
 
     def _faults(self, change: Change, source: ExamSource) -> tuple[str, list[Fault]]:
@@ -231,8 +232,15 @@ class Maker:
         return tree, faults
 
     def _pair(
-        self, change: Change, source: ExamSource, tree: str, faulty: str, fault: Fault, failing: Sequence[str]
+        self,
+        change: Change,
+        source: ExamSource,
+        trees: tuple[str, str],
+        fault: Fault,
+        failing: Sequence[str],
+        passed: int | None,
     ) -> Pair:
+        """The two items of a change: `trees` are the sound and the faulty one."""
         made_from = {"made_from": change.origin, "accepted": change.accepted}
         words = {
             "text": change.text,
@@ -243,7 +251,7 @@ class Maker:
             "rehearsal": change.rehearsal,
         }
         made = []
-        for kind, wrong, at in ((source, True, faulty), (ExamSource.CLEAN, False, tree)):
+        for kind, wrong, at in ((source, True, trees[1]), (ExamSource.CLEAN, False, trees[0])):
             files = self.private.diff(change.base, at, 0)
             more = {"fault": fault.kind, "failing": list(failing)} if wrong else {"form": "as it is"}
             item = self._item(
@@ -253,7 +261,7 @@ class Maker:
                 base=change.base,
                 tree=at,
                 files=files,
-                evidence=made_from | more,
+                evidence=made_from | more | {"passed": passed},
             )
             seeded = {"path": fault.path, "line": fault.line, "end_line": fault.line} if wrong else {}
             made.append(item.model_copy(update=words | seeded))
@@ -271,7 +279,7 @@ class Maker:
         evidence: dict[str, Any],
     ) -> ExamItem:
         text, title = neutral_words(files)
-        proof = {"command": self.project.check, "head": self.head, "passed": self.passed}
+        proof = {"command": self.project.check, "head": self.head, "passed": self.passed} | evidence
         return ExamItem(
             project_id=self.project.id,
             source=source,
@@ -284,7 +292,7 @@ class Maker:
             tree=tree,
             title=title,
             changed_lines=sum(file.added + file.removed for file in files),
-            evidence=self.deps.redact.data(evidence | proof),
+            evidence=self.deps.redact.data(proof),
             created=utc_now(),
         )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from navigator.cascade.dependencies import Dependencies
@@ -34,41 +35,89 @@ class _Progress:
     """One project's preparation: what is left to try, and what came of the rest."""
 
     limit: int
+    found: dict[ExamSource, int]
     left: dict[ExamSource, deque[Commit | Change]]
-    mined: dict[ExamSource, int]
+    known: dict[ExamSource, int]
     items: list[ExamItem]
     tried: Counter[ExamSource] = field(default_factory=Counter)
     kept: Counter[ExamSource] = field(default_factory=Counter)
-    rejected: Counter[str] = field(default_factory=Counter)
+    rejected: defaultdict[ExamSource, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     ended: str = ""
 
     def faulty(self, source: ExamSource | None = None) -> int:
-        return sum(1 for item in self.items if item.faulty and (source is None or item.source is source))
+        return sum(item.faulty and source in (None, item.source) for item in self.items)
 
     def next_source(self) -> ExamSource | None:
         """The source with the fewest items that has candidates left; None where nothing is left to do."""
-        open_ = [source for source in _SOURCES if self.left[source]]
+        open_ = [source for source, ones in self.left.items() if ones]
         if self.faulty() >= self.limit or not open_:
-            self.ended = "no candidates are left" if not open_ else "there are enough items"
+            self.ended = "there are enough items" if open_ else "no candidates are left"
             return None
         return min(open_, key=self.faulty)
 
+    def count(self, source: ExamSource) -> SourceCount:
+        return SourceCount(
+            found=self.found[source],
+            known=self.known[source],
+            tried=self.tried[source],
+            kept=self.kept[source],
+            rejected=dict(self.rejected[source]),
+        )
+
 
 async def prepare_project(
-    deps: Dependencies, project: Project, *, limit: int | None = None
+    deps: Dependencies,
+    project: Project,
+    *,
+    limit: int | None = None,
+    sources: Sequence[ExamSource] = (),
+    seconds: float | None = None,
+    behind: bool = False,
 ) -> PreparedProject:
-    """Make items of one project, up to `limit` faulty ones (by default that of the settings).
+    """Make items of one project.
 
     What keeps a project from having any is said in the result, not raised. It may be cancelled at any time: every result is
     stored before the next candidate is tried.
+
+    Args:
+        limit: faulty items the project is to have; by default that of the settings, like `seconds`, which test runs may take.
+        sources: what to make; all where none is given.
+        behind: end after the candidate under way when somebody else wants to prepare items.
     """
+    deps.exams_wanted += 1
+    try:
+        async with deps.exam_lock:
+            return await _prepare(
+                deps,
+                project,
+                limit or deps.settings.exam.items,
+                sources or _SOURCES,
+                deps.settings.exam.prepare_seconds if seconds is None else seconds,
+                behind=behind,
+            )
+    finally:
+        deps.exams_wanted -= 1
+
+
+async def _prepare(
+    deps: Dependencies,
+    project: Project,
+    limit: int,
+    sources: Sequence[ExamSource],
+    seconds: float,
+    *,
+    behind: bool,
+) -> PreparedProject:
     began = time.monotonic()
     try:
-        maker = await _maker(deps, project)
+        maker = await _maker(deps, project, seconds)
     except NavigatorError as error:
         return PreparedProject(project=project.name, problem=error.message, hint=error.hint)
-    progress = _begin(deps, maker, limit or deps.settings.exam.items)
+    progress = _begin(deps, maker, limit, sources)
     while (source := progress.next_source()) is not None:
+        if behind and deps.exams_wanted > 1:
+            progress.ended = "another run takes over"
+            break
         candidate = progress.left[source].popleft()
         try:
             await _try(maker, progress, source, candidate)
@@ -77,13 +126,7 @@ async def prepare_project(
             break
     return PreparedProject(
         project=project.name,
-        sources={
-            source.value: SourceCount(
-                mined=progress.mined[source], tried=progress.tried[source], kept=progress.kept[source]
-            )
-            for source in _SOURCES
-        },
-        rejected=dict(progress.rejected),
+        sources={source.value: progress.count(source) for source in progress.left},
         faulty=progress.faulty(),
         clean=sum(not item.faulty for item in progress.items),
         runs=maker.trials.runs,
@@ -92,7 +135,7 @@ async def prepare_project(
     )
 
 
-async def _maker(deps: Dependencies, project: Project) -> Maker:
+async def _maker(deps: Dependencies, project: Project, seconds: float) -> Maker:
     """What the trials need, once the project's tests pass on the commit that its work starts from.
 
     Raises:
@@ -112,7 +155,7 @@ async def _maker(deps: Dependencies, project: Project) -> Maker:
         deps=deps,
         project=project,
         private=setup.private,
-        trials=Trials(deps, setup, deps.settings.exam.prepare_seconds),
+        trials=Trials(deps, setup, seconds),
         head=head,
         passed=passed_before(found) or None,
         against=f"{project.check}\n{found.environment}",
@@ -147,7 +190,7 @@ def _require_passing(project: Project, head: str, found: Baseline) -> None:
         )
 
 
-def _begin(deps: Dependencies, maker: Maker, limit: int) -> _Progress:
+def _begin(deps: Dependencies, maker: Maker, limit: int, sources: Sequence[ExamSource]) -> _Progress:
     """Everything that may become an item, less what is one and what was tried before with a result that still holds."""
     project = maker.project
     items = [item for item in deps.reader.exam_items(retired=True) if item.project_id == project.id]
@@ -161,16 +204,22 @@ def _begin(deps: Dependencies, maker: Maker, limit: int) -> _Progress:
     ]
     changes = [*of_proposals(accepted), *of_commits(maker.commits)]
     found: dict[ExamSource, list[Commit | Change]] = {
-        ExamSource.REVERSED_FIX: [*fixes(maker.commits)],
-        ExamSource.MUTANT: [*changes],
-        ExamSource.OMISSION: [*changes],
+        source: [*fixes(maker.commits)] if source is ExamSource.REVERSED_FIX else [*changes]
+        for source in sources
     }
     left = {
-        source: deque(one for one in ones if not maker.tried(source, _key(one)))
+        source: deque(
+            one for one in ones if _key(one) not in maker.used and not maker.tried(source, _key(one))
+        )
         for source, ones in found.items()
     }
-    mined = {source: len(ones) for source, ones in found.items()}
-    return _Progress(limit, left, mined, [item for item in items if not item.retired])
+    return _Progress(
+        limit=limit,
+        found={source: len(ones) for source, ones in found.items()},
+        left=left,
+        known={source: len(ones) - len(left[source]) for source, ones in found.items()},
+        items=[item for item in items if not item.retired],
+    )
 
 
 def _key(candidate: Commit | Change) -> str:
@@ -185,6 +234,7 @@ async def _try(maker: Maker, progress: _Progress, source: ExamSource, candidate:
     """
     key = _key(candidate)
     if key in maker.used:
+        progress.known[source] += 1
         return
     runs, spent = maker.trials.runs, maker.trials.spent
     pair, reason = None, ""
@@ -211,7 +261,7 @@ async def _try(maker: Maker, progress: _Progress, source: ExamSource, candidate:
             tx.add_exam_item(pair.clean.model_copy(update={"control_of": number}))
     progress.tried[source] += 1
     if pair is None:
-        progress.rejected[reason] += 1
+        progress.rejected[source][reason] += 1
     else:
         progress.kept[source] += 1
         progress.items += [pair.faulty, pair.clean]

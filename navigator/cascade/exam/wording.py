@@ -10,12 +10,12 @@ from navigator.domain.text import safe_line
 from navigator.faults.chance import pick
 
 _ASKS = (
-    "Rework {where}. Everything that works today has to keep working.",
-    "Go over {where} once more. What callers rely on today stays as it is.",
-    "Revise {where}. No behaviour that is right today may be lost.",
-    "Write {where} in a simpler way where that is possible, without a loss of behaviour.",
+    ("Rework {where}. Everything that works today has to keep working.", "Rework {place}"),
+    ("Go over {where} once more. What callers rely on today stays as it is.", "Go over {place}"),
+    ("Revise {where}. No behaviour that is right today may be lost.", "Revise {place}"),
+    ("Tidy {where} up. What it does today it has to do afterwards.", "Tidy {place} up"),
 )
-_TITLES = ("Rework {place}", "Revise {place}", "Go over {place}", "Simplify {place}")
+"""Instruction and title."""
 
 _NAME = re.compile(
     r"(?:def|class|func(?:\s*\([^)]*\))?|function|fn|struct|impl|interface)\s+([A-Za-z_$][\w$]*)"
@@ -36,10 +36,8 @@ def neutral_words(files: Sequence[FileDiff]) -> tuple[str, str]:
     place = ", ".join(f"`{path}`" for path in paths[:_SHOWN])
     where = f"{shown} in {place}" if shown else f"the code of {place}"
     title = next(iter(names), paths[0].rpartition("/")[2])
-    return (
-        pick(_ASKS, "ask", *paths).format(where=where),
-        pick(_TITLES, "title", *paths).format(place=title),
-    )
+    asked, titled = pick(_ASKS, *paths)
+    return asked.format(where=where), titled.format(place=title)
 
 
 def words_of_commit(subject: str, body: str) -> str:

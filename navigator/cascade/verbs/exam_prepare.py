@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
 
 from navigator.cascade.verbs.base import Told, Verb, plural
 from navigator.domain.errors import NavigatorError
 from navigator.domain.exam import PreparedProject
 from navigator.domain.models import Model
+from navigator.domain.states import ExamSource
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -15,10 +18,11 @@ if TYPE_CHECKING:
 
 
 class PrepareExamArgs(Model):
-    """`projects` by name, all where none is given; `limit`: faulty items per project, None for that of the settings."""
+    """`projects` by name and `sources`, all where none is given; `limit`: faulty items per project, None for the settings'."""
 
     projects: tuple[str, ...] = ()
-    limit: int | None = None
+    limit: int | None = Field(default=None, ge=1)
+    sources: tuple[Literal[ExamSource.REVERSED_FIX, ExamSource.MUTANT, ExamSource.OMISSION], ...] = ()
 
 
 class ExamPrepared(Model):
@@ -45,7 +49,12 @@ class PrepareExam(Verb[PrepareExamArgs, ExamPrepared]):
         self.require(deps.reader, args)
         wanted = [deps.reader.project(name) for name in args.projects] or deps.reader.projects()
         return ExamPrepared(
-            projects=tuple([await prepare_project(deps, project, limit=args.limit) for project in wanted])
+            projects=tuple(
+                [
+                    await prepare_project(deps, project, limit=args.limit, sources=args.sources)
+                    for project in wanted
+                ]
+            )
         )
 
     def tell(self, result: ExamPrepared) -> list[Told]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from navigator.domain.errors import NotFound
 from navigator.domain.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial
+from navigator.domain.models import CheckResult
+from navigator.domain.records import VerdictCount
 from navigator.store.reads.queries import OWN_FAULT, Queries
 from navigator.store.rows import from_row, from_rows
 
@@ -17,6 +19,9 @@ _SIZE = "CASE " + " ".join(
     f"WHEN i.changed_lines >= {least} THEN {least}" for least in sorted(SIZES, reverse=True)
 )
 _TOKENS = "coalesce(json_extract(a.usage, '$.{0}_tokens'), 0)"
+_NEWEST = 2_000
+"""First verdicts that say how often a reviewer says REVISE: an interval of two points, and quick at any size of the store."""
+
 _RECENT = 5_000
 """Newest calls in which a residency's reviews are looked for: bounds a query that is made at every step."""
 
@@ -77,7 +82,8 @@ class ExamReads(Queries):
         found = self._all(
             "SELECT i.id, i.faulty, i.rehearsal, coalesce((SELECT json_group_array(a.model) FROM exam_answers a"
             " WHERE a.item_id = i.id AND a.prompt_version = ?), '[]') AS models"
-            " FROM exam_items i WHERE i.retired = '' ORDER BY i.id",
+            " FROM exam_items i LEFT JOIN projects p ON p.id = i.project_id"
+            " WHERE i.retired = '' AND coalesce(p.removed, 0) = 0 ORDER BY i.id",
             prompt_version,
         )
         return [
@@ -110,8 +116,8 @@ class ExamReads(Queries):
         )
 
     def reviewer_tokens(self, after: int) -> ReviewerTokens:
-        """What the reviewer's calls numbered above `after` took."""
-        total = "prompt_tokens + completion_tokens"
+        """What the reviewer's calls numbered above `after` took; a call of a server that counts no tokens took one."""
+        total = "max(1, prompt_tokens + completion_tokens)"
         newest = int(self._one("SELECT coalesce(max(id), 0) FROM calls"))
         oldest = newest - _RECENT
         row = self._all(
@@ -129,3 +135,41 @@ class ExamReads(Queries):
             oldest,
         )
         return ReviewerTokens(int(row["reviews"]), int(row["calls"]), int(row["exam"]), int(before))
+
+    def usual_checks(self, project_id: int) -> tuple[CheckResult, ...]:
+        """The checks of a project's newest reviewed first proposal in which nothing failed; () before there is one."""
+        found = self._all(
+            "SELECT a.checks FROM proposals a JOIN tasks t ON t.id = a.task_id WHERE t.project_id = ?"
+            " AND a.parent IS NULL AND a.round = 0 AND a.checks LIKE '%\"tests\"%'"
+            ' AND a.checks NOT LIKE \'%"outcome":"failed%\''
+            " AND EXISTS (SELECT 1 FROM reviews WHERE proposal_id = a.id AND role = 'reviewer')"
+            " ORDER BY a.id DESC LIMIT 1",
+            project_id,
+        )
+        return tuple(
+            CheckResult.model_validate(check) for row in found for check in json.loads(row["checks"])
+        )
+
+    def passed_baseline(self, project_id: int) -> str:
+        """The first line of what a project's tests said when they last passed on a base; "" where they never did."""
+        found = self._all(
+            "SELECT detail FROM baselines WHERE project_id = ? AND outcome = 'passed' ORDER BY rowid DESC LIMIT 1",
+            project_id,
+        )
+        return str(found[0]["detail"]).partition("\n")[0] if found else ""
+
+    def newest_verdicts(self, model: str, prompt_version: str) -> list[VerdictCount]:
+        """The newest first verdicts on first proposals by one reviewer, `_NEWEST` at most, as the revise rate counts them."""
+        return from_rows(
+            VerdictCount,
+            self._all(
+                "SELECT model, prompt_version, verdict, self_review, rehearsal, count(*) AS n FROM (SELECT r.model,"
+                " r.prompt_version, r.verdict, r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal FROM reviews r"
+                " CROSS JOIN proposals a ON a.id = r.proposal_id WHERE r.model = ? AND r.prompt_version = ?"
+                " AND r.counted = 1 AND r.role = 'reviewer' AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL"
+                " ORDER BY r.id DESC LIMIT ?) GROUP BY 1, 2, 3, 4, 5",
+                model,
+                prompt_version,
+                _NEWEST,
+            ),
+        )

@@ -5,7 +5,7 @@ Every method takes `since`, a UTC time as the store writes it ("" for all): only
 
 from __future__ import annotations
 
-from navigator.domain.outcomes import FateCount, FindingTotals, RepeatCount, RevisionCount
+from navigator.domain.outcomes import FateCount, FindingTotals, LandedCommit, RepeatCount, RevisionCount
 from navigator.store.reads.queries import Queries
 from navigator.store.rows import from_rows
 
@@ -88,5 +88,19 @@ class OutcomeReads(Queries):
                 " JOIN proposals a ON a.id = l.proposal_id LEFT JOIN fates f ON f.proposal_id = l.proposal_id"
                 " GROUP BY 1, 2, 3, 4, 5",
                 since,
+            ),
+        )
+
+    def landed_since_looked(self, project_id: int) -> list[LandedCommit]:
+        """A project's landed commits that were neither undone nor found reverted, oldest first."""
+        return from_rows(
+            LandedCommit,
+            self._all(
+                'SELECT l.proposal_id, l."commit", l.ref, l.at AS landed, f.fate, f.found_as, f.at'
+                " FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.state = 'landed'"
+                " JOIN landings l ON l.proposal_id = a.id AND l.state = 'landed'"
+                " LEFT JOIN fates f ON f.proposal_id = a.id"
+                " WHERE t.project_id = ? AND coalesce(f.fate, '') <> 'reverted' ORDER BY l.id",
+                project_id,
             ),
         )

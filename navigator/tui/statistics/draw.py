@@ -24,6 +24,9 @@ _NOTE, _LABEL, _PLOT = 20, 28, 24
 _MOST_LABEL = 56
 """Most cells of the labels: figures are near what they are about, however wide the screen."""
 
+_MOST_PLOT = 64
+"""Most cells of an interval's scale, for the same reason."""
+
 _READABLE = 120
 """Cells of a sentence's line at most."""
 
@@ -100,7 +103,7 @@ def _layout(every: Sequence[Column], rows: Sequence[Row], width: int) -> _Layout
     longest = max((length([(row.label, "")]) for row in rows), default=0)
     if not plotted or (not roomy and longest >= label):  # names before pictures
         return _Layout(max(12, min(_MOST_LABEL, rest)), 0, noted, columns)
-    return _Layout(label, max(4, rest - label - 2), noted, columns)
+    return _Layout(label, max(4, min(_MOST_PLOT, rest - label - 2)), noted, columns)
 
 
 def _columned(table: Table, layout: _Layout, width: int) -> list[Line]:

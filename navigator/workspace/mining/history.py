@@ -34,6 +34,10 @@ _SAME_BEHAVIOUR = re.compile(
     r"|redundant|unused|type hints?|restructur(?:e[sd]?|ing)|shorten(?:s|ed)?|rewrite|rework(?:s|ed)?|use)\b",
     re.IGNORECASE,
 )
+_NEW = re.compile(
+    r"\b(?:feat(?:ure)?|add(?:s|ed|ing)?|extends?|supports?|implements?|introduces?|new|allows?|enables?|quick)\b",
+    re.IGNORECASE,
+)
 _NO_CHANGE_OF_CODE = re.compile(
     r"^(?:merge|revert|release|bump|version|prepare release|back to development|\[?pre-commit)\b", re.I
 )
@@ -92,6 +96,11 @@ class Commit:
     def fixes(self) -> bool:
         """Whether its subject speaks of a fix."""
         return _FIX.search(self.subject) is not None and not self.routine
+
+    @property
+    def adds(self) -> bool:
+        """Whether its subject speaks of something new."""
+        return _NEW.search(self.subject) is not None
 
     @property
     def keeps_behaviour(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from navigator.workspace.edits.source_protocol import FileChange
@@ -31,8 +32,8 @@ def taken_back(private: PrivateRepo, commit: Commit, head: str) -> str:
     before, after, now = (private.tree_entries(tree) for tree in (commit.parent, commit.sha, head))
     changes: dict[str, FileChange] = {}
     for file in commit.code:
-        path = file.path
-        sides = [entries.get(path) for entries in (now, after, before)]
+        path = _today(file.path, now)
+        sides = [now.get(path), after.get(file.path), before.get(file.path)]
         if any(entry is None or entry.mode not in _PLAIN for entry in sides):
             raise NotReversible("a file was added, moved or removed by it or since")
         changes[path] = FileChange(_merged(private, [entry for entry in sides if entry is not None]))
@@ -40,6 +41,14 @@ def taken_back(private: PrivateRepo, commit: Commit, head: str) -> str:
     if tree == private.tree_of(head):
         raise NotReversible("it is taken back already")
     return tree
+
+
+def _today(path: str, now: Mapping[str, TreeEntry]) -> str:
+    """Where a file is today: at its own path, or, where it moved with its whole package, at the only path that ends so."""
+    if path in now:
+        return path
+    moved = [other for other in now if other.endswith(f"/{path}")]
+    return moved[0] if len(moved) == 1 else path
 
 
 def _merged(private: PrivateRepo, sides: list[TreeEntry]) -> bytes:

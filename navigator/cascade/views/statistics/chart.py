@@ -141,11 +141,8 @@ def _spread(plot: SpreadPlot, width: int) -> list[Pieces]:
     lines: list[Pieces] = []
     for label, counts in plot.counts:
         most = max(counts) or 1
-        levels = [-(-16 * count // most) for count in counts]
-        above = "".join(_LEVELS[max(0, level - 8)] * cell for level in levels)
-        below = "".join(_LEVELS[min(8, level)] * cell for level in levels)
-        name = safe_line(label)[: side - 2].ljust(side)
-        lines += [[(" " * side + above, "accent")], [(name, ""), (below, "accent")]]
+        bars = "".join(_LEVELS[-(-8 * count // most)] * cell for count in counts)
+        lines.append([(safe_line(label)[: side - 2].ljust(side), ""), (bars, "accent")])
     length = bins * cell
     lines.append([(" " * side + "─" * length, "faint")])
     lines.append([(" " * side + _ticks(plot, length, cell), "faint")])
