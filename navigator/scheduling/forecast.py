@@ -81,7 +81,7 @@ class Figures:
 
     def swaps_in(self, batch: float) -> float:
         """Seconds of swapping for a batch: a round trip, and another one as likely as at least one is sent back."""
-        return self.round_trip * (2 - (1 - self.revise_rate) ** batch)
+        return self.round_trip * (2 - math.pow(1 - self.revise_rate, batch))
 
 
 PUBLISHED = Figures(
