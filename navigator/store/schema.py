@@ -23,6 +23,7 @@ from navigator.domain.states import (
     TaskState,
     Verdict,
 )
+from navigator.store import call_sums
 
 APPLICATION_ID = 0x4E415631
 """`PRAGMA application_id` of Navigator's databases: "NAV1"."""
@@ -420,6 +421,8 @@ _FIFTH: Migration = (
     ) STRICT""",
     # How the writer worked: figures of different ways are never pooled.
     "ALTER TABLE proposals ADD COLUMN way TEXT NOT NULL DEFAULT 'blocks'",
+    *call_sums.TABLES,
+    *call_sums.FILL,
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
@@ -434,6 +437,8 @@ TABLES = (
     "decisions",
     "landings",
     "calls",
+    "call_sums",
+    "call_busy",
     "swaps",
     "edit_failures",
     "baselines",
@@ -453,10 +458,11 @@ TABLES = (
 
 
 def triggers() -> dict[str, str]:
-    """Every trigger by name: legal transitions, first states, and proposals that nothing alters once reviewed."""
+    """Every trigger by name: legal transitions, first states, proposals that nothing alters once reviewed, and sums."""
     made = {
         **_transition_triggers("tasks", TASK_TRANSITIONS, TaskState.QUEUED),
         **_transition_triggers("proposals", PROPOSAL_TRANSITIONS, ProposalState.OPEN),
+        **call_sums.call_triggers(),
     }
     made["proposals_immutable"] = (
         "CREATE TRIGGER proposals_immutable"
