@@ -21,7 +21,7 @@ What is named, in this order, and never for a task in `busy`:
 
 Tasks whose named files meet, within one project, are written one after the other: a task in `queued` or
 `revising` is not started while another one that names one of its files is being written (picked by a stage,
-or a repair whose writer answers now) or is in `checking` and entered it less than `CHECKS_HOLD_SECONDS`
+or a repair whose writer answers now) or is in `checking` and entered it less than `FILES_HELD_SECONDS`
 ago. Once that one awaits its review the next may be written: holding it back until after the review would
 put each further task of such a chain into a residency of its own, and the swaps of a session would grow
 with its tasks. This cannot
@@ -56,26 +56,29 @@ from navigator.domain.snapshot import (
 )
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.rest import rest
-from navigator.scheduling.swap_rule import SwapDecision, decide_swap, is_repair
+from navigator.scheduling.swap_rule import SwapDecision, SwapRule, decide_swap, is_repair
 from navigator.scheduling.view import (
     CHECKS_AT_ONCE,
     REVIEWABLE_STATES,
     WRITABLE_STATES,
     answers,
-    checks_holding,
+    files_held,
     free_slots,
     self_reviews,
 )
 
 
-def next_actions(snapshot: SchedulerSnapshot, now: float) -> tuple[Action, ...]:
+def next_actions(
+    snapshot: SchedulerSnapshot, now: float, decide: SwapRule = decide_swap
+) -> tuple[Action, ...]:
     """What to start now; never empty.
 
     Args:
         snapshot: what is true.
         now: the monotonic second that `since`, `last_arrival` and `unreachable` are measured on.
+        decide: the rule for swaps; the simulator compares others.
     """
-    decision = decide_swap(snapshot, now)
+    decision = decide(snapshot, now)
     actions = [*_without_models(snapshot), *_with_models(snapshot, decision, now)]
     if decision is not None and decision.ready:
         actions.append(SwapTo(decision.to))
@@ -111,7 +114,7 @@ def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now
         yield from (ReadOwn(task.id) for task in own)
         read |= {task.id for task in own}
         slots -= len(own)
-        if role is Role.REVIEWER:
+        if role is Role.REVIEWER and not leaving:
             waiting = [task for task in _reviews(snapshot) if task.id not in read]
             yield from (ReviewTask(task.id) for task in waiting[: max(0, slots)])
         if role is Role.FINAL:
@@ -161,7 +164,7 @@ def _taken_files(snapshot: SchedulerSnapshot, now: float) -> _Taken:
         picked = task.state in WRITABLE_STATES and task.id in snapshot.busy
         if picked or (is_repair(snapshot, task) and answers(snapshot, task.writer, now)):
             taken[task.project_id] |= task.files
-    for task in checks_holding(snapshot, now):
+    for task in files_held(snapshot, now):
         taken[task.project_id] |= task.files
     return taken
 
