@@ -16,6 +16,9 @@ from typing import Any
 
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.exam.background import keep_preparing
+from navigator.cascade.exam.queue import ExamQueue
+from navigator.cascade.idle import Idle
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
@@ -35,6 +38,7 @@ from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.next_actions import next_actions
+from navigator.scheduling.outlook import Outlook
 from navigator.serving.client.errors import ServingError, Unreachable, WrongModel
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.space import is_low
@@ -73,11 +77,14 @@ class Conductor:
         self._stages: dict[str, asyncio.Task[None]] = {}
         self._storage = Storage(deps, self.stop)
         self._on_event = on_event
+        self._priced_at = -1
+        self._outlook = (Outlook(None), 0.0)
         self._server = SocketServer(
             deps.paths.socket, self._handle, lambda after: deps.reader.events(after, limit=1_000_000)
         )
         self.session = Session(deps)
         self._batches = Batches(deps)
+        self._exam = ExamQueue(deps)
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
@@ -107,6 +114,8 @@ class Conductor:
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
+            self._spawn(keep_preparing(deps, self._storage))
+            self._spawn(Idle(deps, self._storage, self._at_rest).run())
             while not self._stopping:
                 self._wake.clear()
                 try:
@@ -134,6 +143,9 @@ class Conductor:
         held = self._live.resident is role and self._live.swapping_to is None
         return held or self._deps.strategy.both_resident
 
+    def _at_rest(self) -> bool:
+        return not self._live.busy and self._live.swapping_to is None
+
     def stop(self, reason: str) -> None:
         """End the session soon: what is in flight is cut off and stays to be done."""
         self._stopping = self._stopping or reason
@@ -150,6 +162,7 @@ class Conductor:
             until=self._options.until,
             max_swaps=self._options.max_swaps,
             both_resident=self._deps.strategy.both_resident,
+            exam=self._exam.view(loaded=self._at_hand(Role.REVIEWER)),
         )
         now = time.monotonic()
         pause = _HEARTBEAT
@@ -173,6 +186,8 @@ class Conductor:
                 self._work(task_id, Role.GENERATOR, review(deps, task_id, Role.GENERATOR))
             case acts.ReviewTask(task_id):
                 self._work(task_id, Role.REVIEWER, self._review(task_id))
+            case acts.AskExam(item_id):
+                self._ask_exam(item_id)
             case acts.FinalReview(task_id):
                 self._work(task_id, Role.FINAL, review(deps, task_id, Role.FINAL))
             case acts.Land(task_id):
@@ -180,11 +195,15 @@ class Conductor:
             case acts.Renew(task_id):
                 self._renew(task_id)
             case acts.SwapTo(role):
+                self._exam.make_room(0)
                 self._live.swapping_to = role
                 self._spawn(self._residency.swap(role))
 
     def _work(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         self._live.busy[task_id] = role
+        if role is Role.REVIEWER:
+            held = sum(one is role for one in self._live.busy.values())
+            self._exam.make_room(self._deps.settings.reviewer.max_inflight - held)
         running = self._stages[task_id] = self._spawn(self._guarded(task_id, role, stage))
 
         def let_go(_: asyncio.Task[None]) -> None:
@@ -195,6 +214,12 @@ class Conductor:
             self._wake.set()
 
         running.add_done_callback(let_go)
+
+    def _ask_exam(self, item_id: int) -> None:
+        """Ask about an item of the exam. Nothing that breaks there changes a task or what is held against a server."""
+        asking = self._spawn(self._exam.ask(item_id))
+        self._exam.begin(item_id, asking)
+        asking.add_done_callback(lambda _: self._wake.set())
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(job)
@@ -300,7 +325,10 @@ class Conductor:
 
     def _status(self) -> Result:
         live = self._live
+        ahead, seen = self._outlook
+        left = None if ahead.seconds is None else round(max(0.0, ahead.seconds - (time.monotonic() - seen)))
         return {
+            "next_review": {"seconds": left, "why": ahead.why},
             "resident": live.resident.value if live.resident else None,
             "both_resident": self._deps.strategy.both_resident,
             "strategy": self._deps.strategy.name,

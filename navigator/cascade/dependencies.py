@@ -85,6 +85,8 @@ class Dependencies:
         at_hand: whether a role's model answers now, without a swap first; the conductor knows.
         conducting: a conductor works on this state in this process, and takes up what is left due.
         conductor: what verbs may ask of that conductor.
+        checks_wanted: runs of projects' tests that tasks wait for, under way or queued: the exam's trials stand back for them.
+        exams_wanted: who prepares exam items or waits to do so; they take turns by `exam_lock`.
         redact: takes secrets out of what is stored, logged or shown. It knows them by form, the configured API keys, and
             the values of files that no model is shown, once a project's tests were about to run.
     """
@@ -100,6 +102,8 @@ class Dependencies:
     at_hand: Callable[[Role], bool] = lambda role: True
     conducting: bool = False
     conductor: Controls | None = None
+    checks_wanted: int = 0
+    exams_wanted: int = 0
     redact: Redactor = field(default_factory=Redactor)
     keys: KeyRing = field(default_factory=KeyRing)
     maps: MapShelf = field(default_factory=MapShelf)
@@ -220,6 +224,11 @@ class Dependencies:
         from navigator.scheduling.view import CHECKS_AT_ONCE
 
         return asyncio.Semaphore(max(1, min(CHECKS_AT_ONCE, os.cpu_count() or 1)))
+
+    @cached_property
+    def exam_lock(self) -> asyncio.Lock:
+        """Held while items of the exam are prepared, whatever the project."""
+        return asyncio.Lock()
 
     def project(self, project_id: int) -> Project:
         """A project by its number."""

@@ -11,6 +11,7 @@ from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.read_ahead import WeightReadAhead
 from navigator.cascade.storage_faults import Storage
+from navigator.cascade.swapping import confirmed, resident_now
 from navigator.cascade.views.batches import Batches
 from navigator.cascade.views.summary import Session
 from navigator.domain.errors import NavigatorError
@@ -138,12 +139,12 @@ class Residency:
             await self._ended(origin, to, started, began, result, bytes_read)
         except NavigatorError as error:
             self._load_failed(to, began, str(error))
-            live.resident = await self._seen()
+            live.resident = await resident_now(deps.strategy)
         except Exception as error:
             # A defect in a strategy: said whole in the log, tried again after the pause that every failure has.
             log.exception("swap to %s broke", to.value)
             self._load_failed(to, began, repr(error))
-            live.resident = await self._seen()
+            live.resident = await resident_now(deps.strategy)
         finally:
             live.swapping_to = None
             if live.wanted is to:
@@ -167,6 +168,7 @@ class Residency:
         read: tuple[int, int],
     ) -> None:
         deps, live = self._deps, self._live
+        result, live.resident = await confirmed(deps.strategy, to, result)
         swap = Swap(
             from_role=origin,
             to_role=to,
@@ -183,7 +185,6 @@ class Residency:
         )
         with self._storage.writing("a swap"), deps.store.transaction() as tx:
             tx.add_swap(swap)
-        live.resident = await self._seen()
         log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, result.seconds, result.reason)
         self._session.swapped(swap)
         await self.assumptions(live.resident)
@@ -198,14 +199,6 @@ class Residency:
             live.failed(to, began=began, give_up_after=None)
         if live.resident not in (None, origin, to):
             self.outside(origin, live.resident)  # somebody else's swap was in the way
-
-    async def _seen(self) -> Role | None:
-        """What is loaded; None if that is unknown."""
-        try:
-            return await self._deps.strategy.resident()
-        except NavigatorError as error:
-            log.warning("resident model unknown: %s", error)
-            return None
 
     def _load_failed(self, role: Role, began: float, reason: str) -> None:
         count = self._live.load_failed(role, reason, began=began)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +16,10 @@ from navigator.cli import output
 from navigator.cli.session import locked_dependencies, reading, state_paths
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.secrets import Redactor
+
+if TYPE_CHECKING:
+    from navigator.cascade.dependencies import Dependencies
+    from navigator.domain.models import Project
 
 _AGE = re.compile(r"(\d+)([dwh])")
 _MARK = ".navigator-export"
@@ -38,36 +44,82 @@ def moment_of(age: str) -> str | None:
 @output.JSON
 def gc(age: str, as_json: bool) -> None:
     """Delete the texts of old answers, old events, and the private git objects of tasks that ended. Figures are kept."""
-    from navigator.cascade.views.parts import kept_name
-    from navigator.workspace.git.private import PrivateRepo
-
     before = moment_of(age)
     if before is None:
         raise UsageError(f"{age!r} is not an age.", hint="Examples: 12h, 30d, 8w.")
-    dropped = 0
     with locked_dependencies(state_paths()) as deps:
         with deps.store.transaction() as tx:
             answers, events = tx.forget_answers(before), tx.forget_events(before)
-        finished = deps.reader.finished_proposals(before)
-        for project in deps.reader.projects(include_removed=True):
-            old = [proposal for proposal in finished if proposal.project_id == project.id]
-            if not old:
-                continue
-            private = PrivateRepo.open(deps.paths.private, project)
-            for proposal in old:
-                private.drop(kept_name(proposal))
-                dropped += 1
-            # Bases still in use are kept: an attempt that is not written yet has only its base.
-            gone = {proposal.task_id for proposal in old}
-            tasks = deps.reader.tasks(project=project.id)
-            private.collect({task.base_commit for task in tasks if task.base_commit and task.id not in gone})
-    result = {"answers": answers, "events": events, "proposals": dropped, "before": before}
+        dropped = _drop_proposals(deps, before)
+        exam = _drop_exam(deps)
+    result = {
+        "answers": answers,
+        "events": events,
+        "proposals": dropped,
+        "exam_items": exam,
+        "before": before,
+    }
     if as_json:
         output.print_json(result)
     else:
+        also = f" and {exam} exam items" if exam else ""
         output.say(
-            f"Deleted the texts of {answers} answers, {events} events and the objects of {dropped} proposals."
+            f"Deleted the texts of {answers} answers, {events} events and the objects of {dropped} proposals{also}."
         )
+
+
+def _drop_proposals(deps: Dependencies, before: str) -> int:
+    """Free the objects of proposals that were settled before a UTC time; returns how many."""
+    from navigator.cascade.views.parts import kept_name
+    from navigator.workspace.git.private import PrivateRepo
+
+    dropped = 0
+    finished = deps.reader.finished_proposals(before)
+    for project in deps.reader.projects(include_removed=True):
+        old = [proposal for proposal in finished if proposal.project_id == project.id]
+        if not old:
+            continue
+        private = PrivateRepo.open(deps.paths.private, project)
+        for proposal in old:
+            private.drop(kept_name(proposal))
+            dropped += 1
+        private.collect(_bases_in_use(deps, project, {proposal.task_id for proposal in old}))
+    return dropped
+
+
+def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = ()) -> set[str]:
+    """Bases still in use: an attempt that is not written yet has only its base."""
+    tasks = deps.reader.tasks(project=project.id)
+    return {task.base_commit for task in tasks if task.base_commit and task.id not in gone}
+
+
+def _drop_exam(deps: Dependencies) -> int:
+    """Free the objects of exam items that are asked no more; returns how many."""
+    from navigator.cascade.exam.cleaning import drop_retired
+    from navigator.cascade.exam.repository import exam_repository
+    from navigator.workspace.git.private import PrivateRepo
+
+    items = deps.reader.exam_items(retired=True)
+    asked = [item for item in items if not item.retired]
+    dropped = 0
+    with_items = {item.project_id for item in items}
+    for project in deps.reader.projects(include_removed=True):
+        if project.id not in with_items:
+            continue
+        try:
+            private = PrivateRepo.open(deps.paths.private, project)
+        except NavigatorError as error:
+            output.note(f"{project.name}: its exam items stay: {error.message}")
+            continue
+        if gone := drop_retired(private, [item for item in asked if item.project_id == project.id]):
+            private.collect(_bases_in_use(deps, project))
+            dropped += gone
+    if None in with_items:
+        private, _ = exam_repository(deps.paths.private)
+        if gone := drop_retired(private, [item for item in asked if item.project_id is None]):
+            private.collect()
+            dropped += gone
+    return dropped
 
 
 @click.command()

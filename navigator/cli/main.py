@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import sys
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from navigator import __version__
+from navigator.cli.lazy import LazyGroup
 from navigator.domain.errors import NavigatorError
 
 # command -> (module, one line of help); the help is kept here so that `--help` imports nothing.
@@ -32,50 +32,23 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "send-back": ("decide", "Send proposals back with a note"),
     "undo": ("decide", "Undo landings, or withdraw approvals"),
     "stats": ("stats", "Show revise rate, swaps, throughput, outcomes and edits"),
+    "exam": ("exam", "Prepare the reviewer's exam: changes whose right verdict is known"),
+    "report": ("report", "Write every statistic, with plots, to one HTML page"),
     "swap": ("swap", "Show what the GPU holds, swap models, show past swaps"),
     "forecast": ("forecast", "Estimate what a batch costs, from measured or given figures"),
+    "simulate": ("simulate", "Compare the scheduler with other policies on simulated tasks"),
+    "lab": ("lab.group", "Experiments on your card: does speculation pay; published figures recomputed"),
     "prompts": ("prompts", "List, show, check and try prompt templates"),
     "gc": ("housekeeping", "Delete what old tasks left behind"),
     "export": ("housekeeping", "Write everything as JSON lines"),
 }
 
 
-class LazyGroup(click.Group):
-    """A group whose commands live in modules of their own, imported on use."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command, in the order of the table."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module that defines one command."""
-        if cmd_name not in _COMMANDS:
-            return None
-        module = importlib.import_module(f"navigator.cli.{_COMMANDS[cmd_name][0]}")
-        command = getattr(module, cmd_name.replace("-", "_"))
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table of commands, without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with the nearest name for one that is not there."""
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], _COMMANDS, 1)
-            also = f" Did you mean `navigator {near[0]}`?" if near else " `navigator --help` lists them."
-            raise click.UsageError(f"There is no command {args[0]!r}.{also}")
-        return super().resolve_command(ctx, args)
-
-
 @click.group(
-    cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=LazyGroup,
+    table=_COMMANDS,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="navigator")
 @click.pass_context

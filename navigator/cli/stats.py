@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import click
 
+from navigator.cascade.views.statistics.chart import chart
 from navigator.cascade.views.statistics.page import (
     REHEARSAL,
     Question,
@@ -14,44 +17,132 @@ from navigator.cascade.views.statistics.page import (
     utc_text,
 )
 from navigator.cascade.views.statistics.pages import PAGES
+from navigator.cascade.views.statistics.rows import as_csv, as_json_lines, figure_rows
 from navigator.cli import output
 from navigator.cli.housekeeping import moment_of
-from navigator.cli.session import reading
-from navigator.store.reads.statistics import GROUPINGS
+from navigator.cli.session import act, reading
+from navigator.domain.errors import UsageError
+from navigator.domain.text import safe_line
+from navigator.store.reads.verdicts import ALIASES, GROUPINGS
+
+_WIDTH = 80
+"""Cells of a sentence or a plot."""
 
 
-@click.group()
-def stats() -> None:
-    """Revise rate, outcomes, swaps, throughput, edits."""
+FORMATS = ("text", "json", "jsonl", "csv")
+
+
+def _options(show: Callable[..., None]) -> Callable[..., None]:
+    """The options of every page."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(FORMATS),
+            help="Text, one JSON document, or one figure a row as JSON lines or CSV.",
+        ),
+        click.option(
+            "--since",
+            default="",
+            metavar="D",
+            help="From this day on, e.g. 2026-11-03, or of the last 12h, 7d, 8w.",
+        ),
+    ):
+        show = option(show)
+    return show
+
+
+@click.group(invoke_without_command=True)
+@_options
+@click.pass_context
+def stats(context: click.Context, since: str, form: str | None, as_json: bool) -> None:
+    """Answer three questions: is the reviewer worth it, is it getting better, what does it cost. Pages have the rest."""
+    if context.invoked_subcommand is None:
+        _show(PAGES[0], since, form, as_json)
+    elif since or form or as_json:
+        raise UsageError(
+            "These options go after the name of the page.",
+            hint=f"Like this: `navigator stats {context.invoked_subcommand} --json`.",
+        )
 
 
 def _add(page: StatisticsPage[Any]) -> None:
-    @click.option(
-        "--since",
-        default="",
-        metavar="D",
-        help="From this day on, e.g. 2026-11-03, or of the last 12h, 7d, 8w.",
-    )
-    @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-    def show(since: str, as_json: bool, by: str | None = None) -> None:
-        question = Question(by or "", utc_text(moment_of(since) or since) if since else "")
-        with reading() as store:
-            found = page.read(store, question)
-        if as_json:
-            output.print_json(page.document(found))
-        else:
-            _tell(page, found)
+    @_options
+    def show(since: str, form: str | None, as_json: bool, by: str | None = None, look: bool = False) -> None:
+        if look:
+            _look_for_reverts()
+        _show(page, since, form, as_json, ALIASES.get(by or "", by or ""))
 
     show.__doc__ = page.help
     if page.name == "revise-rate":
         show = click.option(
-            "--by", type=click.Choice(GROUPINGS), default=None, help="Group by this property."
+            "--by",
+            type=click.Choice((*GROUPINGS, *ALIASES)),
+            help="Group by this property; prompt and model are the reviewer's.",
         )(show)
+    if page.name == "outcomes":
+        text = "First look in the repositories whether landed commits were reverted."
+        show = click.option("--look", is_flag=True, help=text)(show)
     stats.command(page.name)(show)
+
+
+def _look_for_reverts() -> None:
+    from navigator.cascade.verbs.reverts import LookArgs, LookForReverts
+
+    verb = LookForReverts()
+    for one in verb.tell(act(verb, LookArgs())):
+        output.note(str(one))
+
+
+def _show(page: StatisticsPage[Any], since: str, form: str | None, as_json: bool, by: str = "") -> None:
+    if as_json and form not in (None, "json"):
+        raise UsageError(f"--json and --format {form} ask for two things.", hint="Give one of them.")
+    question = Question(by, _since(since))
+    with reading() as store, store.snapshot():
+        found = page.read(store, question)
+    if as_json or form == "json":
+        output.print_json(page.document(found))
+    elif form == "jsonl":
+        output.emit(as_json_lines(figure_rows(page, found)).rstrip("\n"))
+    elif form == "csv":
+        output.emit(as_csv(figure_rows(page, found)).rstrip("\n"))
+    else:
+        _tell(page, found)
 
 
 for _page in PAGES:
     _add(_page)
+
+
+@stats.command
+@click.argument("first")
+@click.argument("second")
+@click.option("--by", type=click.Choice((*GROUPINGS, *ALIASES)), help="The property that both are values of.")
+@click.option(
+    "--since", default="", metavar="D", help="From this day on, e.g. 2026-11-03, or of the last 8w."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def compare(first: str, second: str, by: str | None, since: str, as_json: bool) -> None:
+    """Compare the revise rates of two prompt versions, models, projects or kinds."""
+    from navigator.cascade.views.statistics.comparison import (
+        compare_rates,
+        comparison_document,
+        comparison_table,
+    )
+
+    with reading() as store, store.snapshot():
+        found = compare_rates(store, first, second, ALIASES.get(by or "", by or ""), _since(since))
+    if as_json:
+        output.print_json(comparison_document(found))
+        return
+    if found.rehearsal:
+        output.say(f"REHEARSAL: {REHEARSAL}", bold=True)
+    _table(comparison_table(found))
+
+
+def _since(text: str) -> str:
+    return utc_text(moment_of(text) or text) if text else ""
 
 
 def _tell(page: StatisticsPage[Any], found: Any) -> None:
@@ -67,15 +158,28 @@ def _tell(page: StatisticsPage[Any], found: Any) -> None:
 
 
 def _table(table: Table) -> None:
-    if table.columns or not table.rows:
-        names = [column.name for column in table.columns]
-        rows = [(row.label, *(row.cells or [""] * len(names)), row.note) for row in table.rows]
-        heads = [table.title.lower(), *names, ""]
-    else:
-        heads, rows = [table.title.lower(), "n"], [(row.label, f"{row.count:,}") for row in table.rows]
-    output.emit(output.table(heads, rows, right=range(1, len(heads) - bool(table.columns))))
+    if table.answer:
+        output.say(table.title, bold=True)
+        for line in textwrap.wrap(safe_line(table.answer), _WIDTH):
+            output.say(line)
+    if table.rows or not table.answer:
+        _rows(table)
     if not table.rows:
         output.say(f"  {table.empty}")
+    if table.plot is not None:
+        for pieces in chart(table.plot, _WIDTH):
+            output.say("".join(text for text, _ in pieces))
     for line in (*(f"{name}: {text}" for name, text in table.facts), *table.notes):
         output.say(f"  {line}")
     output.say()
+
+
+def _rows(table: Table) -> None:
+    title = "" if table.answer else table.title.lower()
+    if table.columns or not table.rows:
+        names = [column.name for column in table.columns]
+        rows = [(row.label, *(row.cells or [""] * len(names)), row.note) for row in table.rows]
+        heads = [title, *names, ""]
+    else:
+        heads, rows = [title, "n"], [(row.label, f"{row.count:,}") for row in table.rows]
+    output.emit(output.table(heads, rows, right=range(1, len(heads) - bool(table.columns))))

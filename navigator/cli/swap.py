@@ -215,6 +215,8 @@ async def _already(paths: StatePaths, role: Role, strategy: str) -> Swap:
 
 async def _alone(deps: Dependencies, role: Role) -> Swap:
     """Swap in this process, under the lock that it holds, and record it."""
+    from navigator.cascade.swapping import confirmed
+
     strategy = deps.strategy
     origin, started = await strategy.resident(), utc_now()
     both = strategy.both_resident
@@ -226,7 +228,7 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
     }
     known["rehearsal"] = strategy.rehearsal
     try:
-        result = await strategy.swap(role, _tell_event)
+        result, there = await confirmed(strategy, role, await strategy.swap(role, _tell_event))
     except asyncio.CancelledError:
         cut = Swap(**known, outcome="failed", failure="cancelled", reason="Interrupted during the swap.")
         _keep(deps, cut, "")
@@ -243,8 +245,8 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
         failure=result.failure,
     )
     if origin is not role and not both:
-        there = await strategy.resident()
-        _keep(deps, made, there.value if there is not None else "")
+        left = None if strategy.rehearsal else there  # the rehearsal's process has just ended
+        _keep(deps, made, left.value if left is not None else "")
     return made
 
 

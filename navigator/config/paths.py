@@ -102,6 +102,13 @@ def write_whole(path: Path, data: bytes, mode: int, owner: tuple[int, int] | Non
         raise
 
 
+def write_new(path: Path, data: bytes) -> None:
+    """Put `data` at `path`, whole or not at all, with the mode that the process's umask gives to new files."""
+    mask = os.umask(0)
+    os.umask(mask)
+    write_whole(path, data, 0o666 & ~mask)
+
+
 @dataclass(frozen=True, slots=True)
 class StatePaths:
     """The names inside one state folder."""

@@ -311,7 +311,9 @@ class BatchSettings(Section):
     max_wait_minutes: _Minutes = 30.0
     """… or the oldest has waited this many minutes …"""
     quiet_minutes: _Minutes = 3.0
-    """… or nothing is left to write and no task was added for this many minutes."""
+    """… or nothing is left to write and no task was added for this many minutes: these three are the latest a review starts."""
+    patience: float = Field(default=1.0, ge=0)
+    """Seconds of waiting that a second of swapping is worth. Higher: fewer swaps; 0: review once nothing is left to write."""
     revisions: int = Field(default=2, ge=0, le=2)
     """Maximum number of revisions of a proposal."""
 
@@ -325,6 +327,25 @@ class ChecksSettings(Section):
     """Memory limit of a test run in megabytes."""
     unsandboxed: bool = False
     """Run projects' tests without a sandbox, as you: code that a model wrote can then do anything you can."""
+
+
+class ExamSettings(Section):
+    """The reviewer's exam: changes whose right verdict is known, mixed into its reviews (docs/exam.md)."""
+
+    share: float = Field(default=0.1, ge=0, le=0.5, allow_inf_nan=False)
+    """Share of the tokens of a residency of the reviewer that the exam may use; 0: no exam, and nothing is prepared for one."""
+    when: Literal["mixed", "nightly"] = "mixed"
+    """"mixed": in a loaded reviewer's free slots; "nightly": in `hours`, while nothing waits for it, without a share."""
+    hours: str = Field(default="01:00-06:00", pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
+    """The hours of "nightly", in local time."""
+    demote: bool = True
+    """A reviewer that the exam shows to be no better than chance sends nothing back: its REVISE becomes advice."""
+    items: Positive = 20
+    """Faulty changes to prepare for each project; as many clean ones are added."""
+    history: Positive = 400
+    """Newest commits of a project that are looked at."""
+    prepare_seconds: Positive = 1800
+    """Longest time in seconds that tests run to prepare a project's changes, in one session or command."""
 
 
 class ProjectEntry(Section):
@@ -384,6 +405,7 @@ class Settings(Section):
     swap: SwapSettings = SwapSettings()
     batch: BatchSettings = BatchSettings()
     checks: ChecksSettings = ChecksSettings()
+    exam: ExamSettings = ExamSettings()
     project: tuple[ProjectEntry, ...] = ()
     source: Path | None = Field(default=None, exclude=True)
 

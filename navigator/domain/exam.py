@@ -54,6 +54,65 @@ class ExamItem(Model):
     retired: str = ""
 
 
+class ExamTrial(Model):
+    """One attempt to make an item from one change, so that it is not made again for nothing.
+
+    Attributes:
+        source: what was to be made of the change.
+        change: a commit of the project, or a proposal's id.
+        against: digest of what the result depends on: test command, sandbox, and today's tree where the item is made on it.
+        kept: whether an item came of it; `reason` says why not.
+        runs: of the project's tests; `seconds` is what they took.
+    """
+
+    id: int = 0
+    project_id: int
+    source: ExamSource
+    change: str
+    against: str
+    kept: bool
+    reason: str = ""
+    runs: int = 0
+    seconds: float = 0.0
+    at: str
+
+
+class SourceCount(Model):
+    """Candidates of one source.
+
+    Of those `found`, `known` are items or were tried before with a result that still holds, `tried` were tried in this run;
+    `kept` of these became items. `rejected` counts the others by the reason in words.
+    """
+
+    found: int = 0
+    known: int = 0
+    tried: int = 0
+    kept: int = 0
+    rejected: dict[str, int] = Field(default_factory=dict)
+
+
+class PreparedProject(Model):
+    """What preparing one project's items came to.
+
+    Attributes:
+        problem: why nothing could be prepared, "" where it could; `hint` says what to do about it.
+        sources: counts by `ExamSource` value.
+        faulty: items of the project that are asked, after this run; `clean` likewise.
+        runs: of the project's tests; `seconds` is the time of the whole run.
+        ended: why it ended, in words.
+    """
+
+    project: str
+    problem: str = ""
+    hint: str = ""
+    sources: dict[str, SourceCount] = Field(default_factory=dict)
+    faulty: int = 0
+    clean: int = 0
+    runs: int = 0
+    seconds: float = 0.0
+    ended: str = ""
+
+
 class ExamAnswer(Model):
     """One review of an item, by one model under one prompt version.
 
@@ -72,3 +131,29 @@ class ExamAnswer(Model):
     rehearsal: bool = False
     usage: Usage = Usage()
     at: str
+
+
+class ExamCount(Model):
+    """How many answers are alike, and what they cost together.
+
+    Attributes:
+        size: changed lines of the items, as the lower end of a bucket: 0, 10, 50 or 150.
+        placed: whether it is known where the fault is.
+        named: whether an anchored finding is there.
+        tokens: prompt and completion of these answers; `seconds` is how long the model took.
+        newest: when the last of them was stored.
+    """
+
+    model: str
+    prompt_version: str
+    rehearsal: bool = False
+    source: ExamSource
+    faulty: bool
+    size: int = 0
+    placed: bool = False
+    verdict: Verdict
+    named: bool = False
+    n: int
+    tokens: int = 0
+    seconds: float = 0.0
+    newest: str = ""

@@ -5,6 +5,7 @@ Times are UTC, ISO 8601, as strings made by `utc_now`; durations are seconds; to
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -168,6 +169,15 @@ class CheckResult(Model):
     before: CheckOutcome | None = None
 
 
+TESTS = "tests"
+"""The name of the check that is the project's own test command."""
+
+
+def tests_outcome(checks: Iterable[CheckResult]) -> CheckOutcome | None:
+    """What the project's own tests said; None where they were not run yet."""
+    return next((check.outcome for check in checks if check.name == TESTS), None)
+
+
 class Baseline(Model):
     """What a project's own test command says of an unchanged tree.
 
@@ -207,12 +217,18 @@ class Finding(Model):
     side: str = "new"
     remark: bool = False
 
+    @property
+    def asked_for(self) -> bool:
+        """Whether a revision answers it: its quote is anchored, and it is more than taste or a later remark."""
+        return self.anchored and not self.remark and self.severity is not Severity.NIT
+
 
 class Review(Model):
     """One reading of one proposal. `verdict` is derived; `stated_verdict` is what the model itself said.
 
     `role` is the generator's for its optional reading of its own change. `reversals` say in words where this reading
-    asks for the opposite of the one before; `parts` is in how many prompts a large diff was read.
+    asks for the opposite of the one before; `parts` is in how many prompts a large diff was read. `advice` says why its
+    REVISE did not send the change back; "" where it did, and for every other verdict.
     """
 
     role: Role = Role.REVIEWER
@@ -224,11 +240,29 @@ class Review(Model):
     addressed: tuple[dict[str, Any], ...] = ()
     reversals: tuple[str, ...] = ()
     parts: int = 1
+    advice: str = ""
     prompt_version: str = ""
     model: str = ""
     rehearsal: bool = False
     usage: Usage = Usage()
     at: str = ""
+
+    @property
+    def asked(self) -> int:
+        """How many findings a revision has to answer."""
+        return sum(finding.asked_for for finding in self.findings)
+
+    @property
+    def answered(self) -> tuple[int, int]:
+        """Findings of the round before that this reading calls met, and not met.
+
+        Where several parts of a large diff speak of the same finding, it is met if all of them say so.
+        """
+        met: dict[Any, bool] = {}
+        for entry in self.addressed:
+            number = entry.get("finding")
+            met[number] = met.get(number, True) and bool(entry.get("met"))
+        return sum(met.values()), len(met) - sum(met.values())
 
 
 class Decision(Model):
@@ -257,7 +291,8 @@ class Proposal(Model):
 
     `review` is the reviewer's newest reading; `final_review` that of the optional cloud model, which reads last;
     `own_review` the generator's of its own change, which decides nothing. A derived proposal holds only the `hunks` of its
-    `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole.
+    `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
+    the writer worked: "blocks" is one answer of edit blocks.
     """
 
     id: ProposalId
@@ -271,6 +306,7 @@ class Proposal(Model):
     tree: str
     batch: str = ""
     written_by: Role = Role.GENERATOR
+    way: str = "blocks"
     title: str = ""
     summary: str = ""
     edits: tuple[AppliedEdit, ...] = ()

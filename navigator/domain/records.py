@@ -16,7 +16,7 @@ class ModelCall(Model):
 
     A step is (task_id, attempt, round, purpose, seq). `repeat` says that the same step was asked before; `outcome` is
     "started" while it runs, "lost" when its process died first, else the caller's word. `task_id` is "" for a call that
-    belongs to no task; `ended` is "" until then.
+    belongs to no task, such as one for an item of the exam; `ended` is "" until then.
     """
 
     id: int
@@ -25,6 +25,7 @@ class ModelCall(Model):
     attempt: int = 0
     round: int = 0
     purpose: str = ""
+    exam_item: int | None = None
     seq: int = 0
     prompt_version: str = ""
     prompt_hash: str = ""
@@ -90,17 +91,43 @@ class JournalEntry(Model):
 # What statistics are made from: rows that agree in everything that matters, counted by the database.
 
 
-class VerdictCount(Model):
-    """First verdicts on first proposals; `group` is the property they are grouped by, the rest the reviewer's."""
+class Versions(Model):
+    """What a first verdict depends on: who wrote the proposal and who reviewed it, by which prompts.
 
-    group: str = "all"
+    `model` and `prompt_version` are the reviewer's; `way` is how the writer worked (`Proposal.way`).
+    """
+
+    writer_model: str = ""
+    writer_prompt: str = ""
+    way: str = "blocks"
     model: str = ""
     prompt_version: str = ""
+
+
+class VerdictCount(Versions):
+    """First verdicts on first proposals; `group` is the property they are grouped by, `week` the Monday of their week."""
+
+    group: str = "all"
+    week: str = "all"
     verdict: Verdict
     stated_verdict: Verdict | None = None
     self_review: bool = False
     rehearsal: bool = False
     n: int = 1
+
+
+class VersionCount(Versions):
+    """First verdicts of one combination of versions, self-reviews left out: how many, and when the first and the last were.
+
+    `written` is the number of the newest proposal among them.
+    """
+
+    rehearsal: bool = False
+    revise: int = 0
+    approve: int = 0
+    first: str
+    last: str
+    written: int = 0
 
 
 class VerdictPair(Model):

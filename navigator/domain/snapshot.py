@@ -69,6 +69,25 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
+class ExamView:
+    """The reviewer's exam as the scheduler sees it.
+
+    Attributes:
+        waiting: items to ask, in their order; those that are being asked are not among them.
+        running: how many are being asked.
+        room: how many more the share of this residency's tokens has room for.
+        asked: how many more the developer asked for.
+        idle: whether a reviewer with nothing to do may be asked more ("nightly").
+    """
+
+    waiting: tuple[int, ...] = ()
+    running: int = 0
+    room: int = 0
+    asked: int = 0
+    idle: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SchedulerSnapshot:
     """Everything `next_actions` may know.
 
@@ -91,6 +110,7 @@ class SchedulerSnapshot:
         lost: the role whose server died; it is loaded again before the other one, if it has something to do.
         last_arrival: monotonic second of the newest task.
         final_enabled: an optional last review by a cloud model is on.
+        exam: the reviewer's exam.
     """
 
     tasks: tuple[TaskView, ...]
@@ -112,6 +132,7 @@ class SchedulerSnapshot:
     lost: Role | None = None
     last_arrival: float = 0.0
     final_enabled: bool = False
+    exam: ExamView = ExamView()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +161,13 @@ class ReadOwn:
     """Have the model that wrote read its own proposal; nothing changes its state by that."""
 
     task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskExam:
+    """Ask the reviewer about an item of its exam."""
+
+    item_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,4 +212,6 @@ class Stop:
     reason: str
 
 
-Action = Generate | Check | ReviewTask | ReadOwn | FinalReview | Renew | Land | SwapTo | Sleep | Stop
+Action = (
+    Generate | Check | ReviewTask | ReadOwn | AskExam | FinalReview | Renew | Land | SwapTo | Sleep | Stop
+)

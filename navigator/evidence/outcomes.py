@@ -12,6 +12,16 @@ from navigator.evidence.intervals import Share, Tables, apart, share
 
 
 @dataclass(frozen=True, slots=True)
+class VerdictDecisions:
+    """Your decisions on proposals with one verdict, as shares of those decisions."""
+
+    verdict: Verdict
+    approved: Share
+    rejected: Share
+    sent_back: Share
+
+
+@dataclass(frozen=True, slots=True)
 class Outcomes:
     """States of tasks, and decisions against verdicts, of one table (real, or the rehearsal's).
 
@@ -23,6 +33,7 @@ class Outcomes:
         approved_over_revise: approvals among the decisions on proposals with verdict REVISE.
         approved_unreviewed: approvals among the decisions on proposals whose review could not be read.
         not_counted: decisions on proposals that no independent reviewer had reviewed.
+        by_verdict: every verdict by every decision.
     """
 
     states: dict[str, int]
@@ -32,6 +43,7 @@ class Outcomes:
     approved_over_revise: Share
     approved_unreviewed: Share
     not_counted: int
+    by_verdict: tuple[VerdictDecisions, ...]
 
 
 def outcomes(tasks: Iterable[TaskCount], decided: Iterable[DecisionCount]) -> Tables[Outcomes]:
@@ -67,6 +79,15 @@ def _count(tasks: list[TaskCount], decided: list[DecisionCount]) -> Outcomes:
         approved_over_revise=of(Verdict.REVISE, DecisionKind.APPROVE),
         approved_unreviewed=of(Verdict.UNREVIEWED, DecisionKind.APPROVE),
         not_counted=sum(row.n for row in decided) - sum(row.n for row in independent),
+        by_verdict=tuple(
+            VerdictDecisions(
+                verdict,
+                of(verdict, DecisionKind.APPROVE),
+                of(verdict, DecisionKind.REJECT),
+                of(verdict, DecisionKind.SEND_BACK),
+            )
+            for verdict in Verdict
+        ),
     )
 
 

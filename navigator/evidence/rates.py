@@ -6,12 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from navigator.domain.records import VerdictCount
+from navigator.domain.records import VerdictCount, Versions
 from navigator.domain.states import Verdict
-from navigator.evidence.intervals import ANECDOTAL_BELOW, wilson
+from navigator.evidence.intervals import ANECDOTAL_BELOW, needed, wilson
 
 UNIT = "first-round verdict"
 ALL = "all"
+
+ASSUMED_RATE = 0.35
+"""What a rate is thought to be while there are too few verdicts to tell how many more are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +36,12 @@ class RateRow:
         unit: what is counted.
         prompt_versions: how many versions of the review prompt the row pools.
         disagreed: of the n, how often the model's stated verdict is not the derived one, in either direction.
-        models: how many reviewer models it pools. Versions are different reviewers: a row that pools
-            several is a mixture and says nothing about any one of them.
+        models: how many reviewer models it pools.
+        writer_models, writer_prompts, ways: the same of the writer's models, prompt versions and ways of writing.
+        versions: how many combinations of all these. A row that pools several is a mixture and says nothing about any
+            one of them.
+        more_for_10, more_for_5: how many more verdicts it takes until the interval is about ±10, ±5 points wide; at the
+            row's own rate, or `ASSUMED_RATE` while n is below 30.
     """
 
     group: str
@@ -51,6 +58,12 @@ class RateRow:
     prompt_versions: int = 0
     models: int = 0
     disagreed: int = 0
+    writer_models: int = 0
+    writer_prompts: int = 0
+    ways: int = 0
+    versions: int = 0
+    more_for_10: int = 0
+    more_for_5: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +122,25 @@ def _row(group: str, counts: Sequence[VerdictCount]) -> RateRow:
         note="anecdotal" if n < ANECDOTAL_BELOW else "",
         prompt_versions=len({row.prompt_version for row in counts}),
         models=len({row.model for row in counts}),
+        writer_models=len({row.writer_model for row in counts}),
+        writer_prompts=len({row.writer_prompt for row in counts}),
+        ways=len({row.way for row in counts}),
+        versions=len({versions_of(row) for row in counts}),
+        more_for_10=max(0, verdicts_needed(0.10, revise, n) - n),
+        more_for_5=max(0, verdicts_needed(0.05, revise, n) - n),
         disagreed=_sum(row for row in stated if row.stated_verdict is not row.verdict),
     )
+
+
+def versions_of(row: Versions) -> Versions:
+    """The versions alone of a count that has them: equal for counts that may be pooled."""
+    return Versions(**{name: getattr(row, name) for name in Versions.model_fields})
+
+
+def verdicts_needed(half_width: float, revise: int, n: int) -> int:
+    """How many verdicts make a 95 % interval of ± `half_width`, judging by `revise` of `n`; with few, by `ASSUMED_RATE`."""
+    known = n >= ANECDOTAL_BELOW and 0 < revise < n
+    return needed(half_width, revise / n if known else ASSUMED_RATE)
 
 
 def _sum(counts: Iterable[VerdictCount]) -> int:

@@ -72,6 +72,16 @@ def swap_stats(swaps: Iterable[Swap]) -> tuple[Direction, ...]:
     return tuple(_direction(groups[key]) for key in sorted(groups))
 
 
+def durations(swaps: Iterable[Swap], rehearsal: bool) -> dict[str, list[float]]:
+    """Seconds of the swaps between the two roles that were done and measured, by direction and strategy in words."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for swap in swaps:
+        between = swap.from_role is not None and swap.from_role is not swap.to_role
+        if between and swap.rehearsal is rehearsal and swap.outcome == DONE and swap.made_by != OUTSIDE:
+            found[f"{swap.from_role} → {swap.to_role}  by {swap.strategy}"].append(swap.seconds)
+    return dict(sorted(found.items()))
+
+
 def median_swap(swaps: Iterable[Swap], to: Role, *, strategy: str, rehearsal: bool = False) -> float | None:
     """The measured median in seconds of a swap between the two roles; None when none was measured.
 

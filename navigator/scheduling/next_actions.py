@@ -16,6 +16,8 @@ What is named, in this order, and never for a task in `busy`:
 - `ReviewTask` for proposals that wait, up to the slots that are left, by priority and then project by
   project, because the prompts of one project share their beginning. `FinalReview` where the cloud model is
   enabled.
+- `AskExam` for items of the reviewer's exam, in the slots that reviews leave free; real work never counts an item as
+  taking a slot, and the conductor cuts one off where a server would have too many.
 - `SwapTo` when `navigator.scheduling.swap_rule` says that a swap is due and the loaded role is idle.
 - else `Sleep` until the clock alone may change the answer, or `Stop` when nothing can progress.
 
@@ -43,6 +45,7 @@ from collections.abc import Iterator
 
 from navigator.domain.snapshot import (
     Action,
+    AskExam,
     Check,
     FinalReview,
     Generate,
@@ -55,6 +58,7 @@ from navigator.domain.snapshot import (
     TaskView,
 )
 from navigator.domain.states import Role, TaskState
+from navigator.scheduling.exam import exam_items
 from navigator.scheduling.rest import rest
 from navigator.scheduling.swap_rule import SwapDecision, SwapRule, decide_swap, is_repair
 from navigator.scheduling.view import (
@@ -114,9 +118,11 @@ def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now
         yield from (ReadOwn(task.id) for task in own)
         read |= {task.id for task in own}
         slots -= len(own)
-        if role is Role.REVIEWER and not leaving:
+        if role is Role.REVIEWER:
             waiting = [task for task in _reviews(snapshot) if task.id not in read]
-            yield from (ReviewTask(task.id) for task in waiting[: max(0, slots)])
+            begun = [] if leaving else waiting[: max(0, slots)]
+            yield from (ReviewTask(task.id) for task in begun)
+            yield from (AskExam(item) for item in exam_items(snapshot, slots - len(begun), decision))
         if role is Role.FINAL:
             last = sorted(
                 _free(snapshot, TaskState.FINAL_REVIEW), key=lambda task: (-task.priority, task.order)

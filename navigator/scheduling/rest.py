@@ -39,7 +39,8 @@ def rest(snapshot: SchedulerSnapshot, now: float) -> Sleep | Stop:
 
 
 def _nothing_running(snapshot: SchedulerSnapshot) -> bool:
-    return not snapshot.busy and not any(snapshot.in_flight.values()) and snapshot.swapping_to is None
+    running = any(snapshot.in_flight.values()) or snapshot.exam.running
+    return not snapshot.busy and not running and snapshot.swapping_to is None
 
 
 def _session_ends(snapshot: SchedulerSnapshot) -> bool:

@@ -11,10 +11,11 @@ The rules, for one GPU that holds one role at a time:
 2. The generator is due when the reviewer has read everything that waited and something is left to write. Revisions and
    repairs are part of that: they are written with the tasks that came meanwhile. Under `until="reviewed"` a revision alone
    is no reason to swap back.
-3. Once a swap is due, the role that holds the GPU gets no new work except repairs of answers whose checks failed and, unless
-   the developer is in a hurry, readings of its own changes where these are asked for (once a proposal, so they end); and
-   the swap is made when nothing of that role is running. Tasks in `checking` hold it, each for at most `hold_seconds` from
-   when it entered that state: what an early repair is worth.
+3. Once a swap is due, the role that holds the GPU gets no new work except repairs of answers whose checks failed; the few items
+   of the reviewer's exam that its reviews have paid for; and, unless the developer is in a hurry, readings of its own
+   changes where these are asked for (once a proposal, so they end). The swap is made when nothing of that role is running.
+   Tasks in `checking` hold it, each for at most `hold_seconds` from when it entered that state: what an early repair
+   is worth.
 4. When no role holds the GPU, the generator is loaded if there is something to write, else the reviewer when due. A role
    whose server died (`lost`) and that has something to do is loaded before the other one: while it may not be tried
    yet, nothing is.
@@ -39,6 +40,7 @@ from dataclasses import dataclass
 
 from navigator.domain.snapshot import SchedulerSnapshot, TaskView
 from navigator.domain.states import Role, TaskState
+from navigator.scheduling.exam import exam_left
 from navigator.scheduling.view import (
     answers,
     checks_holding,
@@ -76,7 +78,9 @@ def decide_swap(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
     if now < snapshot.held_until and not snapshot.hurry:
         return None
     to, due = (
-        (Role.GENERATOR, _generator_due) if snapshot.resident is Role.REVIEWER else (Role.REVIEWER, reviewer_due)
+        (Role.GENERATOR, _generator_due)
+        if snapshot.resident is Role.REVIEWER
+        else (Role.REVIEWER, reviewer_due)
     )
     why = due(snapshot, now)
     return _ready(snapshot, to, now, why) if why else None
@@ -97,6 +101,8 @@ def _ready(snapshot: SchedulerSnapshot, to: Role, now: float, why: str) -> SwapD
     resident = snapshot.resident
     idle = resident is None or requests_running(snapshot, resident) == 0
     waited_for = _repairs_left(snapshot) or _own_left(snapshot, now)
+    if resident is Role.REVIEWER:
+        waited_for = waited_for or exam_left(snapshot, now)
     return SwapDecision(to, ready=idle and not checks_holding(snapshot, now) and not waited_for, why=why)
 
 

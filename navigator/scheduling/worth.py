@@ -38,7 +38,9 @@ def worth_from(snapshot: SchedulerSnapshot) -> float:
     if not waiting or cost == math.inf:
         return math.inf
     weights = [_weight(task) for task in waiting]
-    return (cost + sum(weight * task.since for weight, task in zip(weights, waiting, strict=True))) / sum(weights)
+    return (cost + sum(weight * task.since for weight, task in zip(weights, waiting, strict=True))) / sum(
+        weights
+    )
 
 
 def _weight(task: TaskView) -> float:

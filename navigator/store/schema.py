@@ -352,7 +352,74 @@ _FIFTH: Migration = (
         usage TEXT NOT NULL DEFAULT '{{}}',
         at TEXT NOT NULL
     ) STRICT""",
-    "CREATE INDEX exam_answers_item ON exam_answers (item_id)",
+    # What statistics of revisions read in place of JSON: what the tests said, and findings asked for and met.
+    "ALTER TABLE proposals ADD COLUMN tests TEXT NOT NULL DEFAULT ''",
+    "UPDATE proposals SET tests = coalesce((SELECT json_extract(value, '$.outcome') FROM json_each(checks)"
+    " WHERE json_extract(value, '$.name') = 'tests' LIMIT 1), '')",
+    "ALTER TABLE reviews ADD COLUMN asked INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE reviews ADD COLUMN met INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE reviews ADD COLUMN unmet INTEGER NOT NULL DEFAULT 0",
+    "UPDATE reviews SET asked = (SELECT count(*) FROM json_each(findings) WHERE json_extract(value, '$.anchored')"
+    " AND NOT coalesce(json_extract(value, '$.remark'), 0) AND json_extract(value, '$.severity') <> 'nit')"
+    " WHERE findings <> '[]'",
+    *(
+        f"UPDATE reviews SET {column} = (SELECT count(*) FROM (SELECT min(json_extract(value, '$.met')) AS met"
+        f" FROM json_each(addressed) GROUP BY json_extract(value, '$.finding')) WHERE met = {met})"
+        " WHERE addressed <> '[]'"
+        for column, met in (("met", 1), ("unmet", 0))
+    ),
+    "CREATE INDEX proposals_revisions ON proposals (created, task_id, attempt, round, tests, rehearsal)"
+    " WHERE round > 0 AND parent IS NULL",
+    # The same diff reviewed twice: once more as it is, or after a retry.
+    "CREATE INDEX proposals_again ON proposals (task_id) WHERE attempt > 0 AND round = 0",
+    "CREATE INDEX reviews_again ON reviews (proposal_id) WHERE counted = 0",
+    # What became of a landed commit in the project's repository, as it was last looked at.
+    """CREATE TABLE fates (
+        proposal_id INTEGER PRIMARY KEY REFERENCES proposals (id),
+        "commit" TEXT NOT NULL,
+        fate TEXT NOT NULL CHECK (fate IN ('kept', 'reverted', 'unknown')),
+        branch TEXT NOT NULL DEFAULT '',
+        found_as TEXT NOT NULL DEFAULT '',
+        reverted_by TEXT NOT NULL DEFAULT '',
+        how TEXT NOT NULL DEFAULT '',
+        reason TEXT NOT NULL DEFAULT '',
+        at TEXT NOT NULL
+    ) STRICT""",
+    # Energy by what the GPU was doing; `missed` seconds are those without a reading.
+    f"""CREATE TABLE energy (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        phase TEXT NOT NULL CHECK (phase IN ('writing', 'reviewing', 'both', 'swapping', 'idle')),
+        resident TEXT NOT NULL DEFAULT '',
+        started TEXT NOT NULL,
+        ended TEXT NOT NULL,
+        seconds REAL NOT NULL CHECK (seconds >= 0),
+        missed REAL NOT NULL DEFAULT 0 CHECK (missed >= 0),
+        watt_hours REAL NOT NULL CHECK (watt_hours >= 0),
+        samples INTEGER NOT NULL CHECK (samples >= 0),
+        rehearsal {_FLAG.format("rehearsal")}
+    ) STRICT""",
+    "CREATE INDEX batches_started ON batches (started)",
+    # One answer an item, model and version of the prompt: whatever a crash repeats, nothing is counted twice.
+    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, model, prompt_version)",
+    "ALTER TABLE calls ADD COLUMN exam_item INTEGER REFERENCES exam_items (id)",
+    "CREATE INDEX calls_exam ON calls (exam_item) WHERE exam_item IS NOT NULL",
+    "ALTER TABLE reviews ADD COLUMN advice TEXT NOT NULL DEFAULT ''",
+    # What was tried to make items of, so that it is not tried again while nothing that decides the result has changed.
+    f"""CREATE TABLE exam_trials (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        project_id INTEGER NOT NULL REFERENCES projects (id),
+        source TEXT NOT NULL {_one_of("source", ExamSource)},
+        change TEXT NOT NULL CHECK (change <> ''),
+        against TEXT NOT NULL,
+        kept {_FLAG.format("kept")},
+        reason TEXT NOT NULL DEFAULT '',
+        runs INTEGER NOT NULL DEFAULT 0 CHECK (runs >= 0),
+        seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
+        at TEXT NOT NULL,
+        UNIQUE (project_id, source, change)
+    ) STRICT""",
+    # How the writer worked: figures of different ways are never pooled.
+    "ALTER TABLE proposals ADD COLUMN way TEXT NOT NULL DEFAULT 'blocks'",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
@@ -373,6 +440,9 @@ TABLES = (
     "suggestions",
     "exam_items",
     "exam_answers",
+    "fates",
+    "energy",
+    "exam_trials",
     "journal",
     "batches",
     "events",

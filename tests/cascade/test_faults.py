@@ -23,6 +23,7 @@ from navigator.cascade.socket.client import request
 from navigator.cli.session import locked_dependencies
 from navigator.domain import models as domain_models
 from navigator.domain.errors import Conflict, NavigatorError
+from navigator.domain.snapshot import ExamView
 from navigator.domain.states import TaskState, Verdict
 from navigator.serving.client import client as serving_client
 from navigator.serving.client.chat import Timeouts
@@ -413,7 +414,9 @@ def test_a_clock_that_jumps_disorders_nothing(
         pictures = []
         for off in (jump, -jump, 3 * jump):
             monkeypatch.setattr(Clock, "off", off)
-            pictures.append(memory.snapshot(world, until="", max_swaps=None, both_resident=True))
+            pictures.append(
+                memory.snapshot(world, until="", max_swaps=None, both_resident=True, exam=ExamView())
+            )
     # A task's age is taken once and then kept by the clock that cannot jump.
     assert len({tuple(task.since for task in picture.tasks) for picture in pictures}) == 1
     assert all(age >= 0 for age in (live._age("2999-01-01T00:00:00Z"), live._age("1999-01-01T00:00:00Z")))

@@ -19,12 +19,15 @@ from navigator.cascade.verbs.cancel import Cancel
 from navigator.cascade.verbs.comment import Commented
 from navigator.cascade.verbs.conducting import Nothing, ReviewNow, ReviewNowDone, StopDone, SwapAsked
 from navigator.cascade.verbs.deciding import DecideArgs, Decided, DecisionRow, Pinned
+from navigator.cascade.verbs.exam_import import ExamImported, RefusedRow
+from navigator.cascade.verbs.exam_prepare import ExamPrepared
 from navigator.cascade.verbs.notes import DraftSaved, SeenArgs
 from navigator.cascade.verbs.project_check import CheckLimits, ProjectChecked, SandboxFound
 from navigator.cascade.verbs.projects import ProjectDone, RemovedProjects
 from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.retry import Retry
+from navigator.cascade.verbs.reverts import Looked, LookedProject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs, SentBack
 from navigator.cascade.verbs.split import Rest, Split, SplitArgs, SplitDone
 from navigator.cascade.verbs.suggestions import Settled
@@ -33,6 +36,7 @@ from navigator.cascade.verbs.task_verbs import Tasks, TasksArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs, Undone, UndoneRow
 from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
+from navigator.domain.exam import PreparedProject
 from navigator.domain.models import (
     Baseline,
     Decision,
@@ -75,6 +79,15 @@ LANDED = DecisionRow(
 SUGGESTION = Suggestion(task_id="T3", rank=1, text="Test it", state="accepted", made_task="T8")
 
 RESULTS: dict[str, list[Model]] = {
+    "reverts.look": [Looked(projects=(LookedProject(project="web", commits=3, reverted=1),))],
+    "exam.import": [
+        ExamImported(path="/rows.jsonl", faulty=1, refused=(RefusedRow(line=3, reason="it has no diff"),)),
+        ExamImported(path="/rows.jsonl"),
+    ],
+    "exam.prepare": [
+        ExamPrepared(projects=(PreparedProject(project="web", faulty=2, clean=2, ended="enough items"),)),
+        ExamPrepared(projects=(PreparedProject(project="web", problem="It has no test command."),)),
+    ],
     "approve": [
         Decided(decisions=(LANDED, LANDED.model_copy(update={"recorded": False, "reason": "P7 is gone."}))),
         Decided(decisions=(LANDED.model_copy(update={"landing": LandingState.REFUSED, "reason": "Dirty."}),)),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
+from textual.widgets import Input, Static
 
-from navigator.cascade.views.statistics.page import Question, Table, utc_text
+from navigator.cascade.views.statistics.page import Question, RatePlot, Table, utc_text
 from navigator.cascade.views.statistics.pages import PAGES
 from navigator.cascade.views.statistics.revise_rate import Rates, how_sure
 from navigator.config.paths import StatePaths
@@ -20,15 +22,16 @@ from navigator.domain.records import VerdictCount
 from navigator.domain.states import Verdict
 from navigator.evidence.intervals import wilson
 from navigator.evidence.rates import revise_rate
+from navigator.tui.dialogs.file import FileDialog
 from navigator.tui.statistics import plot
 from navigator.tui.statistics.draw import page_lines
-from navigator.tui.statistics.screen import PageTabs, StatsScreen
+from navigator.tui.statistics.screen import PageTabs, StatsScreen, _around
 from navigator.tui.widgets.cells import length
 from navigator.tui.widgets.page import Line, Page
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
-RATE = PAGES[0]
+RATE = next(page for page in PAGES if page.name == "revise-rate")
 
 
 def verdict(
@@ -100,10 +103,6 @@ def test_the_axis_names_both_ends(width: int) -> None:
     assert drawn.startswith("0%") and drawn.endswith("100%")
 
 
-def test_little_bars_keep_a_place_for_nothing() -> None:
-    assert plot.sparkline([0.0, None, 0.5, 1.0]) == "▁·▅█"
-
-
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=8), st.integers(20, 120))
 def test_parts_fill_the_line(seconds: list[float], width: int) -> None:
     drawn = plot.parts([(f"phase{place}", value) for place, value in enumerate(seconds)], width)
@@ -124,7 +123,13 @@ def test_weeks_run_without_a_gap_and_keep_the_rehearsal_apart() -> None:
     labels = ["week of Nov 16", "week of Nov 9", "week of Nov 2"]
     assert [row.label for row in weeks(found).rows] == labels
     assert [row.cells[2] if row.cells else row.note for row in weeks(found).rows] == ["1", "no verdicts", "1"]
-    assert weeks(found).trend == (1.0, None, 0.0)
+    drawn = weeks(found).plot
+    assert isinstance(drawn, RatePlot)
+    assert [(day, rate.rate) for day, rate in drawn.points] == [
+        ("2026-11-02", 1.0),
+        ("2026-11-09", None),
+        ("2026-11-16", 0.0),
+    ]
     assert [row.label for row in weeks(found, rehearsal=True).rows] == labels[:1]
 
 
@@ -166,8 +171,10 @@ def test_unread_answers_are_shown_beside_n() -> None:
 
 
 def test_a_mixture_is_called_one() -> None:
-    rows = [verdict(prompt="review@1"), verdict(prompt="review@2", model="other")]
-    assert "pools 2 models and 2 prompt versions" in text_of(rate_page(counted(*rows), 120))
+    rows = [verdict(prompt="review@1", n=40), verdict(prompt="review@2", model="other")]
+    said = text_of(rate_page(counted(*rows), 120))
+    assert "pools 2 reviewer models, 2 reviewer prompts; the rate holds for none of them alone" in said
+    assert "pools 2 versions" in said
 
 
 def test_untrusted_names_are_made_visible() -> None:
@@ -228,8 +235,15 @@ def shown(screen: StatsScreen) -> str:
 async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        assert "30% [23–37]  n 166" in shown(screen)
-        marks = ("YOU AND THE REVIEWER", "generator → reviewer", "THROUGHPUT", "EDITS", "REVISE RATE")
+        assert "IS THE REVIEWER WORTH IT?" in shown(screen)
+        marks = (
+            "30% [23–37]  n 166",
+            "YOU AND THE REVIEWER",
+            "generator → reviewer",
+            "THROUGHPUT",
+            "EDITS",
+            "WHAT DOES IT COST?",
+        )
         for mark in marks:
             await pilot.press("tab")
             assert mark in shown(screen)
@@ -241,10 +255,13 @@ async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> Non
     async with make_app().run_test(size=(120, 60)) as pilot:
         screen = await opened(pilot)
         for title, row in (
-            ("BY PROMPT", "review@a91e"),
-            ("BY PROJECT", "granite-db"),
             ("BY COMPLEXITY", "medium"),
-            ("BY MODEL", "122B"),
+            ("BY PROJECT", "granite-db"),
+            ("BY WRITER MODEL", "35B"),
+            ("BY WRITER PROMPT", "generate@"),
+            ("BY WAY", "blocks"),
+            ("BY REVIEWER MODEL", "122B"),
+            ("BY REVIEWER PROMPT", "review@a91e"),
             ("BY KIND", "refactor"),
         ):
             await pilot.press("b")
@@ -291,6 +308,86 @@ async def test_a_long_page_scrolls_by_keys(make_app: AppMaker) -> None:
         assert page.scroll_offset.y == 0
 
 
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".json", ".txt", ".html"])
+async def test_a_page_is_written_to_a_file(
+    make_app: AppMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with make_app().run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await pilot.press("tab", "x")
+        await until(pilot, lambda: isinstance(pilot.app.screen, FileDialog), what="the dialog")
+        dialog = cast("FileDialog", pilot.app.screen)
+        field = dialog.query_one(Input)
+        assert field.value == "navigator-revise-rate.csv"
+        file = tmp_path / f"some{ending}"
+        field.value = file.name
+        await until(pilot, lambda: dialog.ready, what="the end of the grace")
+        await pilot.press("enter")
+        await until(pilot, file.is_file, what="the file")
+    text = file.read_text(encoding="utf-8")
+    marks = {
+        ".csv": "revise-rate,group=fix,rate,0.26",
+        ".jsonl": '"subject": "group=fix"',
+        ".json": '"group": "fix"',
+        ".txt": "BY KIND",
+        ".html": "<!doctype html>",
+    }
+    assert marks[ending] in text
+
+
+async def test_a_file_that_exists_is_not_written_again(
+    make_app: AppMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kept = tmp_path / "navigator-summary.csv"
+    kept.write_text("mine")
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(pilot.app.screen, FileDialog), what="the dialog")
+        dialog = cast("FileDialog", pilot.app.screen)
+        await until(pilot, lambda: dialog.ready, what="the end of the grace")
+        await pilot.press("enter")
+        problem = dialog.query_one(".problem", Static)
+        await until(pilot, lambda: problem.has_class("-shown"), what="the refusal")
+        assert "exists" in str(problem.render())
+        dialog.query_one(Input).value = "no-ending"
+        await pilot.press("enter")
+        await until(pilot, lambda: "must end with" in str(problem.render()), what="the endings")
+        await pilot.press("escape")
+    assert kept.read_text() == "mine" and [one.name for one in tmp_path.glob("no-ending*")] == []
+
+
+async def test_a_page_is_copied_as_text(make_app: AppMaker) -> None:
+    async with make_app().run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await pilot.press("y")
+        assert pilot.app.clipboard.startswith("IS THE REVIEWER WORTH IT?")
+
+
+async def test_the_marked_tab_is_always_in_sight(make_app: AppMaker) -> None:
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        for page in PAGES:
+            line = screen.query_one(PageTabs).render().plain
+            assert f"▸ {page.title}" in line and line.endswith("all time") and len(line) <= 78
+            await pilot.press("tab")
+
+
+@given(st.lists(st.integers(3, 16), min_size=1, max_size=14), st.data(), st.integers(30, 120))
+def test_tabs_around_the_marked_one_fit(widths: list[int], data: st.DataObject, room: int) -> None:
+    marked = data.draw(st.integers(0, len(widths) - 1))
+    first, last = _around(widths, marked, room)
+    assert 0 <= first <= marked < last <= len(widths)
+    shown = widths[first:last]
+    signs = 0 if len(shown) == len(widths) else 6
+    assert sum(shown) + 2 * (len(shown) - 1) + signs <= room
+    if signs:
+        for more in ([last] if last < len(widths) else []) + ([first - 1] if first else []):
+            assert sum(shown) + 2 * (len(shown) - 1) + signs + widths[more] + 2 > room
+
+
 async def test_an_empty_store_says_so(make_app: AppMaker, empty_state: StatePaths) -> None:
     app = make_app(empty_state)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -300,7 +397,7 @@ async def test_an_empty_store_says_so(make_app: AppMaker, empty_state: StatePath
             pilot,
             lambda: isinstance(app.screen_stack[0], StatsScreen) and bool(app.screen_stack[0].counted),
         )
-        assert "No first-round verdict yet." in shown(cast("StatsScreen", app.screen_stack[0]))
+        assert "Nothing is counted yet." in shown(cast("StatsScreen", app.screen_stack[0]))
 
 
 SIZES = [(80, 24), (200, 60)]

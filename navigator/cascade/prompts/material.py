@@ -14,7 +14,7 @@ from navigator.cascade.prompts.blocks import data_block
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.stages.calls import Message, opening
 from navigator.domain.models import Finding, Project, Task
-from navigator.domain.states import Role, Severity
+from navigator.domain.states import Role
 from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.git.snapshot import take_snapshot
@@ -71,12 +71,8 @@ def new_base(project: Project, private: PrivateRepo) -> str:
 
 
 def worth_sending(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings that a revision answers: those with an anchored quote that are more than taste or a later remark."""
-    return [
-        finding
-        for finding in findings
-        if finding.anchored and not finding.remark and finding.severity is not Severity.NIT
-    ]
+    """The findings that a revision answers."""
+    return [finding for finding in findings if finding.asked_for]
 
 
 def findings_block(kind: str, findings: Sequence[Finding], key: str) -> str:

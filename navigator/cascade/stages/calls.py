@@ -41,6 +41,7 @@ async def call_model(
     schema: dict[str, Any] | None = None,
     seq: int = 0,
     thinking: bool | None = None,
+    exam_item: int | None = None,
 ) -> ChatAnswer:
     """Ask the server of `role` once; the call is recorded whatever becomes of it.
 
@@ -49,6 +50,7 @@ async def call_model(
     Args:
         seq: tells apart the calls of one purpose in a round, so that only asking the same thing again counts as a repeat.
         thinking: None is as the settings say.
+        exam_item: what it is about where that is no task; its progress is not told.
 
     Raises:
         ServingError: the answer does not count; the call is recorded with the error's code.
@@ -60,21 +62,28 @@ async def call_model(
             attempt=task.attempt,
             round=task.round,
             purpose=purpose,
+            exam_item=exam_item,
             seq=seq,
             prompt_version=prompt_version,
         )
+    about = task.id or f"exam item {exam_item}"
     request = chat_request(deps.settings.server(role), messages, max_tokens, schema, thinking)
     live = {"task": task.id, "role": role.value, "purpose": purpose}
+
+    def tell(chars: int, _: object) -> None:
+        if task.id:
+            deps.on_live({**live, "chars": chars})
+
     try:
         async with deps.lent_client(role) as client:
-            answer = await client.chat(request, lambda chars, _: deps.on_live({**live, "chars": chars}))
+            answer = await client.chat(request, tell)
     except asyncio.CancelledError:
         _end_call(deps, call, outcome=LOST)
         raise
     except ServingError as error:
         spent = {"usage": error.usage, "retries": error.retries}
         _end_call(deps, call, outcome="failed", error_code=error.code, **spent)
-        log.warning("%s: %s for %s: %s", role.value, purpose, task.id, error)
+        log.warning("%s: %s for %s: %s", role.value, purpose, about, error)
         raise
     _end_call(
         deps,
@@ -119,9 +128,14 @@ def opening(system: str, user: str) -> tuple[Message, Message]:
     return {"role": "system", "content": system}, {"role": "user", "content": user}
 
 
+def is_requests_fault(error: ServingError) -> bool:
+    """Whether the server said that it is this request that it does not take."""
+    return isinstance(error, Refused) and error.status in TASKS_OWN_FAULT
+
+
 def is_tasks_fault(deps: Dependencies, task: Task, error: ServingError, role: Role) -> bool:
     """Whether this request, not the server, is at fault for a failed call: asking again later would change nothing."""
-    if isinstance(error, Refused) and error.status in TASKS_OWN_FAULT:
+    if is_requests_fault(error):
         return True
     return deps.reader.failed_calls(task.id, task.attempt, task.round, role) >= FAILED_CALLS_A_ROUND
 

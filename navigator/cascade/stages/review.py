@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.exam.worth import why_advice
 from navigator.cascade.prompts.blocks import with_labels
 from navigator.cascade.prompts.material import worth_sending
 from navigator.cascade.reviewing.answer_schema import review_schema
@@ -17,7 +18,13 @@ from navigator.cascade.reviewing.grounding import RawReview, UnreadableReview, r
 from navigator.cascade.reviewing.join import Answered, join
 from navigator.cascade.reviewing.prompt import Plan, Planner, Reading, ReviewPromptDependencies
 from navigator.cascade.reviewing.rereview import reversals
-from navigator.cascade.stages.calls import call_model, is_tasks_fault, usage_of
+from navigator.cascade.stages.calls import (
+    FAILED_CALLS_A_ROUND,
+    call_model,
+    is_requests_fault,
+    is_tasks_fault,
+    usage_of,
+)
 from navigator.cascade.views.inbox import open_proposal
 from navigator.config.settings import ServerSettings
 from navigator.domain.diff import FileDiff
@@ -49,6 +56,9 @@ OWN_TOKENS = 800
 PURPOSES = {Role.REVIEWER: "review", Role.FINAL: "final", Role.GENERATOR: "review own"}
 """What the calls table says of each role's readings."""
 
+EXAM = "exam"
+"""What it says of a reading of an item of the exam."""
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -61,6 +71,7 @@ class Subject:
         between: the differences from the round before, without context lines; empty in round 0.
         callers: places in other files that use what the change redefines.
         guarded: why some of the change may not leave this machine, in words; "" where nothing speaks against it.
+        exam_item: the item of the reviewer's exam that task and proposal were made of; None for work.
     """
 
     task: Task
@@ -71,6 +82,7 @@ class Subject:
     between: Sequence[FileDiff] = ()
     callers: Pieces = field(default_factory=dict)
     guarded: str = ""
+    exam_item: int | None = None
 
 
 async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -> None:
@@ -101,16 +113,24 @@ async def read_proposal(deps: Dependencies, task: Task, proposal: Proposal, role
         ServingError: the model did not answer.
     """
     subject = await gather_subject(deps, task, proposal, role)
-    server = deps.settings.server(role)
     if role is Role.FINAL and subject.guarded:
-        return _withheld(deps, subject, server.model)
+        return _withheld(deps, subject, deps.settings.final.model)
+    return await read_change(deps, subject, role)
+
+
+async def read_change(deps: Dependencies, subject: Subject, role: Role) -> Review:
+    """One reading of a change by `role`'s model: a proposal's, or that of an item of the exam, asked alike.
+
+    Raises:
+        ServingError: the model did not answer.
+    """
     plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, role))
     answered: list[Answered] = []
     answers: list[ChatAnswer] = []
     for place, reading in enumerate(plan.readings):
         answered.append(await _ask(deps, subject, reading, role, 2 * place, answers))
     answered += [Answered(None, None, why) for why in plan.too_large]
-    model = answers[-1].model if answers else server.model
+    model = answers[-1].model if answers else deps.settings.server(role).model
     return await asyncio.to_thread(conclude, subject, plan, answered, answers, model=model, role=role)
 
 
@@ -173,6 +193,7 @@ def read_subject(
     proposal: Proposal,
     earlier: Sequence[Finding] = (),
     tree_before: str = "",
+    exam_item: int | None = None,
 ) -> Subject:
     """The same, from git alone. Runs git: call it in a thread.
 
@@ -190,7 +211,9 @@ def read_subject(
     between = private.diff(tree_before, proposal.tree, context=0) if tree_before and earlier else []
     elsewhere = callers(source, files)
     guarded = _guarded(TreeSource(private, proposal.base_commit, project), source, files)
-    return Subject(task, proposal, files, around, tuple(earlier), tuple(between), elsewhere, guarded)
+    return Subject(
+        task, proposal, files, around, tuple(earlier), tuple(between), elsewhere, guarded, exam_item
+    )
 
 
 def _guarded(before: TreeSource, after: TreeSource, files: Sequence[FileDiff]) -> str:
@@ -246,7 +269,8 @@ async def _ask(
                 deps,
                 role,
                 task,
-                purpose=PURPOSES[role],
+                purpose=PURPOSES[role] if subject.exam_item is None else EXAM,
+                exam_item=subject.exam_item,
                 prompt_version=reading.version,
                 messages=reading.messages,
                 max_tokens=room,
@@ -260,7 +284,7 @@ async def _ask(
             room = longer if isinstance(error, CutByLength) and fits else first
             continue
         except ServingError as error:
-            if not is_tasks_fault(deps, task, error, role):
+            if not _is_its_fault(deps, subject, error, role):
                 raise
             why = error.message
             break
@@ -269,11 +293,20 @@ async def _ask(
             return Answered(reading, await asyncio.to_thread(read_answer, answer, reading))
         except (UnreadableReview, WorkerLost) as error:
             why = str(error)
-            with deps.store.transaction() as tx:
-                tx.event(
-                    "review_unreadable", task_id=task.id, proposal_id=subject.proposal.id, data={"why": why}
-                )
+            if subject.exam_item is None:
+                with deps.store.transaction() as tx:
+                    about = subject.proposal.id
+                    tx.event("review_unreadable", task_id=task.id, proposal_id=about, data={"why": why})
     return Answered(reading, None, why)
+
+
+def _is_its_fault(deps: Dependencies, subject: Subject, error: ServingError, role: Role) -> bool:
+    """Whether asking again later would change nothing; see `is_tasks_fault`."""
+    if subject.exam_item is None:
+        return is_tasks_fault(deps, subject.task, error, role)
+    version = deps.prompts.get("review").version
+    failed = deps.reader.exam_failed_calls(subject.exam_item, version)
+    return is_requests_fault(error) or failed >= FAILED_CALLS_A_ROUND
 
 
 def conclude(
@@ -324,12 +357,14 @@ def _record(deps: Dependencies, task: Task, proposal: Proposal, review: Review, 
     if deps.strategy.one_base and role is Role.REVIEWER:
         review = review.model_copy(update={"self_review": True})
     revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
+    if revise and (advice := why_advice(deps, review)):
+        review = review.model_copy(update={"advice": advice})
     with deps.store.transaction() as tx:
         # A finding quotes what the reviewer was shown; a secret in it is not shown to anyone else.
         tx.add_review(proposal.id, Review.model_validate(deps.redact.data(review.model_dump())))
         if role is Role.GENERATOR:
             return
-        if revise and task.round < deps.settings.batch.revisions:
+        if revise and not review.advice and task.round < deps.settings.batch.revisions:
             tx.set_task_state(task.id, TaskState.REVISING, round=task.round + 1)
         elif role is Role.REVIEWER and deps.settings.final.enabled:
             tx.set_task_state(task.id, TaskState.FINAL_REVIEW)

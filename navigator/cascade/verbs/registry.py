@@ -35,7 +35,10 @@ _VERBS = {
     "project.set": "projects:SetProject",
     "project.move": "projects:MoveProject",
     "project.remove": "projects:RemoveProjects",
+    "exam.import": "exam_import:ImportExam",
+    "exam.prepare": "exam_prepare:PrepareExam",
     "project.check": "project_check:CheckProject",
+    "reverts.look": "reverts:LookForReverts",
 }
 
 

@@ -135,20 +135,22 @@ def _shortest_first(jobs: Sequence[Job], work: dict[str, float]) -> float:
 def optimum(scenario: Scenario, jobs: Sequence[Job], *, sessions: int = SESSIONS) -> Bound | None:
     """Try every moment for every swap. None where that takes more than `sessions` sessions."""
     untried: list[tuple[bool, ...]] = [()]
-    makespans, waits = [], []
+    makespans: list[float] = []
+    waits: list[float] = []
     while untried:
         if len(makespans) == sessions:
             return None
         chosen = untried.pop()
         script = _Script(chosen)
         played = Contender("script", _NO_LIMITS, script.decide)
-        outcome = Session(scenario, jobs, played.policy, played.rules, "", prices_of(scenario)).run()
+        outcome = Session(scenario, jobs, played.policy, played.rules, prices_of(scenario)).run()
         if not chosen and script.asked > _MOMENTS:
             return None
         makespans.append(outcome.makespan)
         waits.append(outcome.mean_wait)
-        for at in range(len(chosen), script.asked):
-            untried.append((*chosen, *([False] * (at - len(chosen))), True))
+        untried.extend(
+            (*chosen, *([False] * (at - len(chosen))), True) for at in range(len(chosen), script.asked)
+        )
     return Bound(min(makespans), min(waits), "exact")
 
 

@@ -31,7 +31,9 @@ class Card:
 
     def add(self, key: str, request: Request) -> None:
         """Send a request."""
-        self._streams.append(_Stream(key, self.times.read_seconds(int(request.prompt_tokens)), request.tokens))
+        self._streams.append(
+            _Stream(key, self.times.read_seconds(int(request.prompt_tokens)), request.tokens)
+        )
 
     def next_event(self) -> float:
         """Seconds until a prompt is read or an answer ends; infinity when idle."""

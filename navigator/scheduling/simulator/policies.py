@@ -30,7 +30,7 @@ class Contender:
         return next_actions(snapshot, now, self.decide)
 
 
-def contenders(rules: BatchRules = BatchRules()) -> tuple[Contender, ...]:
+def contenders(rules: BatchRules) -> tuple[Contender, ...]:
     """Navigator under the given limits, and its opponents.
 
     "fixed batch" reviews when `target` wait and, once no task can come any more, what is left; "timeout only" when the oldest
@@ -41,9 +41,7 @@ def contenders(rules: BatchRules = BatchRules()) -> tuple[Contender, ...]:
     unweighed = partial(BatchRules, patience=_NEVER)
     return (
         Contender("navigator", rules),
-        Contender(
-            "limits only", unweighed(target=rules.target, max_wait=rules.max_wait, quiet=rules.quiet)
-        ),
+        Contender("limits only", unweighed(target=rules.target, max_wait=rules.max_wait, quiet=rules.quiet)),
         Contender("fixed batch", unweighed(target=rules.target, max_wait=_NEVER, quiet=_NEVER)),
         Contender("timeout only", unweighed(target=_UNLIMITED, max_wait=rules.max_wait, quiet=_NEVER)),
         Contender("greedy", rules, partial(_swap_if, due=lambda left, since: not left or since > 0)),
@@ -59,9 +57,7 @@ def _swap_if(
         return decide_swap(snapshot, now)
     to_read, to_write = bool(reviewer_work(snapshot)), bool(writes_left(snapshot, Role.GENERATOR))
     here = snapshot.resident is Role.REVIEWER
-    to, waits, left = (
-        (Role.GENERATOR, to_write, to_read) if here else (Role.REVIEWER, to_read, to_write)
-    )
+    to, waits, left = (Role.GENERATOR, to_write, to_read) if here else (Role.REVIEWER, to_read, to_write)
     if not waits or not may_be_tried(snapshot, to, now):
         return None
     if not due(left, now - snapshot.resident_since):

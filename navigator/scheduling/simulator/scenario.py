@@ -130,7 +130,9 @@ def read_scenario(values: Mapping[str, Any]) -> Scenario:
     """
     known = {item.name for item in fields(Scenario)}
     if unknown := sorted(set(values) - known):
-        raise UsageError(f"Unknown: {', '.join(unknown)}.", hint=f"A scenario has {', '.join(sorted(known))}.")
+        raise UsageError(
+            f"Unknown: {', '.join(unknown)}.", hint=f"A scenario has {', '.join(sorted(known))}."
+        )
     made: dict[str, Any] = dict(values)
     try:
         for name, default in (("generator", _GENERATOR), ("reviewer", _REVIEWER)):

@@ -77,16 +77,16 @@ class Session:
         scenario: speeds, swaps, cards.
         jobs: what arrives.
         policy: see `Policy`.
-        rules: the batch limits that the snapshot names.
+        rules: the batch limits that the snapshot names; `prices` what it says that things cost.
         until: as of `navigator run --until`; "" for a conductor that stays.
     """
 
     scenario: Scenario
     jobs: Sequence[Job]
     policy: Policy
-    rules: BatchRules = BatchRules()
+    rules: BatchRules
+    prices: Prices
     until: str = ""
-    prices: Prices = Prices()
     now: float = 0.0
     swaps: int = 0
     _tasks: dict[str, _Task] = field(default_factory=dict)
@@ -289,10 +289,10 @@ class Session:
 
 
 def simulate(
-    scenario: Scenario, jobs: Sequence[Job], policy: Policy, rules: BatchRules = BatchRules(), until: str = ""
+    scenario: Scenario, jobs: Sequence[Job], policy: Policy, rules: BatchRules, until: str = ""
 ) -> Outcome:
     """Run one policy over a workload. The same arguments give the same outcome."""
-    return Session(scenario, jobs, policy, rules, until, prices_of(scenario)).run()
+    return Session(scenario, jobs, policy, rules, prices_of(scenario), until).run()
 
 
 def swap_factor(scenario: Scenario, draws: random.Random) -> tuple[float, bool]:

@@ -2,9 +2,37 @@
 
 from __future__ import annotations
 
-from navigator.domain.exam import ExamAnswer, ExamItem
-from navigator.store.reads.queries import Queries
-from navigator.store.rows import from_rows
+import json
+from dataclasses import dataclass
+
+from navigator.domain.errors import NotFound
+from navigator.domain.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial
+from navigator.domain.models import CheckResult
+from navigator.store.reads.queries import OWN_FAULT, Queries
+from navigator.store.rows import from_row, from_rows
+
+SIZES = (0, 10, 50, 150)
+"""Lower ends of the buckets of changed lines: published reviewers differ most between below 10 and above 150."""
+
+_SIZE = "CASE " + " ".join(
+    f"WHEN i.changed_lines >= {least} THEN {least}" for least in sorted(SIZES, reverse=True)
+)
+_TOKENS = "coalesce(json_extract(a.usage, '$.{0}_tokens'), 0)"
+_RECENT = 5_000
+"""Newest calls in which a residency's reviews are looked for: bounds a query that is made at every step."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewerTokens:
+    """Prompt and completion tokens of the reviewer's calls: of reviews, how many calls those were, and of the exam's items.
+
+    `before`: of reviews before the calls that were asked for, as far back as the exam's last call.
+    """
+
+    reviews: int = 0
+    calls: int = 0
+    exam: int = 0
+    before: int = 0
 
 
 class ExamReads(Queries):
@@ -18,3 +46,109 @@ class ExamReads(Queries):
     def exam_answers(self) -> list[ExamAnswer]:
         """Every answer, oldest first."""
         return from_rows(ExamAnswer, self._all("SELECT * FROM exam_answers ORDER BY id"))
+
+    def exam_trials(self, project_id: int) -> list[ExamTrial]:
+        """What was tried to make items of a project's changes, oldest first."""
+        return from_rows(
+            ExamTrial, self._all("SELECT * FROM exam_trials WHERE project_id = ? ORDER BY id", project_id)
+        )
+
+    def exam_item(self, item_id: int) -> ExamItem:
+        """One item.
+
+        Raises:
+            NotFound: there is none of that number.
+        """
+        found = self._all("SELECT * FROM exam_items WHERE id = ?", item_id)
+        if not found:
+            raise NotFound(f"There is no exam item {item_id}.", hint="`navigator exam show` counts them.")
+        return from_row(ExamItem, found[0])
+
+    def exam_marker(self) -> tuple[int, ...]:
+        """Changes when an item or an answer is added or an item is retired; all 0 where there are no items."""
+        row = self._all(
+            "SELECT coalesce((SELECT max(id) FROM exam_items), 0),"
+            " (SELECT count(*) FROM exam_items WHERE retired <> ''),"
+            " coalesce((SELECT max(id) FROM exam_answers), 0)"
+        )[0]
+        return tuple(row)
+
+    def exam_waiting(self, prompt_version: str) -> list[tuple[int, bool, bool, frozenset[str]]]:
+        """Items that are asked, as id, faulty, rehearsal, and the models that answered under this version of the prompt."""
+        found = self._all(
+            "SELECT i.id, i.faulty, i.rehearsal, coalesce((SELECT json_group_array(a.model) FROM exam_answers a"
+            " WHERE a.item_id = i.id AND a.prompt_version = ?), '[]') AS models"
+            " FROM exam_items i WHERE i.retired = '' ORDER BY i.id",
+            prompt_version,
+        )
+        return [
+            (row["id"], bool(row["faulty"]), bool(row["rehearsal"]), frozenset(json.loads(row["models"])))
+            for row in found
+        ]
+
+    def exam_counts(self) -> list[ExamCount]:
+        """Answers by model, version of the prompt, and all that they are scored by."""
+        return from_rows(
+            ExamCount,
+            self._all(
+                f"SELECT a.model, a.prompt_version, a.rehearsal, i.source, i.faulty, {_SIZE} ELSE 0 END AS size,"
+                " i.path <> '' AS placed, a.verdict, a.named, count(*) AS n, sum("
+                f"{_TOKENS.format('prompt')} + {_TOKENS.format('completion')}) AS tokens,"
+                " sum(coalesce(json_extract(a.usage, '$.seconds'), 0)) AS seconds, max(a.at) AS newest"
+                " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9"
+            ),
+        )
+
+    def exam_failed_calls(self, item_id: int, prompt_version: str) -> int:
+        """Calls for an item under a version of the prompt that ended without an answer for a reason of their own."""
+        return int(
+            self._one(
+                "SELECT count(*) FROM calls WHERE exam_item = ? AND prompt_version = ? AND outcome = 'failed'"
+                f" AND {OWN_FAULT}",
+                item_id,
+                prompt_version,
+            )
+        )
+
+    def reviewer_tokens(self, after: int) -> ReviewerTokens:
+        """What the reviewer's calls numbered above `after` took."""
+        total = "prompt_tokens + completion_tokens"
+        newest = int(self._one("SELECT coalesce(max(id), 0) FROM calls"))
+        oldest = newest - _RECENT
+        row = self._all(
+            f"SELECT coalesce(sum((purpose = 'review') * ({total})), 0) AS reviews,"
+            " coalesce(sum(purpose = 'review' AND outcome = 'ok'), 0) AS calls,"
+            f" coalesce(sum((purpose = 'exam') * ({total})), 0) AS exam"
+            " FROM calls WHERE id > ? AND role = 'reviewer'",
+            max(after, oldest),
+        )[0]
+        before = self._one(
+            f"SELECT coalesce(sum({total}), 0) FROM calls WHERE id <= ? AND role = 'reviewer'"
+            " AND purpose = 'review' AND id > max(?, coalesce((SELECT max(id) FROM calls"
+            " WHERE exam_item IS NOT NULL), 0))",
+            after,
+            oldest,
+        )
+        return ReviewerTokens(int(row["reviews"]), int(row["calls"]), int(row["exam"]), int(before))
+
+    def usual_checks(self, project_id: int) -> tuple[CheckResult, ...]:
+        """The checks of a project's newest reviewed first proposal in which nothing failed; () before there is one."""
+        found = self._all(
+            "SELECT a.checks FROM proposals a JOIN tasks t ON t.id = a.task_id WHERE t.project_id = ?"
+            " AND a.parent IS NULL AND a.round = 0 AND a.checks LIKE '%\"tests\"%'"
+            ' AND a.checks NOT LIKE \'%"outcome":"failed%\''
+            " AND EXISTS (SELECT 1 FROM reviews WHERE proposal_id = a.id AND role = 'reviewer')"
+            " ORDER BY a.id DESC LIMIT 1",
+            project_id,
+        )
+        return tuple(
+            CheckResult.model_validate(check) for row in found for check in json.loads(row["checks"])
+        )
+
+    def passed_baseline(self, project_id: int) -> str:
+        """The first line of what a project's tests said when they last passed on a base; "" where they never did."""
+        found = self._all(
+            "SELECT detail FROM baselines WHERE project_id = ? AND outcome = 'passed' ORDER BY rowid DESC LIMIT 1",
+            project_id,
+        )
+        return str(found[0]["detail"]).partition("\n")[0] if found else ""

@@ -113,11 +113,14 @@ class LedgerReads(Queries):
         return [from_row(ModelCall, row, usage=from_row(Usage, row)) for row in found]
 
     def call_counts(self) -> dict[str, int]:
-        """`{"made", "repeated", "lost", "running"}`: begun, begun again for the same step, never ended, open."""
+        """`{"made", "repeated", "lost", "running"}`: begun, begun again for the same step, never ended, open.
+
+        Those of the reviewer's exam are not among them.
+        """
         row = self._all(
             "SELECT count(*) AS made, coalesce(sum(repeat), 0) AS repeated,"
             " coalesce(sum(outcome = 'lost'), 0) AS lost, coalesce(sum(outcome = 'started'), 0) AS running"
-            " FROM calls"
+            " FROM calls WHERE purpose <> 'exam'"
         )[0]
         return {name: int(row[name]) for name in ("made", "repeated", "lost", "running")}
 

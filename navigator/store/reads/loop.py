@@ -12,7 +12,7 @@ from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
 from navigator.domain.models import Event, Proposal, Review, Usage
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
-from navigator.store.reads.queries import WRITTEN, Queries
+from navigator.store.reads.queries import OWN_FAULT, WRITTEN, Queries
 from navigator.store.rows import from_row, from_rows
 
 
@@ -224,7 +224,7 @@ class LoopReads(Queries):
         return int(
             self._one(
                 "SELECT count(*) FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
-                " AND outcome = 'failed' AND error_code NOT IN ('unreachable', 'overloaded', 'refused', 'wrong_model')",
+                f" AND outcome = 'failed' AND {OWN_FAULT}",
                 number_of(identifier, "T"),
                 attempt,
                 round,

@@ -14,6 +14,10 @@ from navigator.store.rows import clean
 WRITTEN = "purpose NOT LIKE 'review%' AND purpose <> 'final'"
 """A test on `calls`: what was asked for was a task's own text, not a review of one."""
 
+OWN_FAULT = "error_code NOT IN ('unreachable', 'overloaded', 'refused', 'wrong_model')"
+"""A test on failed `calls`: not because the server cannot be reached, serves another model or refuses the key, which is the
+same for every task."""
+
 
 class Queries:
     """Queries over one connection, which belongs to one thread at a time."""

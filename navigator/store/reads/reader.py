@@ -34,6 +34,7 @@ from navigator.domain.states import (
 from navigator.store.reads.exam import ExamReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import LoopReads
+from navigator.store.reads.outcomes import OutcomeReads
 from navigator.store.reads.queries import limited
 from navigator.store.reads.statistics import StatisticsReads
 from navigator.store.rows import decoded, from_row, from_rows, unpacked
@@ -71,7 +72,7 @@ _FLAGS = ("counted", "withdrawn")
 """Flags of the store's own, in no model."""
 
 
-class Reader(LedgerReads, LoopReads, StatisticsReads, ExamReads):
+class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, ExamReads):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks

@@ -11,30 +11,11 @@ from navigator.domain.records import (
     EditTotals,
     ReviewTotals,
     TaskCount,
-    VerdictCount,
     VerdictPair,
 )
-from navigator.store.reads.queries import Queries
+from navigator.store.reads.verdicts import FIRST, VerdictReads
 from navigator.store.rows import from_row, from_rows
 
-_GROUPS = {
-    "": "'all'",
-    "prompt": "r.prompt_version",
-    "project": "p.name",
-    "kind": "t.kind",
-    "complexity": "t.complexity",
-    "model": "r.model",
-    "week": "date(r.at, 'weekday 0', '-6 days')",
-}
-"""Properties to group verdicts by, as SQL. A week is named by its Monday, in UTC."""
-
-GROUPINGS = ("prompt", "project", "kind", "complexity", "model")
-"""Those that a user chooses from."""
-
-_FIRST = (
-    " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
-    " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND r.at >= ?"
-)
 _NEWEST = "(SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role = 'reviewer')"
 _FINDINGS = (
     "CASE WHEN r.findings = '[]' THEN 0 ELSE (SELECT count(*) FROM json_each(r.findings) WHERE {}) END"
@@ -52,7 +33,7 @@ _BATCH = (
 
 _ENDED = (
     " FROM calls WHERE rehearsal = ? AND role = ? AND model = ? AND ended >= ?"
-    " AND outcome NOT IN ('started', 'lost')"
+    " AND outcome NOT IN ('started', 'lost') AND purpose <> 'exam'"
 )
 _SUMS = (
     f"SELECT role, model, rehearsal, count(*) AS calls, sum(NOT {_ANSWERED}) AS failed,"
@@ -69,25 +50,8 @@ _MADE = f"SELECT 1 FROM proposals WHERE {_ROUND.format('f')} AND parent IS NULL"
 _LAST = f"(SELECT max(at) FROM edit_failures WHERE {_ROUND.format('f')})"
 
 
-class StatisticsReads(Queries):
+class StatisticsReads(VerdictReads):
     """Counts over one connection."""
-
-    def verdict_counts(self, by: str = "", since: str = "") -> list[VerdictCount]:
-        """What the revise rate is counted from: each task's first proposal as it was first reviewed.
-
-        Args:
-            by: one of `GROUPINGS`, "week", or "" for no grouping.
-        """
-        return from_rows(
-            VerdictCount,
-            self._all(
-                f'SELECT {_GROUPS[by]} AS "group", r.model, r.prompt_version, r.verdict, r.stated_verdict,'
-                " r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal, count(*) AS n FROM proposals a"
-                f" JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id{_FIRST}"
-                " GROUP BY 1, 2, 3, 4, 5, 6, 7",
-                since,
-            ),
-        )
 
     def verdict_pairs(self, since: str = "") -> list[VerdictPair]:
         """First proposals with a self-review and an independent review, by what both said."""
@@ -96,7 +60,7 @@ class StatisticsReads(Queries):
             self._all(
                 "SELECT o.verdict AS own, r.verdict AS reviewer, (a.rehearsal OR o.rehearsal OR r.rehearsal) AS"
                 " rehearsal, count(*) AS n FROM proposals a JOIN reviews o ON o.proposal_id = a.id"
-                f" AND o.counted = 1 AND o.role = 'generator'{_FIRST} AND r.self_review = 0 GROUP BY 1, 2, 3",
+                f" AND o.counted = 1 AND o.role = 'generator'{FIRST} AND r.self_review = 0 GROUP BY 1, 2, 3",
                 since,
             ),
         )

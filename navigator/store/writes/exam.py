@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navigator.domain.exam import ExamAnswer, ExamItem
+from navigator.domain.exam import ExamAnswer, ExamItem, ExamTrial
 from navigator.store.writes.core import TransactionCore
 
 
@@ -19,6 +19,14 @@ class ExamWrites(TransactionCore):
         """Ask it no more; its answers stay."""
         self._row("exam_items", item_id, f"exam item {item_id}")
         self._update("exam_items", item_id, {"retired": reason})
+
+    def set_exam_trial(self, trial: ExamTrial) -> None:
+        """Keep what became of a trial, in place of an earlier one of the same change."""
+        self._run(
+            "DELETE FROM exam_trials WHERE project_id = ? AND source = ? AND change = ?",
+            (trial.project_id, trial.source.value, trial.change),
+        )
+        self._insert("exam_trials", trial)
 
     def add_exam_answer(self, answer: ExamAnswer) -> int:
         """What the reviewer said of an item."""

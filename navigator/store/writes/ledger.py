@@ -34,6 +34,7 @@ class LedgerWrites(TransactionCore):
         round: int = 0,
         purpose: str = "",
         *,
+        exam_item: int | None = None,
         seq: int = 0,
         prompt_version: str = "",
         prompt_hash: str = "",
@@ -46,6 +47,7 @@ class LedgerWrites(TransactionCore):
 
         Args:
             task_id: T…, or "" for a call that belongs to no task (such are never repeats).
+            exam_item: the item of the reviewer's exam that it is about, instead of a task.
             seq: tells steps of one purpose apart within a round, e.g. the first and the second repair.
 
         Returns:
@@ -66,6 +68,7 @@ class LedgerWrites(TransactionCore):
             attempt=attempt,
             round=round,
             purpose=purpose,
+            exam_item=exam_item,
             seq=seq,
             prompt_version=prompt_version,
             prompt_hash=prompt_hash,

@@ -78,6 +78,10 @@ class ProjectWrites(TransactionCore):
         """Put a project out of care. Its tasks, proposals and figures stay; its repository is not touched."""
         project = self.read.project(project_id)
         self._update("projects", project_id, {"removed": 1})
+        self._run(
+            "UPDATE exam_items SET retired = 'its project was removed' WHERE project_id = ? AND retired = ''",
+            (project_id,),
+        )
         self.event("project_removed", data={"project": project.name, "id": project_id})
 
     def set_baseline(self, baseline: Baseline) -> Baseline:

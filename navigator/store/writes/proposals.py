@@ -7,7 +7,15 @@ from typing import Any
 
 from navigator.domain.errors import Conflict, IllegalTransition, NotFound
 from navigator.domain.ids import proposal_id, task_id
-from navigator.domain.models import CheckResult, Decision, Landing, Proposal, Review, utc_now
+from navigator.domain.models import (
+    CheckResult,
+    Decision,
+    Landing,
+    Proposal,
+    Review,
+    tests_outcome,
+    utc_now,
+)
 from navigator.domain.states import LandingState, ProposalState, require_proposal_transition
 from navigator.store.rows import dumped
 from navigator.store.writes.core import TransactionCore
@@ -43,7 +51,7 @@ class ProposalWrites(TransactionCore):
         if present is not None:
             return self._replace(present["id"], present["state"], present["tree"], proposal)
         fresh = {"state": ProposalState.OPEN, "created": proposal.created or utc_now()}
-        number = self._insert("proposals", proposal.model_copy(update=fresh))
+        number = self._insert("proposals", proposal.model_copy(update=fresh), tests=_tests(proposal.checks))
         made = self.read.proposal(proposal_id(number))
         stat = {"tree": made.tree, "added": made.added, "removed": made.removed}
         where = {"attempt": made.attempt, "round": made.round}
@@ -82,7 +90,7 @@ class ProposalWrites(TransactionCore):
     def set_checks(self, proposal_id: str, checks: Sequence[CheckResult]) -> None:
         """Store what the deterministic gates said, in place of what stood there."""
         row = self._proposal_row(proposal_id)
-        self._update("proposals", row["id"], {"checks": dumped(tuple(checks))})
+        self._update("proposals", row["id"], {"checks": dumped(tuple(checks)), "tests": _tests(checks)})
         shown = [{"name": check.name, "outcome": check.outcome.value} for check in checks]
         self._told("proposal_checks", proposal_id, {"checks": shown})
 
@@ -104,11 +112,15 @@ class ProposalWrites(TransactionCore):
             "SELECT 1 FROM reviews WHERE proposal_id = ? AND role = ? AND counted = 1",
             (row["id"], review.role.value),
         ).fetchone()
+        met, unmet = review.answered
         number = self._insert(
             "reviews",
             review,
             proposal_id=row["id"],
             counted=int(counted is None),
+            asked=review.asked,
+            met=met,
+            unmet=unmet,
             at=review.at or utc_now(),
         )
         said = {"verdict": review.verdict.value, "findings": len(review.findings)}
@@ -209,7 +221,7 @@ class ProposalWrites(TransactionCore):
                 f"{identifier} was read already: its round cannot be written again.",
                 hint="Begin another round or attempt.",
             )
-        columns = self._columns("proposals", proposal)
+        columns = self._columns("proposals", proposal) | {"tests": _tests(proposal.checks)}
         for name in ("task_id", "attempt", "round", "state", "parent", "hunks"):
             del columns[name]
         self._update("proposals", number, {**columns, "seen": 0, "created": proposal.created or utc_now()})
@@ -221,3 +233,9 @@ class ProposalWrites(TransactionCore):
     def _told(self, kind: str, proposal: str, data: Mapping[str, Any]) -> None:
         row = self._proposal_row(proposal)
         self.event(kind, task_id(row["task_id"]), proposal_id(row["id"]), data)
+
+
+def _tests(checks: Iterable[CheckResult]) -> str:
+    """The column that statistics read in place of the JSON of all checks; "" where the tests were not run yet."""
+    outcome = tests_outcome(checks)
+    return outcome.value if outcome is not None else ""

@@ -16,11 +16,12 @@ from navigator.store.reads.queries import database_of
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.exam import ExamWrites
 from navigator.store.writes.ledger import LedgerWrites
+from navigator.store.writes.outcomes import OutcomeWrites
 from navigator.store.writes.projects import ProjectWrites, TaskWrites
 from navigator.store.writes.proposals import ProposalWrites
 
 
-class Transaction(ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites, ExamWrites):
+class Transaction(ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites, ExamWrites, OutcomeWrites):
     """All writing methods. One lives for one `with store.transaction()` and is of no use after it."""
 
 

@@ -39,7 +39,7 @@ TERMS: dict[str, tuple[str, ...]] = {
         ),
         "compose": "task; kind; base",
         "stats": (
-            "revise rate; interval; n; anecdotal; stated rate; differs; unread; mixture; rung; "
+            "revise rate; interval; n; anecdotal; stated rate; differs; unread; mixture; way of writing; evidence; to ±10; rung; "
             "repaired; lost; repeated; residency; rehearsal; modelled"
         ),
         "fleet": (

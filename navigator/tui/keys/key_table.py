@@ -95,6 +95,8 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("previous_page", "shift+tab", "previous page", "Show the previous page.", ""),
         ("group", "b", "group by", "Group the revise rate by the next property.", "FP"),
         ("since", "w", "period", "Change the period.", "FP"),
+        ("copy", "y", "copy", "Copy the page as text.", "P"),
+        ("write", "x", "write", "Write the page to a file, or every page as a report.", "FP"),
     ),
     "fleet": (
         ("next_pane", "tab", "next pane", "Go to the next pane.", ""),

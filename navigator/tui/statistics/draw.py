@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from navigator.cascade.views.statistics.chart import chart
 from navigator.cascade.views.statistics.page import REHEARSAL, Column, Row, StatisticsPage, Table
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.tui.answers.markdown import wrapped
-from navigator.tui.statistics.plot import axis, interval, parts, sparkline
-from navigator.tui.widgets.cells import Piece, cropped, fit, justified, right, thousands
+from navigator.tui.statistics.plot import axis, interval, parts
+from navigator.tui.widgets.cells import Piece, cropped, fit, justified, length, right, thousands
 from navigator.tui.widgets.page import Line
 
 _FACT = 10
@@ -22,8 +24,11 @@ _NOTE, _LABEL, _PLOT = 20, 28, 24
 _MOST_LABEL = 56
 """Most cells of the labels: figures are near what they are about, however wide the screen."""
 
-_SPARK_FROM = 4
-"""Periods from which a line of little bars says more than the rows."""
+_MOST_PLOT = 64
+"""Most cells of an interval's scale, for the same reason."""
+
+_READABLE = 120
+"""Cells of a sentence's line at most."""
 
 
 def page_lines(page: StatisticsPage[Any], found: Any, width: int, *, period: str = "") -> list[Line]:
@@ -31,15 +36,16 @@ def page_lines(page: StatisticsPage[Any], found: Any, width: int, *, period: str
     real, rehearsed = (page.tables(found, rehearsal) for rehearsal in (False, True))
     if not real and not rehearsed:
         return [[], [(page.missing, "title")]]
+    every = (*real, *rehearsed)
     lines: list[Line] = []
     for number, table in enumerate(real):
-        lines += table_lines(table, width, period=period if number == 0 else "")
+        lines += table_lines(table, width, period=period if number == 0 else "", beside=every)
     if not real:
         lines += [[], [(page.title.upper(), "title"), ("   nothing measured with a real model yet", "muted")]]
     if rehearsed:
         lines += rehearsal_heading(width)
     for table in rehearsed:
-        lines += table_lines(table, width)
+        lines += table_lines(table, width, beside=every)
     return lines
 
 
@@ -48,61 +54,87 @@ def rehearsal_heading(width: int) -> list[Line]:
     return [[], cropped([("REHEARSAL", "warn"), (f"   {REHEARSAL}", "muted")], width)]
 
 
-def table_lines(table: Table, width: int, *, period: str = "") -> list[Line]:
-    """Title, facts, trend, rows and notes of one table."""
+def table_lines(table: Table, width: int, *, period: str = "", beside: Sequence[Table] = ()) -> list[Line]:
+    """Title, answer, facts, plot, rows and notes of one table.
+
+    Args:
+        beside: the tables of the page; those with the same columns get the same widths.
+    """
     about = ", ".join(word for word in (table.about, period) if word)
     title: list[Piece] = [(table.title, "title"), (f"   {about}" if about else "", "muted")]
     end: list[Piece] = [(table.headline, "strong")] if table.headline else []
     lines: list[Line] = [[], justified(title, end, width)]
+    if table.answer:
+        lines += [*wrapped([(table.answer, "strong")], min(width, _READABLE), [], "")]
     for name, text in table.facts:
         lines += list(wrapped([(text, "")], width, [(fit(name, _FACT), "muted")], " " * _FACT))
+    if table.plot is not None:
+        drawn = [cropped(line, width) for line in chart(table.plot, width)]
+        lines += [[], *drawn, []] if drawn else []
     if not table.rows:
-        lines.append([(table.empty, "muted")])
+        lines += [[(table.empty, "muted")]] if table.empty else []
     elif table.columns:
-        lines += _columned(table, width)
+        alike = [row for one in (table, *beside) if one.columns == table.columns for row in one.rows]
+        lines += _columned(table, _layout(table.columns, alike, width), width)
     else:
         lines += _bars(table.rows, width)
     return [*lines, *([(f"{note}", "faint")] for note in table.notes)]
 
 
-def _columned(table: Table, width: int) -> list[Line]:
-    plotted = any(row.share is not None for row in table.rows)
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Cells of the labels, of the plot and of the notes, and the columns there is room for."""
+
+    label: int
+    plot: int
+    noted: int
+    columns: tuple[Column, ...]
+
+
+def _layout(every: Sequence[Column], rows: Sequence[Row], width: int) -> _Layout:
+    plotted = any(row.share is not None for row in rows)
     roomy = width >= _WIDE
-    noted = _NOTE if roomy and plotted and any(row.note for row in table.rows) else 0
+    noted = _NOTE if roomy and plotted and any(row.note and row.cells for row in rows) else 0
     least = _LABEL + noted + (_PLOT if plotted else 0)
-    every = sum(column.width for column in table.columns) + least <= width
-    columns = [column for column in table.columns if every or not column.wide]
+    all_fit = sum(column.width for column in every) + least <= width
+    columns = tuple(column for column in every if all_fit or not column.wide)
     rest = width - sum(column.width for column in columns) - noted
-    label = (_LABEL if roomy else min(_LABEL - 1, rest - 12)) if plotted else max(12, min(_MOST_LABEL, rest))
-    plot = max(4, rest - label - 2) if plotted else 0
-    heads: list[Piece] = [(" " * label, ""), (axis(plot) + "  " if plotted else "", "faint")]
-    heads += [(right(column.name, column.width), "muted") for column in columns]
+    label = _LABEL if roomy else min(_LABEL - 1, rest - 12)
+    longest = max((length([(row.label, "")]) for row in rows), default=0)
+    if not plotted or (not roomy and longest >= label):  # names before pictures
+        return _Layout(max(12, min(_MOST_LABEL, rest)), 0, noted, columns)
+    return _Layout(label, max(4, min(_MOST_PLOT, rest - label - 2)), noted, columns)
+
+
+def _columned(table: Table, layout: _Layout, width: int) -> list[Line]:
+    label, plot = layout.label, layout.plot
+    scale = axis(plot) if any(row.share for row in table.rows) else " " * plot
+    heads: list[Piece] = [(" " * label, ""), (f"{scale}  " if plot else "", "faint")]
+    heads += [(right(column.name, column.width), "muted") for column in layout.columns]
     lines: list[Line] = [heads]
-    if len(table.trend) >= _SPARK_FROM:
-        bars = sparkline(table.trend, max((rate for rate in table.trend if rate), default=1.0))
-        lines.append([(" " * label, ""), (bars, "accent"), ("  rate, oldest week first", "faint")])
     for row in table.rows:
-        lines.append(_row(row, table.columns, columns, label, plot, noted))
+        lines.append(_row(row, table.columns, layout))
         if row.parts:
             lines.append(parts(row.parts, min(width, 96)))
-        if row.note and row.cells and not noted and not row.share:
+        if row.note and row.cells and not layout.noted and not row.share:
             lines.append(cropped([("  ", ""), (row.note, "muted")], width))
     return lines
 
 
-def _row(
-    row: Row, every: Sequence[Column], columns: Sequence[Column], label: int, plot: int, noted: int
-) -> Line:
+def _row(row: Row, every: Sequence[Column], layout: _Layout) -> Line:
+    label, plot, noted = layout.label, layout.plot, layout.noted
     sure = row.share is None or row.share.n >= ANECDOTAL_BELOW
     style = "muted" if row.detail or not sure or not row.cells else ""
     pieces: list[Piece] = [(fit(row.label, label - 1) + " ", style)]
     if not row.cells:
         return [*pieces, (row.note, "faint")]
-    if row.share is not None:
+    if row.share is not None and plot:
         pieces += [*interval(row.share.low, row.share.rate, row.share.high, plot, sure=sure), ("  ", "")]
+    elif plot:
+        pieces.append((" " * (plot + 2), ""))
     first = True
     for column, cell in zip(every, row.cells, strict=True):
-        if column in columns:
+        if column in layout.columns:
             shown = "strong" if first and not style else style
             shown = "bad" if column.name == "failed" and cell.strip("–") else shown
             pieces.append((right(cell, column.width), shown))

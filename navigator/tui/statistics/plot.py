@@ -1,12 +1,12 @@
-"""Plots in cells: an interval on a shared axis from 0 to 1, a row of little bars, parts of a whole."""
+"""Plots in cells: an interval on a shared axis from 0 to 1, parts of a whole."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from navigator.cascade.views.statistics.chart import joined
 from navigator.tui.widgets.cells import Piece, fit
 
-_LEVELS = "▁▂▃▄▅▆▇█"
 _TICKS = (0.25, 0.5, 0.75)
 
 
@@ -49,14 +49,7 @@ def interval(low: float, rate: float | None, high: float, width: int, *, sure: b
             pieces.append((glyph, "accent" if sure else "muted"))
         else:
             pieces.append(("┊" if cell in ticks else " ", "faint"))
-    return _joined(pieces)
-
-
-def sparkline(values: Sequence[float | None], top: float = 1.0) -> str:
-    """A little bar for each value between 0 and `top`; `·` where there is none."""
-    return "".join(
-        "·" if value is None else _LEVELS[min(7, max(0, int(8 * value / top)))] for value in values
-    )
+    return joined(pieces)
 
 
 def parts(values: Sequence[tuple[str, float]], width: int) -> list[Piece]:
@@ -84,14 +77,3 @@ def named_parts(values: Sequence[tuple[str, float]], width: int) -> list[Piece]:
         pieces.append((fit(text, len(text)), "muted" if place % 2 else ""))
         pieces.append(("  ", ""))
     return pieces
-
-
-def _joined(pieces: Sequence[Piece]) -> list[Piece]:
-    """Neighbours of one style as one piece: fewer segments to draw."""
-    made: list[Piece] = []
-    for text, style in pieces:
-        if made and made[-1][1] == style:
-            made[-1] = (made[-1][0] + text, style)
-        else:
-            made.append((text, style))
-    return made

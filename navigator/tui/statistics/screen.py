@@ -6,10 +6,13 @@ What a page holds is in `cascade/views/statistics/`, for this screen and for `na
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from textual import work
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.style import Style
@@ -18,19 +21,25 @@ from textual.worker import Worker
 
 from navigator.cascade.views.statistics.page import Question, StatisticsPage, utc_text
 from navigator.cascade.views.statistics.pages import PAGES
+from navigator.config.paths import write_new
 from navigator.domain.errors import NavigatorError
 from navigator.store.reads.reader import Reader
-from navigator.store.reads.statistics import GROUPINGS
+from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot
+from navigator.tui.dialogs.file import FileDialog
 from navigator.tui.statistics.draw import page_lines
+from navigator.tui.statistics.export import ENDINGS, as_text, contents
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen
 
 PERIODS: tuple[tuple[str, int], ...] = (("all time", 0), ("7 days", 7), ("30 days", 30), ("90 days", 90))
 """Spans of time to choose from, with their days; 0 for everything."""
 
-_GROUPS = ("kind", *(name for name in GROUPINGS if name != "kind"))
+_GROUPS = tuple(name for name in GROUPINGS if name != "week")
+_GROUPED = next(place for place, page in enumerate(PAGES) if page.name == "revise-rate")
+"""The page that is grouped."""
+
 _PAUSE = 3.0
 """Seconds between two countings of a store that keeps changing."""
 
@@ -54,17 +63,41 @@ class PageTabs(Widget):
         self.refresh()
 
     def render(self) -> Content:
-        """The line."""
-        items = []
-        for place, page in enumerate(PAGES):
+        """The line; where it is too short for every name, those around the marked one."""
+        room = self.size.width - len(self._note) - 2
+        names = [len(page.title) + 2 for page in PAGES]
+        first, last = _around(names, self._shown, room)
+        items = [Content.styled("‹" if first else " ", "$faint")] if (first, last) != (0, len(PAGES)) else []
+        for place, page in enumerate(PAGES[first:last], first):
             if place == self._shown:
                 item = Content.assemble(("▸ ", "$accent"), (page.title, "bold $accent"))
             else:
                 item = Content.assemble("  ", (page.title, "$muted"))
             items.append(item.stylize(Style.from_meta({"@click": f"screen.to_page({place})"})))
+        if last < len(PAGES):
+            items.append(Content.styled("›", "$faint"))
         left = Content("  ").join(items)
         gap = self.size.width - left.cell_length - len(self._note)
         return Content.assemble(left, " " * gap, (self._note, "$muted")) if gap > 1 else left
+
+
+def _around(widths: Sequence[int], marked: int, room: int) -> tuple[int, int]:
+    """The longest stretch of items around the marked one that fits, two cells between them and a sign at each end."""
+    if sum(widths) + 2 * (len(widths) - 1) <= room:
+        return 0, len(widths)
+    first, last, used = marked, marked + 1, widths[marked] + 6
+    while True:
+        # In turns to the right and to the left, so that the next page is in sight.
+        right = last < len(widths) and used + widths[last] + 2 <= room
+        if right:
+            used += widths[last] + 2
+            last += 1
+        left = first > 0 and used + widths[first - 1] + 2 <= room
+        if left:
+            used += widths[first - 1] + 2
+            first -= 1
+        if not right and not left:
+            return first, last
 
 
 class StatsScreen(NavScreen):
@@ -118,11 +151,11 @@ class StatsScreen(NavScreen):
 
     async def _gather(self, by: str, days: int) -> None:
         """Count every page, the one that is shown first."""
-        since = utc_text(clock.now() - timedelta(days=days)) if days else ""
+        question = _question(by, days)
         began = time.monotonic()
         for page in sorted(PAGES, key=lambda page: page is not PAGES[self._page]):
             try:
-                found = await self.app.feed.read(partial(_read, page, Question(by, since)))
+                found = await self.app.feed.read(partial(_read, page, question))
             except NavigatorError as error:
                 self.app.toast(str(error), "error")
                 return
@@ -162,7 +195,7 @@ class StatsScreen(NavScreen):
     def action_group(self) -> None:
         """Group by the next property."""
         self._by = _GROUPS[(_GROUPS.index(self._by) + 1) % len(_GROUPS)]
-        self._page = 0
+        self._page = _GROUPED
         self._count(self._seq)
 
     def action_since(self) -> None:
@@ -170,6 +203,52 @@ class StatsScreen(NavScreen):
         spans = [days for _, days in PERIODS]
         self._days = spans[(spans.index(self._days) + 1) % len(spans)]
         self._count(self._seq)
+
+    def action_copy(self) -> None:
+        """Copy the page as text."""
+        self.app.copy_to_clipboard(as_text(self.query_one(Page).lines))
+
+    @work
+    async def action_write(self) -> None:
+        """Ask for a file's name, and write the page there; a report where it ends with .html."""
+        page = PAGES[self._page]
+        if page.name not in self._counted:
+            return
+        lines = (
+            "The ending says what is written: .csv and .jsonl have one figure a row,",
+            ".json and .txt the page as it is, .html a report with every page.",
+        )
+        dialog = FileDialog(
+            f"Write {page.title.lower()} to a file?",
+            lines,
+            name=f"navigator-{page.name}.csv",
+            endings=ENDINGS,
+        )
+        path: Path | None = await self.app.push_screen_wait(dialog)
+        if path is None:
+            return
+        try:
+            if path.suffix == ".html":
+                text = await self.app.feed.read(self._report)
+            else:
+                text = contents(page, self._counted[page.name], path.suffix, self._period)
+            write_new(path, text.encode())
+        except NavigatorError as error:
+            self.app.toast(str(error), "error")
+        except OSError as error:
+            self.app.toast(f"{path} cannot be written: {error.strerror}.", "error")
+        else:
+            self.app.toast(f"Wrote {path}.")
+
+    def _report(self, reader: Reader) -> str:
+        from navigator.cascade.views.report.page import report
+
+        question = _question(self._by, self._days)
+        return report(reader, question, written=f"{clock.now():%Y-%m-%d %H:%M} UTC", period=self._period)
+
+
+def _question(by: str, days: int) -> Question:
+    return Question(by, utc_text(clock.now() - timedelta(days=days)) if days else "")
 
 
 def _read(page: StatisticsPage[Any], question: Question, reader: Reader) -> Any:

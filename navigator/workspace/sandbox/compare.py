@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from navigator.domain.models import Baseline, CheckResult
+from navigator.domain.models import TESTS, Baseline, CheckResult
 from navigator.domain.states import CheckOutcome
 from navigator.workspace.sandbox.suite import SHOWN, SuiteRun
 
-NAME = "tests"
+NAME = TESTS
 UNTOLD = "fails on the base too"
 """Starts the detail of tests whose failures cannot be distinguished from the base's: they say nothing about the change."""
 _SHOWN_NAMES = 20
@@ -37,7 +37,7 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
             return result(_FAILED, f"{after.line}; on the base the command runs", rest)
         return result(_UNTESTED, after.line, rest)
     if after.outcome is _PASSED:
-        counted = _passed_count(before) if before is not None else 0
+        counted = passed_before(before) if before is not None else 0
         if counted and after.passed is None:
             # An interpreter that is ended early (`os._exit(0)`) reports success and counts nothing.
             line = f"exit status 0, but the output counts no tests; {counted} passed on the base"
@@ -105,13 +105,13 @@ def _passed_line(before: Baseline | None, after: SuiteRun) -> str:
         return f"{line}; on the base: {_line(before)}"
     if before.outcome is _UNTESTED:
         return f"{line}; the base could not be tested"
-    ran = _passed_count(before)
+    ran = passed_before(before)
     if after.passed is not None and after.passed < ran:
         return f"{line}; {ran} on the base"
     return line
 
 
-def _passed_count(before: Baseline) -> int:
+def passed_before(before: Baseline) -> int:
     """How many tests a base's run counted as passed; 0 where it counted none."""
     found = re.search(r"\b(\d+) passed$", _line(before))
     return int(found[1]) if found else 0

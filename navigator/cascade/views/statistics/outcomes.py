@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from navigator.cascade.views.statistics.aftermath import (
+    finding_table,
+    landed_table,
+    repeat_table,
+    revision_table,
+)
 from navigator.cascade.views.statistics.page import (
     SHARE_COLUMNS,
+    Column,
     Question,
+    Row,
     StatisticsPage,
     Table,
     bars,
+    bounds,
+    percent,
     share_rows,
 )
+from navigator.evidence.agreement import Retest, repeats
 from navigator.evidence.intervals import Tables
-from navigator.evidence.outcomes import Outcomes, outcomes
+from navigator.evidence.outcomes import Outcomes, VerdictDecisions, outcomes
 from navigator.evidence.reviews import ReviewQuality, SelfReviews, review_quality, self_reviews
+from navigator.evidence.revisions import FindingsMet, Landed, Revisions, findings_met, landed, revisions
 from navigator.store.reads.reader import Reader
+
+_DECISION_COLUMNS = (
+    Column("n", 7),
+    Column("approved", 17),
+    Column("rejected", 17),
+    Column("sent back", 17),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What became of tasks, of decisions, and of reviews as such."""
+    """What became of tasks, decisions, revisions and landed commits, and of reviews as such."""
 
     outcomes: Tables[Outcomes]
     quality: Tables[ReviewQuality]
     self_reviews: Tables[SelfReviews]
+    revisions: Tables[Revisions]
+    findings: Tables[tuple[FindingsMet, ...]]
+    landed: Tables[Landed]
+    repeats: Tables[Retest]
 
 
 def _read_results(reader: Reader, question: Question) -> Results:
@@ -35,14 +58,30 @@ def _read_results(reader: Reader, question: Question) -> Results:
         outcomes=outcomes(reader.task_counts(since), reader.decision_counts(since)),
         quality=review_quality(reader.review_totals(since)),
         self_reviews=self_reviews(reader.verdict_pairs(since)),
+        revisions=revisions(reader.revision_counts(since)),
+        findings=findings_met(reader.finding_totals(since)),
+        landed=landed(reader.fate_counts(since)),
+        repeats=repeats(reader.repeat_counts(since)),
     )
 
 
 def _result_tables(found: Results, rehearsal: bool) -> Sequence[Table]:
     decided = found.outcomes.of(rehearsal)
-    quality, own = found.quality.of(rehearsal), found.self_reviews.of(rehearsal)
     if not decided.states:
         return ()
+    states = {name.replace("_", " "): count for name, count in decided.states.items()}
+    return (
+        *_decision_tables(decided),
+        *revision_table(found.revisions.of(rehearsal)),
+        *finding_table(found.findings.of(rehearsal)),
+        *landed_table(found.landed.of(rehearsal)),
+        *_quality_tables(found.quality.of(rehearsal), found.self_reviews.of(rehearsal)),
+        *repeat_table(found.repeats.of(rehearsal)),
+        bars("TASKS BY STATE", states, "no task yet"),
+    )
+
+
+def _decision_tables(decided: Outcomes) -> Iterable[Table]:
     left = f"not counted: {decided.not_counted} on self-reviewed or unreviewed work"
     disagreements = share_rows(
         (
@@ -52,15 +91,33 @@ def _result_tables(found: Results, rehearsal: bool) -> Sequence[Table]:
             ("approved UNREVIEWED", decided.approved_unreviewed),
         )
     )
-    tables = [
-        Table(
-            "YOU AND THE REVIEWER",
-            SHARE_COLUMNS,
-            disagreements,
-            about="your decisions",
-            notes=(left,) if decided.not_counted else (),
+    yield Table(
+        "YOU AND THE REVIEWER",
+        SHARE_COLUMNS,
+        disagreements,
+        about="your decisions",
+        notes=(left,) if decided.not_counted else (),
+    )
+    if any(row.approved.n for row in decided.by_verdict):
+        yield Table(
+            "VERDICTS AND DECISIONS",
+            _DECISION_COLUMNS,
+            tuple(_decision_row(row) for row in decided.by_verdict),
+            about="of the decisions on each verdict",
         )
-    ]
+
+
+def _decision_row(row: VerdictDecisions) -> Row:
+    n = row.approved.n
+    if not n:
+        return Row(row.verdict.value, note="no decision yet")
+    shares = (row.approved, row.rejected, row.sent_back)
+    return Row(
+        row.verdict.value, (f"{n:,}", *(f"{one.k:,}  {percent(one.rate)} {bounds(one)}" for one in shares))
+    )
+
+
+def _quality_tables(quality: ReviewQuality, own: SelfReviews) -> Iterable[Table]:
     if quality.readings:
         rows = share_rows(
             (
@@ -74,7 +131,7 @@ def _result_tables(found: Results, rehearsal: bool) -> Sequence[Table]:
         remarks = (
             (f"{quality.remarks:,} remarks of later rounds, which do not count",) if quality.remarks else ()
         )
-        tables.append(Table("REVIEW QUALITY", SHARE_COLUMNS, rows, about=about, notes=remarks))
+        yield Table("REVIEW QUALITY", SHARE_COLUMNS, rows, about=about, notes=remarks)
     if own.agreed.n or own.unread:
         rows = share_rows(
             (
@@ -85,9 +142,7 @@ def _result_tables(found: Results, rehearsal: bool) -> Sequence[Table]:
         )
         unread = (f"{own.unread:,} could not be read",) if own.unread else ()
         about = "compared with the reviewer's first verdict"
-        tables.append(Table("WRITER'S OWN REVIEWS", SHARE_COLUMNS, rows, about=about, notes=unread))
-    states = {name.replace("_", " "): count for name, count in decided.states.items()}
-    return (*tables, bars("TASKS BY STATE", states, "no task yet"))
+        yield Table("WRITER'S OWN REVIEWS", SHARE_COLUMNS, rows, about=about, notes=unread)
 
 
 def _result_document(found: Results) -> dict[str, Any]:
@@ -95,13 +150,17 @@ def _result_document(found: Results) -> dict[str, Any]:
         **asdict(found.outcomes),
         "readings": asdict(found.quality),
         "own_readings": asdict(found.self_reviews),
+        "revisions": asdict(found.revisions),
+        "findings_met": asdict(found.findings),
+        "landed": asdict(found.landed),
+        "repeats": asdict(found.repeats),
     }
 
 
 PAGE: StatisticsPage[Results] = StatisticsPage(
     name="outcomes",
     title="Outcomes",
-    help="What became of tasks, where you and the reviewer disagreed, and how good the reviews were.",
+    help="What became of tasks, revisions and landed commits, where you and the reviewer disagreed, how good reviews were.",
     missing="No task yet.",
     read=_read_results,
     tables=_result_tables,

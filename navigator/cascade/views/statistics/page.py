@@ -59,14 +59,44 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class RatePlot:
+    """A rate over time, drawn with its interval.
+
+    Attributes:
+        points: the day on which each period begins (ISO 8601) and its rate, oldest first; nothing where there was nothing.
+        marks: days on which something changed, and what, such as a new prompt version; drawn as vertical lines.
+    """
+
+    points: tuple[tuple[str, Share], ...]
+    marks: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadPlot:
+    """How durations are distributed, one line per label on an axis that all share.
+
+    Attributes:
+        start: where the first bin begins, in `unit`.
+        step: how wide a bin is.
+        counts: per label how many fell into each bin, as many bins for each.
+    """
+
+    start: float
+    step: float
+    counts: tuple[tuple[str, tuple[int, ...]], ...]
+    unit: str = "s"
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """Rows under a title.
 
     Attributes:
         about: words beside the title.
+        answer: the sentence that answers the title's question.
+        plot: drawn above the rows.
         headline: the one figure that sums the table up.
         facts: named sentences above the rows.
-        trend: a rate per period, oldest first, None where there was nothing.
         empty: what is said where there are no rows.
         notes: below the rows.
     """
@@ -75,9 +105,10 @@ class Table:
     columns: tuple[Column, ...] = ()
     rows: tuple[Row, ...] = ()
     about: str = ""
+    answer: str = ""
     headline: str = ""
+    plot: RatePlot | SpreadPlot | None = None
     facts: tuple[tuple[str, str], ...] = ()
-    trend: tuple[float | None, ...] = ()
     empty: str = ""
     notes: tuple[str, ...] = ()
 

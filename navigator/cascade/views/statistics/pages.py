@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from navigator.cascade.views.statistics import edits, outcomes, revise_rate, swaps, throughput
+from navigator.cascade.views.statistics import edits, outcomes, revise_rate, summary, swaps, throughput
 from navigator.cascade.views.statistics.page import StatisticsPage
 
 PAGES: tuple[StatisticsPage[Any], ...] = (
+    summary.PAGE,
     revise_rate.PAGE,
     outcomes.PAGE,
     swaps.PAGE,

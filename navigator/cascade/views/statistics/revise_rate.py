@@ -10,6 +10,7 @@ from typing import Any
 from navigator.cascade.views.statistics.page import (
     Column,
     Question,
+    RatePlot,
     Row,
     StatisticsPage,
     Table,
@@ -17,34 +18,42 @@ from navigator.cascade.views.statistics.page import (
     dash,
     percent,
 )
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, needed
-from navigator.evidence.rates import RateRow, RateTables, revise_rate
+from navigator.cascade.views.statistics.rate_changes import document, facts, marks, watched
+from navigator.domain.records import VersionCount
+from navigator.evidence.changes import Watched
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, share
+from navigator.evidence.rates import ASSUMED_RATE, RateRow, RateTables, revise_rate, verdicts_needed
 from navigator.store.reads.reader import Reader
 
 WEEKS = 12
 """Weeks shown over time at most."""
 
-_ASSUMED = 0.35
-"""The rate that "how sure" assumes while there are too few verdicts to tell."""
-
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The revise rate as a whole, by a property and by week (groups are Mondays)."""
+    """The revise rate as a whole, by a property and by week (groups are Mondays), and what changed when.
+
+    `versions` and `watched` are of all verdicts, whatever time is asked about.
+    """
 
     whole: RateTables
     grouped: RateTables
     weeks: RateTables
     by: str
+    versions: tuple[VersionCount, ...] = ()
+    watched: tuple[Watched, ...] = ()
 
 
 def _read_rates(reader: Reader, question: Question) -> Rates:
-    counts = reader.verdict_counts(question.by, question.since)
+    counts = reader.verdict_counts(question.by, question.since, weekly=True)
+    versions = reader.version_counts()
     return Rates(
         whole=revise_rate(counts, whole=True),
         grouped=revise_rate(counts),
-        weeks=revise_rate(reader.verdict_counts("week", question.since)),
+        weeks=revise_rate(row.model_copy(update={"group": row.week}) for row in counts),
         by=question.by,
+        versions=tuple(versions),
+        watched=(*watched(reader, versions), *watched(reader, versions, rehearsal=True)),
     )
 
 
@@ -57,6 +66,7 @@ _RATE_COLUMNS = (
     Column("unread", 8),
     Column("stated", 8),
     Column("differs", 9, wide=True),
+    Column("to ±10", 8, wide=True),
 )
 
 
@@ -70,6 +80,7 @@ def _rate_tables(found: Rates, rehearsal: bool) -> Sequence[Table]:
     left = ", ".join(
         f"{count} {why.replace('_', ' ')}" for why, count in sorted(found.whole.excluded.items())
     )
+    changed = facts([one for one in found.watched if one.change.current.rehearsal is rehearsal])
     notes = [f"anecdotal: n below {ANECDOTAL_BELOW}"]
     notes += [f"not counted: {left}"] if left and not rehearsal else []
     tables = [
@@ -79,17 +90,14 @@ def _rate_tables(found: Rates, rehearsal: bool) -> Sequence[Table]:
             (_rate_row("all", row),),
             about="first-round verdicts",
             headline=f"{percent(row.rate)} {bounds(row)}  n {row.n:,}",
-            facts=tuple(_facts(row)),
+            facts=(*changed, *_facts(row)),
             notes=tuple(notes),
         )
     ]
-    if found.by:
-        tables.append(
-            Table(
-                f"BY {found.by.upper()}", _RATE_COLUMNS, tuple(_rate_row(one.group, one) for one in grouped)
-            )
-        )
-    return (*tables, _by_week(weeks))
+    if found.by and found.by != "week":
+        title = f"BY {found.by.replace('-', ' ').upper()}"
+        tables.append(Table(title, _RATE_COLUMNS, tuple(_rate_row(one.group, one) for one in grouped)))
+    return (*tables, _by_week(weeks, [row for row in found.versions if row.rehearsal is rehearsal]))
 
 
 def _rate_row(label: str, row: RateRow) -> Row:
@@ -102,9 +110,14 @@ def _rate_row(label: str, row: RateRow) -> Row:
         dash(row.unreviewed),
         percent(row.stated_rate),
         dash(row.disagreed),
+        f"{row.more_for_10:,}" if row.more_for_10 else "✓",
     )
-    interval = Share(row.revise, row.n, row.rate, row.low, row.high)
-    return Row(label, cells, share=interval, note=row.note or _pooled(row))
+    return Row(
+        label,
+        cells,
+        share=_share(row),
+        note=row.note or (f"pools {row.versions} versions" if row.versions > 1 else ""),
+    )
 
 
 def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
@@ -115,16 +128,15 @@ def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
     if row.unreviewed:
         answers = f"{row.unreviewed:,} {'answer' if row.unreviewed == 1 else 'answers'}"
         yield "Unread", f"{answers} could not be read (UNREVIEWED); not part of n"
-    if pooled := _pooled(row):
-        yield "Mixture", f"{pooled}; the rate holds for none of them alone"
+    if mixed := pooled(row):
+        yield "Mixture", f"{mixed}; the rate holds for none of them alone"
 
 
 def how_sure(row: RateRow) -> str:
     """What the interval is worth, and how many verdicts a narrower one needs."""
-    known = row.n >= ANECDOTAL_BELOW and row.rate is not None
-    rate = row.rate if known and row.rate else _ASSUMED
-    said = [_reach(row.n, points, needed(points / 100, rate)) for points in (10, 5)]
-    basis = "" if known else f" (assuming {100 * _ASSUMED:.0f}% while n is below {ANECDOTAL_BELOW})"
+    said = [_reach(row.n, points, verdicts_needed(points / 100, row.revise, row.n)) for points in (10, 5)]
+    few = row.n < ANECDOTAL_BELOW
+    basis = f" (assuming {100 * ASSUMED_RATE:.0f}% while n is below {ANECDOTAL_BELOW})" if few else ""
     return " · ".join(said) + basis
 
 
@@ -134,13 +146,20 @@ def _reach(n: int, points: int, need: int) -> str:
     return f"±{points} needs n {need:,}, {need - n:,} to go"
 
 
-def _pooled(row: RateRow) -> str:
-    many = ((row.models, "models"), (row.prompt_versions, "prompt versions"))
+def pooled(row: RateRow) -> str:
+    """What a row mixes, in words; "" where it is about one combination of versions."""
+    many = (
+        (row.writer_models, "writer models"),
+        (row.writer_prompts, "writer prompts"),
+        (row.ways, "ways of writing"),
+        (row.models, "reviewer models"),
+        (row.prompt_versions, "reviewer prompts"),
+    )
     what = [f"{count} {name}" for count, name in many if count > 1]
-    return f"pools {' and '.join(what)}" if what else ""
+    return f"pools {', '.join(what)}" if what else ""
 
 
-def _by_week(rows: Sequence[RateRow]) -> Table:
+def _by_week(rows: Sequence[RateRow], versions: Sequence[VersionCount]) -> Table:
     """Consecutive weeks up to the newest with a verdict, the newest first; empty ones between included."""
     by_monday = {date.fromisoformat(row.group): row for row in rows}
     last = max(by_monday)
@@ -148,11 +167,20 @@ def _by_week(rows: Sequence[RateRow]) -> Table:
     mondays = [first + timedelta(weeks=number) for number in range((last - first).days // 7 + 1)]
     shown = []
     for monday in mondays:
-        label = f"week of {monday.strftime('%b')} {monday.day}"
+        label = f"week of {_day(monday)}"
         row = by_monday.get(monday)
         shown.append(_rate_row(label, row) if row else Row(label, note="no verdicts"))
-    rates = tuple(by_monday[monday].rate if monday in by_monday else None for monday in mondays)
-    return Table("OVER TIME, BY WEEK", _RATE_COLUMNS, tuple(reversed(shown)), trend=rates)
+    points = tuple((monday.isoformat(), _share(by_monday.get(monday))) for monday in mondays)
+    plot = RatePlot(points, tuple(mark for mark in marks(versions) if mark[0] >= points[0][0]))
+    return Table("OVER TIME, BY WEEK", _RATE_COLUMNS, tuple(reversed(shown)), plot=plot)
+
+
+def _share(row: RateRow | None) -> Share:
+    return Share(row.revise, row.n, row.rate, row.low, row.high) if row else share(0, 0)
+
+
+def _day(day: date) -> str:
+    return f"{day.strftime('%b')} {day.day}"
 
 
 def _rate_document(found: Rates) -> dict[str, Any]:
@@ -160,7 +188,17 @@ def _rate_document(found: Rates) -> dict[str, Any]:
         "rows": [asdict(row) for row in found.grouped.rows],
         "rehearsal": [asdict(row) for row in found.grouped.rehearsal],
         "excluded": found.grouped.excluded,
+        "weeks": [asdict(row) for row in found.weeks.rows],
+        "rehearsal_weeks": [asdict(row) for row in found.weeks.rehearsal],
+        "marks": _marks(found, rehearsal=False),
+        "rehearsal_marks": _marks(found, rehearsal=True),
+        "changes": [document(one) for one in found.watched],
     }
+
+
+def _marks(found: Rates, *, rehearsal: bool) -> list[dict[str, str]]:
+    versions = [row for row in found.versions if row.rehearsal is rehearsal]
+    return [{"at": at, "label": label} for at, label in marks(versions)]
 
 
 PAGE: StatisticsPage[Rates] = StatisticsPage(

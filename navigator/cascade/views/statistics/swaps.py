@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 
 from navigator.cascade.views.statistics.page import (
     Column,
     Question,
     Row,
+    SpreadPlot,
     StatisticsPage,
     Table,
     dash,
     percent,
 )
-from navigator.evidence.intervals import Summary
-from navigator.evidence.swaps import Direction, swap_stats
+from navigator.evidence.intervals import Summary, Tables
+from navigator.evidence.spread import Spread, spread
+from navigator.evidence.swaps import Direction, durations, swap_stats
 from navigator.store.reads.reader import Reader
 
 _P95_FROM = 20
@@ -29,8 +31,17 @@ _SWAP_COLUMNS = (
 )
 
 
-def _read_swaps(reader: Reader, question: Question) -> tuple[Direction, ...]:
-    return swap_stats(reader.swaps(since=question.since))
+@dataclass(frozen=True, slots=True)
+class Swaps:
+    """What swaps took, and how that is distributed by direction."""
+
+    directions: tuple[Direction, ...]
+    spreads: Tables[Spread | None]
+
+
+def _read_swaps(reader: Reader, question: Question) -> Swaps:
+    swaps = reader.swaps(since=question.since)
+    return Swaps(swap_stats(swaps), Tables(*(spread(durations(swaps, kind)) for kind in (False, True))))
 
 
 def swap_table(directions: Sequence[Direction]) -> Table:
@@ -74,17 +85,19 @@ def _seconds(took: Summary | None, *, rough: bool = True) -> tuple[str, ...]:
     return (f"{took.n:,}", f"{took.mean:.1f}", f"{took.median:.1f}", f"{mark}{took.p95:.1f}")
 
 
-def _swap_tables(found: tuple[Direction, ...], rehearsal: bool) -> Sequence[Table]:
-    rows = [row for row in found if row.rehearsal is rehearsal]
-    return (swap_table(rows),) if rows else ()
+def _swap_tables(found: Swaps, rehearsal: bool) -> Sequence[Table]:
+    rows = [row for row in found.directions if row.rehearsal is rehearsal]
+    shape = found.spreads.of(rehearsal)
+    plot = SpreadPlot(shape.start, shape.step, tuple(shape.counts.items())) if shape else None
+    return (replace(swap_table(rows), plot=plot),) if rows else ()
 
 
-PAGE: StatisticsPage[tuple[Direction, ...]] = StatisticsPage(
+PAGE: StatisticsPage[Swaps] = StatisticsPage(
     name="swaps",
     title="Swaps",
     help="What a swap costs: count, mean, median and P95 by direction and phase, in seconds.",
     missing="No swap measured yet.",
     read=_read_swaps,
     tables=_swap_tables,
-    document=lambda found: {"directions": [asdict(row) for row in found]},
+    document=lambda found: {"directions": [asdict(row) for row in found.directions]},
 )

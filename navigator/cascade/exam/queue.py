@@ -1,0 +1,180 @@
+"""The conductor's hold on the reviewer's exam: which items are left, what they may cost, which are being asked.
+
+In memory only. What was answered is in the store; an item that a crash or real work cut off has no answer, and is asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import secrets
+from collections.abc import Iterable
+from datetime import UTC, datetime, time
+from time import monotonic
+
+from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.exam.asking import ask_item
+from navigator.domain.snapshot import ExamView
+from navigator.scheduling.exam import items_with_room
+from navigator.serving.client.errors import ServingError
+from navigator.serving.client.names import same_model
+from navigator.store.errors import StoreError
+
+SEED = "exam_seed"
+"""The key in `meta` under which the seed of the order is kept: the order can be computed again."""
+
+PAUSE = 600.0
+"""Seconds without the exam after the reviewer did not answer: whether a server is well is for real work to find out."""
+
+log = logging.getLogger(__name__)
+
+
+class ExamQueue:
+    """One session's exam."""
+
+    def __init__(self, deps: Dependencies) -> None:
+        self._deps = deps
+        self._running: dict[int, asyncio.Task[None]] = {}
+        self._asked = 0
+        self._since = 0
+        self._resident = False
+        self._marker: tuple[object, ...] = ()
+        self._left: tuple[int, ...] = ()
+        self._broken: set[int] = set()
+        self._not_before = 0.0
+
+    @property
+    def running(self) -> int:
+        """How many items are being asked."""
+        return len(self._running)
+
+    @property
+    def asked(self) -> int:
+        """How many more the developer asked for."""
+        return self._asked
+
+    def ask_for(self, items: int) -> int:
+        """Ask so many items whatever their share; returns how many there are to ask."""
+        there = len(self.left())
+        self._asked = min(items, there)
+        return self._asked
+
+    def left(self) -> tuple[int, ...]:
+        """Items without an answer of the present reviewer under the present prompt, in the order of asking."""
+        deps = self._deps
+        version = deps.prompts.get("review").version
+        marker = (*deps.reader.exam_marker(), version)
+        if marker != self._marker:
+            self._left, self._marker = self._find(version), marker
+        out = self._running.keys() | self._broken
+        return tuple(item for item in self._left if item not in out)
+
+    def _find(self, version: str) -> tuple[int, ...]:
+        deps = self._deps
+        items = deps.reader.exam_waiting(version)
+        if not items:
+            return ()
+        model = deps.settings.reviewer.model
+        rehearses = deps.strategy.rehearsal or is_rehearsal(model)
+        open_ = [
+            (number, faulty)
+            for number, faulty, rehearsal, models in items
+            # What a rehearsal made says nothing about a real reviewer.
+            if (rehearses or not rehearsal) and not any(self._same(model, one, rehearses) for one in models)
+        ]
+        return in_order(open_, f"{self._seed()} {version}")
+
+    def _same(self, model: str, answered: str, rehearses: bool) -> bool:
+        return is_rehearsal(answered) if rehearses else same_model(model, answered)
+
+    def _seed(self) -> str:
+        known = self._deps.reader.meta(SEED)
+        if known:
+            return str(known)
+        seed = secrets.token_hex(8)
+        with self._deps.store.transaction() as tx:
+            tx.set_meta(SEED, seed)
+        return seed
+
+    def view(self, *, loaded: bool) -> ExamView:
+        """What the scheduler is told. `loaded`: the reviewer answers now."""
+        deps, settings = self._deps, self._deps.settings.exam
+        if loaded and not self._resident:
+            self._since = deps.reader.last_number("calls")
+        self._resident = loaded
+        if not loaded:
+            return ExamView(running=self.running, asked=self._asked)
+        left = self.left()
+        if not left:
+            self._asked = 0
+        if not left or monotonic() < self._not_before:
+            return ExamView(running=self.running)
+        room = 0
+        if settings.share and settings.when == "mixed":
+            spent = deps.reader.reviewer_tokens(self._since)
+            room = items_with_room(settings.share, spent.reviews, spent.calls, spent.exam, spent.before)
+        return ExamView(
+            waiting=left,
+            running=self.running,
+            room=max(0, room - self.running),
+            asked=self._asked,
+            idle=bool(settings.share)
+            and settings.when == "nightly"
+            and within(settings.hours, _local_time()),
+        )
+
+    async def ask(self, item_id: int) -> None:
+        """Ask about one item. Whatever becomes of it, no work and no server is judged by it.
+
+        An item whose answer does not come stays to be asked, after a pause; one that cannot be asked at all, because its
+        repository or its commits are gone, is left out for this session.
+        """
+        try:
+            await ask_item(self._deps, item_id)
+        except (ServingError, StoreError) as error:
+            log.warning("exam item %d was not answered: %s", item_id, error)
+            self._not_before, self._asked = monotonic() + PAUSE, 0
+        except Exception:
+            log.exception("exam item %d cannot be asked", item_id)
+            self._broken.add(item_id)
+
+    def begin(self, item_id: int, task: asyncio.Task[None]) -> None:
+        """Note that `task` asks about an item: it is among `running` until it ends."""
+        self._running[item_id] = task
+        self._asked = max(0, self._asked - 1)
+        task.add_done_callback(lambda _: self._running.pop(item_id, None))
+
+    def make_room(self, slots: int) -> None:
+        """Cut off items, the latest first, until no more than `slots` are being asked: real work goes first."""
+        surplus = max(0, len(self._running) - max(0, slots))
+        for task in list(self._running.values())[::-1][:surplus]:
+            task.cancel()
+
+
+def _local_time() -> time:
+    return datetime.now(UTC).astimezone().time()
+
+
+def in_order(items: Iterable[tuple[int, bool]], seed: str) -> tuple[int, ...]:
+    """Faulty and clean items by turns, each kind in a random order that the seed gives; which kind comes first, too."""
+
+    def drawn(number: int) -> bytes:
+        return hashlib.sha256(f"{seed} {number}".encode()).digest()
+
+    kinds: dict[bool, list[int]] = {True: [], False: []}
+    for number, faulty in items:
+        kinds[faulty].append(number)
+    for numbers in kinds.values():
+        numbers.sort(key=drawn)
+    first = drawn(0)[0] % 2 == 0
+    pairs: list[int] = []
+    for place in range(max(len(kinds[True]), len(kinds[False]))):
+        pairs += [number for kind in (first, not first) for number in kinds[kind][place : place + 1]]
+    return tuple(pairs)
+
+
+def within(hours: str, now: time) -> bool:
+    """Whether a local time is in "HH:MM-HH:MM", which may go over midnight; the end is not in it."""
+    begin, end = (time.fromisoformat(part) for part in hours.split("-"))
+    return begin <= now < end if begin <= end else now >= begin or now < end

@@ -1,0 +1,136 @@
+"""The page: the three answers, then every page of statistics, the rehearsal's figures marked as simulated."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from typing import Any
+
+from navigator.cascade.views.report.svg import (
+    count_bar,
+    interval_plot,
+    parts_plot,
+    rate_plot,
+    spread_plot,
+    text,
+)
+from navigator.cascade.views.statistics.page import (
+    REHEARSAL,
+    Question,
+    RatePlot,
+    Row,
+    StatisticsPage,
+    Table,
+)
+from navigator.cascade.views.statistics.pages import PAGES
+from navigator.evidence.intervals import ANECDOTAL_BELOW
+from navigator.store.reads.reader import Reader
+
+_CODE = re.compile(r"`([^`]+)`")
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""What a browser may load for the page: nothing."""
+
+
+def report(reader: Reader, question: Question, *, written: str, period: str) -> str:
+    """The report as an HTML document.
+
+    Args:
+        written: when, in words.
+        period: what span of time it covers, in words.
+    """
+    with reader.snapshot():
+        found = [(page, page.read(reader, question)) for page in PAGES]
+    any_real = any(page.tables(counts, False) for page, counts in found)
+    links = " ".join(f'<a href="#{page.name}">{text(page.title)}</a>' for page, _ in found)
+    sections = "".join(_section(page, counts) for page, counts in found)
+    only = "" if any_real else f'<p class="simulated">Every figure of this report is {REHEARSAL}.</p>'
+    style = resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>Navigator report, {text(written)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f"<header><h1>Navigator report</h1><p>Written {text(written)}. Covers {text(period)}."
+        f" Brackets hold 95 % intervals; a rate of fewer than {ANECDOTAL_BELOW} is anecdotal.</p>{only}"
+        f"<nav>{links}</nav></header>\n<main>\n{sections}</main>\n</body>\n</html>\n"
+    )
+
+
+def _section(page: StatisticsPage[Any], counts: Any) -> str:
+    real, rehearsed = (page.tables(counts, rehearsal) for rehearsal in (False, True))
+    made = [f'<section id="{page.name}"><h2>{text(page.title)}</h2><p class="about">{text(page.help)}</p>']
+    if not real and not rehearsed:
+        made.append(f"<p>{_said(page.missing)}</p>")
+    elif not real:
+        made.append("<p>Nothing is measured with a real model yet.</p>")
+    made += [_table(table) for table in real]
+    if rehearsed:
+        made.append(f'<div class="rehearsal"><p class="simulated"><b>Rehearsal</b> {text(REHEARSAL)}</p>')
+        made += [_table(table) for table in rehearsed]
+        made.append("</div>")
+    return "".join(made) + "</section>\n"
+
+
+def _table(table: Table) -> str:
+    about = f" <small>{text(table.about)}</small>" if table.about else ""
+    headline = f' <strong class="headline">{text(table.headline)}</strong>' if table.headline else ""
+    made = [f'<div class="table"><h3>{text(table.title.capitalize())}{about}{headline}</h3>']
+    if table.answer:
+        made.append(f'<p class="answer">{_said(table.answer)}</p>')
+    if table.facts:
+        facts = "".join(f"<dt>{text(name)}</dt><dd>{_said(fact)}</dd>" for name, fact in table.facts)
+        made.append(f"<dl>{facts}</dl>")
+    if table.plot is not None:
+        made.append(rate_plot(table.plot) if isinstance(table.plot, RatePlot) else spread_plot(table.plot))
+    if table.rows:
+        made.append(_rows(table))
+    elif table.empty:
+        made.append(f'<p class="note">{_said(table.empty)}</p>')
+    made += [f'<p class="note">{_said(note)}</p>' for note in table.notes]
+    return "".join(made) + "</div>\n"
+
+
+def _rows(table: Table) -> str:
+    plotted = any(row.share is not None for row in table.rows)
+    counted = any(row.count is not None for row in table.rows)
+    noted = any(row.note for row in table.rows)
+    heads = ["<th></th>", *(['<th class="scale">0 – 100 %</th>'] if plotted else [])]
+    heads += [f"<th>{text(column.name)}</th>" for column in table.columns]
+    heads += ['<th class="left">n</th>'] if counted else []
+    heads += ["<th></th>"] if noted else []
+    width = len(heads)
+    most = max((row.count or 0 for row in table.rows), default=0)
+    body = []
+    for row in table.rows:
+        body.append(_row(row, table, plotted=plotted, counted=counted, noted=noted, most=most))
+        if row.parts:
+            words = " · ".join(f"{text(name)} {seconds:.1f} s" for name, seconds in row.parts)
+            body.append(
+                f'<tr class="parts"><td colspan="{width}">{parts_plot(row.parts)}<small>{words}</small></td></tr>'
+            )
+    return f"<table><thead><tr>{''.join(heads)}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _row(row: Row, table: Table, *, plotted: bool, counted: bool, noted: bool, most: int) -> str:
+    few = row.share is not None and row.share.n < ANECDOTAL_BELOW
+    names = " ".join(name for name, on in (("detail", row.detail), ("few", few)) if on)
+    cells = [f'<th scope="row">{text(row.label)}</th>']
+    if not row.cells and row.count is None:
+        cells.append(
+            f'<td class="note left" colspan="{len(table.columns) + plotted + noted}">{text(row.note)}</td>'
+        )
+        return f"<tr>{''.join(cells)}</tr>"
+    if plotted:
+        cells.append(f'<td class="scale">{interval_plot(row.share) if row.share else ""}</td>')
+    cells += [f"<td>{text(cell)}</td>" for cell in row.cells]
+    if counted:
+        cells.append(f'<td class="left">{count_bar(row.count or 0, most)} {row.count or 0:,}</td>')
+    if noted:
+        cells.append(f'<td class="note left">{text(row.note)}</td>')
+    return f"<tr{f' class={chr(34)}{names}{chr(34)}' if names else ''}>{''.join(cells)}</tr>"
+
+
+def _said(sentence: str) -> str:
+    """A sentence with its commands as code."""
+    return _CODE.sub(r"<code>\1</code>", text(sentence))

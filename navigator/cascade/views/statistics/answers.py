@@ -1,0 +1,189 @@
+"""The three questions that the summary answers, from figures that other pages count as well.
+
+An answer is one sentence and the figures that it rests on. What was not measured is said, with the command that measures it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from navigator.cascade.views.statistics.page import bounds, percent
+from navigator.cascade.views.statistics.rate_changes import change_words, rate_words
+from navigator.evidence.changes import PARTS, Watched
+from navigator.evidence.compare import newcombe
+from navigator.evidence.exam import CANNOT_TELL, WORTH_IT, ExamScore, worth_words
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, share
+from navigator.evidence.outcomes import Outcomes
+from navigator.evidence.rates import RateRow
+from navigator.evidence.revisions import Revisions
+from navigator.evidence.swaps import Direction
+from navigator.evidence.throughput import Throughput
+
+RECENT_WEEKS = 4
+"""Newest weeks that are compared with those before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure behind an answer.
+
+    Attributes:
+        value: a fraction where the unit is "share".
+        n: observations behind it.
+        low: lower limit of its 95 % interval; None where it has none.
+        high: upper limit.
+        unit: "share", "estimate" (a share that was computed, not counted), "J" (Youden's, -1 to 1), "odds", "s" or "tokens".
+        source: the page that has more about it.
+    """
+
+    value: float | None
+    n: int
+    low: float | None = None
+    high: float | None = None
+    unit: str = "share"
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer. `figures` are named as in the JSON; `known` is False while there is too little to answer."""
+
+    sentence: str
+    known: bool
+    figures: dict[str, Figure] = field(default_factory=dict)
+
+
+def of_share(found: Share, source: str) -> Figure:
+    """A rate with its interval."""
+    return Figure(found.rate, found.n, found.low, found.high, source=source)
+
+
+def worth(score: ExamScore | None, decided: Outcomes, revised: Revisions) -> Answer:
+    """Is the reviewer worth it? The exam answers; decisions and revisions say what became of its verdicts.
+
+    Args:
+        score: the newest exam of the reviewer that is in use; None where none of its answers was counted.
+    """
+    examined = score is not None and score.decided > 0
+    figures = _exam_figures(score) if score is not None and examined else {}
+    figures |= {
+        name: of_share(found, "outcomes")
+        for name, found in (
+            ("rejected_after_approve", decided.rejected_after_approve),
+            ("approved_over_revise", decided.approved_over_revise),
+            ("revisions_fixed_tests", revised.fixed),
+            ("revisions_broke_tests", revised.harmful),
+        )
+        if found.n or not examined
+    }
+    if score is None or not examined:
+        said = "Not measured yet. `navigator exam prepare` and `navigator exam run` try the reviewer on known faults."
+        return Answer(said, False, figures)
+    if score.verdict == CANNOT_TELL:
+        return Answer(f"Cannot tell yet. {score.why}", False, figures)
+    if score.verdict == WORTH_IT and score.genuine_share is None:
+        return Answer(f"Yes, better than chance. {score.why}", True, figures)
+    return Answer(f"{'Yes' if score.verdict == WORTH_IT else 'No'}. {worth_words(score)}", True, figures)
+
+
+def _exam_figures(score: ExamScore) -> dict[str, Figure]:
+    figures = {
+        "known_faults_caught": of_share(score.sensitivity, "exam"),
+        "clean_changes_passed": of_share(score.specificity, "exam"),
+    }
+    if score.named.n:
+        figures["findings_at_the_fault"] = of_share(score.named, "exam")
+    if score.youden is not None:
+        found = score.youden
+        figures["better_than_chance"] = Figure(found.value, score.decided, found.low, found.high, "J", "exam")
+    if score.genuine_share is not None:
+        found = score.genuine_share
+        figures["revise_that_is_right"] = Figure(
+            found.value, score.revise.n, found.low, found.high, "estimate", "exam"
+        )
+    return figures
+
+
+def better(changed: Sequence[Watched], weeks: Sequence[RateRow]) -> Answer:
+    """Is it getting better? The revise rate since the newest change of a prompt or a model, else that of the newest weeks.
+
+    Args:
+        changed: the newest change of each writer, as the monitor sees it.
+        weeks: the revise rate by week, groups are Mondays, oldest first; weeks without a verdict may be missing.
+    """
+    if not changed:
+        return _better_by_week(weeks)
+    newest = max(changed, key=lambda one: one.change.since)
+    now = newest.watch
+    before, since = share(newest.former_revise, newest.former_n), share(now.revise, now.n)
+    figures = {
+        "revise_rate_before": of_share(before, "revise-rate"),
+        "revise_rate_since": of_share(since, "revise-rate"),
+        "evidence_of_a_change": Figure(now.evidence, now.n, unit="odds", source="revise-rate"),
+    }
+    what, told = change_words(newest.change), rate_words(newest)
+    if any(PARTS[name] == "reviewer" for name in newest.change.differs):
+        said = f"Cannot tell: the reviewer itself changed with {what}, and another one has another rate. It was {told}."
+        return Answer(said, False, figures)
+    if now.shown_at is None:
+        return Answer(f"No change of the revise rate is shown since {what}: {told}.", False, figures)
+    fell = (since.rate or 0.0) < (before.rate or 0.0)
+    return Answer(f"{'Yes' if fell else 'No'}. The revise rate {told}, since {what}.", True, figures)
+
+
+def _better_by_week(weeks: Sequence[RateRow]) -> Answer:
+    recent, before = _pooled(weeks[-RECENT_WEEKS:]), _pooled(weeks[:-RECENT_WEEKS])
+    figures = {
+        "revise_rate_before": of_share(before, "revise-rate"),
+        "revise_rate_recent": of_share(recent, "revise-rate"),
+    }
+    if min(recent.n, before.n) < ANECDOTAL_BELOW:
+        said = (
+            f"Cannot tell yet: the newest {RECENT_WEEKS} weeks have {recent.n} verdicts and those before {before.n};"
+            f" {ANECDOTAL_BELOW} of each are needed."
+        )
+        return Answer(said, False, figures)
+    low, high = newcombe(recent.k, recent.n, before.k, before.n)
+    rates = f"{_said(before)} before, {_said(recent)} in the newest {RECENT_WEEKS} weeks"
+    if low <= 0 <= high:
+        return Answer(f"No change of the revise rate is shown: {rates}.", False, figures)
+    return Answer(f"{'Yes' if high < 0 else 'No'}. Revise rate: {rates}.", True, figures)
+
+
+def cost(speeds: Sequence[Throughput], swaps: Sequence[Direction], decided: Outcomes) -> Answer:
+    """What does it cost? Tokens and seconds of the models, and of swaps, for each landed task."""
+    landed = decided.states.get("landed", 0)
+    tokens = sum(row.prompt_tokens + row.completion_tokens for row in speeds)
+    working = sum(row.busy_seconds for row in speeds)
+    timed = [row.seconds for row in swaps if row.seconds is not None]
+    swapping = sum(took.n * took.mean for took in timed)
+    total = working + swapping
+    if not total:
+        return Answer("Not measured yet: no model was called. `navigator run` starts the work.", False)
+    swap_share = swapping / total
+    figures = {
+        "swap_share_of_time": Figure(swap_share, sum(took.n for took in timed), source="swaps"),
+    }
+    if not landed:
+        said = f"Nothing has landed yet; so far the models worked {_time(working)} and swaps took {_time(swapping)}."
+        return Answer(said, False, figures)
+    figures["tokens_per_landed_task"] = Figure(tokens / landed, landed, unit="tokens", source="throughput")
+    figures["seconds_per_landed_task"] = Figure(total / landed, landed, unit="s", source="throughput")
+    said = (
+        f"A landed task costs {tokens / landed:,.0f} tokens and {_time(total / landed)} of the GPU;"
+        f" {percent(swap_share)} of that time is swapping."
+    )
+    return Answer(said, True, figures)
+
+
+def _pooled(weeks: Sequence[RateRow]) -> Share:
+    return share(sum(row.revise for row in weeks), sum(row.n for row in weeks))
+
+
+def _said(found: Share) -> str:
+    return f"{percent(found.rate)} {bounds(found)}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:,.0f} s" if seconds < 600 else f"{seconds / 60:,.0f} min"

@@ -1,0 +1,152 @@
+"""Three questions first: is the reviewer worth it, is it getting better, what does it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from navigator.cascade.exam.worth import scores
+from navigator.cascade.views.statistics.answers import RECENT_WEEKS, Answer, Figure, better, cost, worth
+from navigator.cascade.views.statistics.page import (
+    Column,
+    Question,
+    Row,
+    StatisticsPage,
+    Table,
+    number,
+    percent,
+)
+from navigator.cascade.views.statistics.rate_changes import watched
+from navigator.evidence.exam import ExamScore
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, Tables
+from navigator.evidence.outcomes import outcomes
+from navigator.evidence.rates import revise_rate
+from navigator.evidence.revisions import revisions
+from navigator.evidence.swaps import swap_stats
+from navigator.evidence.throughput import throughput
+from navigator.store.reads.reader import Reader
+
+QUESTIONS = {
+    "worth": "IS THE REVIEWER WORTH IT?",
+    "better": "IS IT GETTING BETTER?",
+    "cost": "WHAT DOES IT COST?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The answers by the name of their question; `counted` is False where there is nothing at all."""
+
+    answers: dict[str, Answer]
+    counted: bool
+
+
+def _read(reader: Reader, question: Question) -> Tables[Summary]:
+    since = question.since
+    decided = outcomes(reader.task_counts(since), reader.decision_counts(since))
+    weeks = revise_rate(reader.verdict_counts("week", since))
+    versions = reader.version_counts()
+    speeds = throughput(reader.call_totals(since))
+    swaps = swap_stats(reader.swaps(since=since))
+
+    revised = revisions(reader.revision_counts(since))
+    examined = scores(reader)
+
+    def newest(rehearsal: bool) -> ExamScore | None:
+        return next((score for score in examined if score.rehearsal is rehearsal), None)
+
+    def of(rehearsal: bool) -> Summary:
+        called = [row for row in speeds if row.rehearsal is rehearsal]
+        swapped = [row for row in swaps if row.rehearsal is rehearsal]
+        ours = decided.of(rehearsal)
+        answers = {
+            "worth": worth(newest(rehearsal), ours, revised.of(rehearsal)),
+            "better": better(
+                watched(reader, versions, rehearsal=rehearsal),
+                weeks.rehearsal if rehearsal else weeks.rows,
+            ),
+            "cost": cost(called, swapped, ours),
+        }
+        return Summary(answers, bool(called or swapped or ours.states))
+
+    return Tables(of(False), of(True))
+
+
+_COLUMNS = (Column("", 8), Column("95 %", 10), Column("of", 13), Column("page", 13))
+_LABELS = {
+    "rejected_after_approve": "rejected after APPROVE",
+    "approved_over_revise": "approved over REVISE",
+    "revisions_fixed_tests": "revisions that fixed tests",
+    "revisions_broke_tests": "revisions that broke tests",
+    "better_than_chance": "better than chance (J)",
+    "revise_that_is_right": "REVISE that is right",
+    "revise_rate_recent": f"revise rate, newest {RECENT_WEEKS} weeks",
+    "revise_rate_before": "revise rate before",
+    "revise_rate_since": "revise rate since the change",
+}
+
+
+def _tables(found: Tables[Summary], rehearsal: bool) -> Sequence[Table]:
+    summary = found.of(rehearsal)
+    if not summary.counted:
+        return ()
+    return tuple(
+        Table(
+            title,
+            _COLUMNS,
+            tuple(_row(label, figure) for label, figure in summary.answers[name].figures.items()),
+            answer=summary.answers[name].sentence,
+        )
+        for name, title in QUESTIONS.items()
+    )
+
+
+def _row(name: str, figure: Figure) -> Row:
+    label = _LABELS.get(name, name.replace("_", " "))
+    if figure.value is None:
+        return Row(label, ("–", "", "none yet", figure.source))
+    if figure.low is None or figure.high is None:
+        return Row(label, (_text(figure), "", f"{figure.n:,}", figure.source))
+    if figure.unit == "J":
+        limits = f"[{figure.low:.2f}–{figure.high:.2f}]".replace("-", "−")
+        return Row(label, (_text(figure), limits, f"{figure.n:,}", figure.source))
+    limits = f"[{100 * figure.low:.0f}–{100 * figure.high:.0f}]"
+    k = round(figure.value * figure.n)
+    of = f"{k:,} of {figure.n:,}" if figure.unit == "share" else f"est., n {figure.n:,}"
+    return Row(
+        label,
+        (_text(figure), limits, of, figure.source),
+        share=Share(k, figure.n, figure.value, figure.low, figure.high),
+        note="anecdotal" if figure.n < ANECDOTAL_BELOW else "",
+    )
+
+
+def _text(figure: Figure) -> str:
+    if figure.unit in ("share", "estimate"):
+        return percent(figure.value)
+    if figure.unit == "J":
+        return number(figure.value, 2)
+    if figure.unit == "odds":
+        return f"{min(figure.value or 0.0, 999):.3g} : 1"
+    if figure.unit == "s":
+        return f"{number(figure.value)} s"
+    return number(figure.value)
+
+
+def _document(found: Tables[Summary]) -> dict[str, Any]:
+    return {
+        kind: {name: asdict(answer) for name, answer in found.of(kind == "rehearsal").answers.items()}
+        for kind in ("real", "rehearsal")
+    }
+
+
+PAGE: StatisticsPage[Tables[Summary]] = StatisticsPage(
+    name="summary",
+    title="Summary",
+    help="Is the reviewer worth it, is it getting better, what does it cost.",
+    missing="Nothing is counted yet. Add a task with `navigator task add`, then start the work with `navigator run`.",
+    read=_read,
+    tables=_tables,
+    document=_document,
+)

@@ -1,0 +1,153 @@
+"""`navigator exam`: the reviewer's exam."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from navigator.cascade.socket.client import ConductorClient
+from navigator.cascade.socket.wire import NoConductor
+from navigator.cascade.verbs.exam_import import ImportExam, ImportExamArgs
+from navigator.cascade.verbs.exam_prepare import ExamPrepared, PrepareExam, PrepareExamArgs
+from navigator.cli import output
+from navigator.cli.session import (
+    carry_out,
+    complete_projects,
+    locked_dependencies,
+    state_paths,
+    take_config_projects,
+)
+from navigator.domain.errors import UsageError
+from navigator.domain.text import safe_line
+
+if TYPE_CHECKING:
+    from navigator.config.paths import StatePaths
+    from navigator.domain.exam import PreparedProject
+
+
+@click.group()
+def exam() -> None:
+    """Find out how far the reviewer's verdict can be trusted."""
+
+
+@exam.command("prepare")
+@click.argument("projects", nargs=-1, shell_complete=complete_projects, metavar="[PROJECT]...")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Faulty items per project, at most.")
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    type=click.Choice(["reversed-fix", "mutant", "omission"]),
+    help="Make only these; may be repeated.",
+)
+@click.option(
+    "--import",
+    "imported",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Instead, import rows of JSON with a diff and its known answer (docs/exam.md).",
+)
+@output.JSON
+def prepare(
+    projects: tuple[str, ...],
+    limit: int | None,
+    sources: tuple[str, ...],
+    imported: Path | None,
+    as_json: bool,
+) -> None:
+    """Make the exam's items from PROJECTs, all if none is named: changes whose right verdict is known.
+
+    Each is proved by the project's own tests in the sandbox. What was tried is remembered; interrupt it at any time.
+    Exit code 3: nothing could be prepared for any project.
+    """
+    if imported is not None:
+        if projects or limit or sources:
+            raise UsageError("--import takes no projects and no other option.", hint="Run it on its own.")
+        carry_out(ImportExam(), ImportExamArgs(path=str(imported.resolve())), as_json=as_json)
+        return
+    take_config_projects()
+    args = PrepareExam().read_args(
+        {
+            "projects": projects,
+            "limit": limit,
+            "sources": [source.replace("-", "_") for source in sources],
+        }
+    )
+    paths = state_paths()
+    try:
+        made = asyncio.run(_through_conductor(paths, args))
+    except NoConductor:
+        made = _alone(paths, args)
+    if as_json:
+        output.print_json(made.model_dump(mode="json"))
+    else:
+        _show(made)
+    if made.projects and all(one.problem for one in made.projects):
+        sys.exit(3)
+
+
+async def _through_conductor(paths: StatePaths, args: PrepareExamArgs) -> ExamPrepared:
+    """Have the conductor do it, and show its progress.
+
+    Raises:
+        NoConductor: none answers.
+    """
+    client = ConductorClient(paths.socket, lambda message: _progress(message.get("live")))
+    await client.connect()
+    try:
+        verb = PrepareExam()
+        return verb.read_result(await client.request(verb.name, args.model_dump(mode="json")))
+    finally:
+        with suppress(NoConductor):
+            await client.close()
+
+
+def _alone(paths: StatePaths, args: PrepareExamArgs) -> ExamPrepared:
+    with locked_dependencies(paths, on_live=_progress) as deps:
+
+        async def once() -> ExamPrepared:
+            try:
+                return await PrepareExam().perform(deps, args)
+            finally:
+                await deps.close()
+
+        return asyncio.run(once())
+
+
+def _progress(live: Any) -> None:
+    said = live.get("exam") if isinstance(live, dict) else None
+    if isinstance(said, dict):
+        output.note(f"{safe_line(str(said.get('project')))}  {safe_line(str(said.get('said')))}")
+
+
+def _show(made: ExamPrepared) -> None:
+    if not made.projects:
+        output.say("No projects. `navigator project add PATH` adds one.")
+    for one in made.projects:
+        output.say(one.project, bold=True)
+        if one.problem:
+            output.say(f"  Nothing was prepared: {one.problem}")
+            if one.hint:
+                output.say(f"  {one.hint}")
+        else:
+            _counts(one)
+
+
+def _counts(one: PreparedProject) -> None:
+    rows = [
+        (f"  {source.replace('_', ' ')}", count.found, count.known, count.tried, count.kept)
+        for source, count in one.sources.items()
+    ]
+    output.emit(output.table(("  made from", "found", "known", "tried", "kept"), rows, right=range(1, 5)))
+    for source, count in one.sources.items():
+        for reason, number in sorted(count.rejected.items(), key=lambda held: (-held[1], held[0])):
+            output.say(f"  {source.replace('_', ' ')}: {number} not kept: {reason}")
+    output.say(
+        f"  Items now: {one.faulty} faulty, {one.clean} clean. {one.runs} test runs in {output.duration(one.seconds)}; "
+        f"{one.ended}."
+    )

@@ -1,0 +1,1 @@
+"""`navigator lab`: experiments on your own card."""

@@ -1,0 +1,29 @@
+"""`navigator lab`: experiments on your own card. Each command is imported when it is called."""
+
+from __future__ import annotations
+
+import click
+
+from navigator.cli.lazy import LazyGroup
+
+_SPECULATION = {
+    "analyze": ("lab.analyze", "Make the tables of an experiment, and check what cannot be true"),
+    "decide": ("lab.decide", "Decide from measured runs whether to speculate"),
+    "predict": ("lab.predict", "Predict the speed-up from acceptance and costs"),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    table={
+        "speculation": ("lab.group", "Does speculative decoding pay?"),
+        "golden": ("lab.golden", "Recompute published figures"),
+    },
+)
+def lab() -> None:
+    """Experiments on your own card."""
+
+
+@click.group(cls=LazyGroup, table=_SPECULATION)
+def speculation() -> None:
+    """Does speculative decoding pay?"""

@@ -1,0 +1,171 @@
+"""`navigator lab speculation predict`: what speculation is worth, from acceptance and costs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from navigator.cli import output
+from navigator.domain.errors import UsageError
+from navigator.lab.speculation.predict import BATCH_FORM_FLAW, Experts, Given, Prediction
+from navigator.lab.speculation.predict import predict as predicted
+
+_SHARE = click.FloatRange(0, 1)
+_ABOVE = click.FloatRange(min=0, min_open=True)
+
+
+@click.command()
+@click.option("--alpha", type=_SHARE, help="Chance that a drafted token is accepted.")
+@click.option("--rate", type=_SHARE, help="Instead: accepted ÷ drafted tokens, as servers count.")
+@click.option(
+    "--rate-gamma",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Draft length that the rate was measured with.",
+)
+@click.option(
+    "--gamma", type=click.IntRange(min=1), metavar="N", help="Draft length; by default the best of 1 to 16."
+)
+@click.option(
+    "--draft-cost",
+    type=click.FloatRange(min=0),
+    required=True,
+    metavar="C",
+    help="A draft step ÷ a step of the target.",
+)
+@click.option(
+    "--verify-cost",
+    "verify",
+    multiple=True,
+    metavar="V|N=V|prior",
+    help="A verifying pass ÷ a step of the target: one for all lengths, one by length (4=1.3, repeatable), or `prior`"
+    " from the experts. Default 1.",
+)
+@click.option("--experts", type=click.IntRange(min=1), metavar="N", help="Routed experts of a layer.")
+@click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="Experts that a token uses.")
+@click.option(
+    "--expert-share", type=_SHARE, default=1.0, show_default=True, help="Their share of what a step reads."
+)
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, exists=True),
+    help="Read experts and states from a config.json.",
+)
+@click.option(
+    "--state-gb",
+    type=click.FloatRange(min=0),
+    metavar="GB",
+    help="Recurrent states saved for a drafted token.",
+)
+@click.option("--step-gb", type=_ABOVE, default=None, metavar="GB", help="What a step of the target reads.")
+@click.option("--restart-seconds", type=click.FloatRange(min=0), metavar="S", help="What switching costs.")
+@click.option("--speed", type=_ABOVE, metavar="TOK/S", help="Speed without speculation.")
+@output.JSON
+def predict(as_json: bool, verify: tuple[str, ...], **options: Any) -> None:
+    """Predict the speed-up of speculative decoding, and where it breaks even. Nothing is measured."""
+    found = predicted(_given(verify, options))
+    if as_json:
+        output.print_json(asdict(found) | {"notes": _notes(found), "measured": False})
+    else:
+        _tell(found)
+
+
+def _given(verify: tuple[str, ...], options: dict[str, Any]) -> Given:
+    experts, states = _shape(options)
+    return Given(
+        draft_cost=options["draft_cost"],
+        alpha=options["alpha"],
+        rate=options["rate"],
+        rate_gamma=options["rate_gamma"],
+        gamma=options["gamma"],
+        verify_costs=dict(map(_verify_cost, (word for word in verify if word != "prior"))),
+        experts=experts,
+        prior="prior" in verify,
+        state_gigabytes=states,
+        step_gigabytes=options["step_gb"] or 0.0,
+        restart_seconds=options["restart_seconds"],
+        speed=options["speed"],
+    )
+
+
+def _shape(options: dict[str, Any]) -> tuple[Experts | None, float]:
+    """Experts and GB of states a token, from options, else from a config.json."""
+    count, chosen, states = options["experts"], options["top_k"], options["state_gb"]
+    if options["config"] is not None:
+        from navigator.lab.speculation.routing import routing
+        from navigator.serving.setup.memory import shape_from_config
+
+        path = options["config"] / "config.json" if options["config"].is_dir() else options["config"]
+        try:
+            read = routing(json.loads(path.read_bytes()))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{path} cannot be read: {error}.") from error
+        shape = shape_from_config(path)
+        if read is not None:
+            count, chosen = count or read.experts, chosen or read.chosen
+        # What a step reads has to be given too, else states have no price.
+        if states is None and shape is not None and options["step_gb"]:
+            states = shape.state_bytes() / 1e9
+    if (count is None) != (chosen is None):
+        raise UsageError("--experts and --top-k belong together.")
+    return (Experts(count, chosen, options["expert_share"]) if count else None), states or 0.0
+
+
+def _verify_cost(word: str) -> tuple[int, float]:
+    gamma, given, cost = word.rpartition("=")
+    try:
+        return (int(gamma) if given else 0), float(cost)
+    except ValueError:
+        raise UsageError(
+            f"{word} is no cost of verifying.", hint="Give a number, LENGTH=NUMBER, or `prior`."
+        ) from None
+
+
+def _notes(found: Prediction) -> list[str]:
+    notes = [BATCH_FORM_FLAW]
+    if found.verify_cost_source == "assumed to be 1":
+        notes.append(
+            "v is taken as 1: verifying γ + 1 tokens costs as much as one step. On sparse models it costs more; measure it."
+        )
+    if found.prior_verify_cost is not None:
+        notes.append(
+            "The prior takes each token's experts as independent and counts reading only: an upper bound of that part. Text"
+            " repeats its experts."
+        )
+    return notes
+
+
+def _tell(found: Prediction) -> None:
+    lines: list[tuple[str, str]] = [
+        ("draft length γ", str(found.gamma)),
+        ("α, chance that a drafted token is accepted", f"{found.alpha:.3f}"),
+        ("accepted ÷ drafted at this γ", f"{found.rate:.3f}"),
+        ("tokens a round", f"{found.expected_tokens:.3f}"),
+        ("v, cost of verifying", f"{found.verify_cost:.3f} ({found.verify_cost_source})"),
+        ("speed-up", f"{found.speedup:.3f}×"),
+        ("  with v = 1 (Leviathan)", f"{found.speedup_leviathan:.3f}×"),
+        ("  at best, with every draft accepted", f"{found.best_speedup_possible:.3f}×"),
+        ("  batch form", f"{found.speedup_batch_form:.3f}×"),
+        ("breaks even at α", "never" if found.break_even_alpha is None else f"{found.break_even_alpha:.3f}"),
+        (
+            "breaks even at accepted ÷ drafted",
+            "never" if found.break_even_rate is None else f"{found.break_even_rate:.3f}",
+        ),
+    ]
+    if found.state_cost:
+        lines.append(("saving recurrent states, in steps a round", f"{found.state_cost:.3f}"))
+    if found.prior_verify_cost is not None:
+        lines += [
+            (f"distinct experts of {found.gamma + 1} tokens", f"{found.distinct_experts:.2f}"),
+            ("v from their coverage", f"{found.prior_verify_cost:.3f}"),
+            ("  speed-up with it", f"{found.prior_speedup:.3f}×"),
+        ]
+    if found.break_even_tokens is not None:
+        lines.append(("a restart has paid after", f"{found.break_even_tokens:,.0f} tokens"))
+    output.emit(output.table(("predicted, not measured", ""), lines))
+    for note in _notes(found):
+        output.say(note)

@@ -1,0 +1,248 @@
+"""Whether to speculate, decided from measured runs. Pure.
+
+The unit is one start of the server (a block), since the same configuration moves more between starts than within one. In each
+block the runs with a draft are compared with those without, on the prompts that both have; the logarithm of that ratio is
+one observation. A method is used if the lower end of the 95 % interval of its mean is above the smallest gain that is worth
+having: 3 %, or the standard deviation between blocks if that is more.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from navigator.domain.errors import MissingPart
+from navigator.lab.speculation.checks import Facts, findings
+from navigator.lab.speculation.formulas import break_even_tokens
+from navigator.lab.speculation.runs import Run
+
+LEAST_BLOCKS = 5
+LEAST_GAIN = 0.03
+
+_T_975 = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
+"""97.5 % points of Student's t for 1 to 30 degrees of freedom."""
+
+Decision = Literal["use", "do not use", "cannot tell"]
+
+
+def t_quantile(freedom: int) -> float:
+    """The 97.5 % point of Student's t; from 31 degrees of freedom on by Cornish and Fisher's expansion."""
+    if freedom <= len(_T_975):
+        return _T_975[freedom - 1]
+    z = statistics.NormalDist().inv_cdf(0.975)
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One method at one length, against no speculation.
+
+    Attributes:
+        target, draft, gamma: what was compared.
+        blocks: starts of the server in which both were measured.
+        speedup: geometric mean over blocks; `low` and `high` its 95 % interval, None below two blocks.
+        between: standard deviation between blocks, as a share.
+        speed, base_speed: pooled tok/s with and without.
+        worth: the least gain that counts for this arm.
+        verdict, reason: what follows, and why.
+    """
+
+    target: str
+    draft: str
+    gamma: int
+    blocks: int
+    speedup: float
+    low: float | None
+    high: float | None
+    between: float | None
+    speed: float
+    base_speed: float
+    worth: float
+    verdict: Decision
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Whether it pays to restart the server for it now, or to wait for the next swap, which starts it anyway."""
+
+    seconds: float
+    tokens_until_swap: float | None
+    break_even_tokens: float | None
+    now: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The decision: the arm that is used, if any, what it saves, and one sentence."""
+
+    decision: Decision
+    chosen: Arm | None
+    arms: tuple[Arm, ...]
+    restart: Restart | None
+    saved_seconds: float | None
+    sentence: str
+
+
+def decide(
+    runs: Sequence[Run], *, restart_seconds: float | None = None, tokens_until_swap: float | None = None
+) -> Choice:
+    """Which method to start the server with, if any.
+
+    Args:
+        runs: measured, each with the block it belongs to.
+        restart_seconds: what starting the server again costs; None where only the next swap is asked about.
+        tokens_until_swap: that the model will write before it is swapped out.
+
+    Raises:
+        MissingPart: there is nothing to decide from.
+    """
+    arms = tuple(sorted(compare(runs), key=lambda arm: -(arm.low or 0.0)))
+    if not arms:
+        raise MissingPart(
+            "There are no runs with and without speculation in the same start block.",
+            hint="`navigator lab speculation measure` makes them.",
+        )
+    if all(arm.blocks < LEAST_BLOCKS for arm in arms):
+        raise MissingPart(
+            f"{max(arm.blocks for arm in arms)} start blocks were measured; it takes {LEAST_BLOCKS}: repeats within one start"
+            " do not show how much a start moves.",
+            hint="Continue with `navigator lab speculation measure`; it goes on where it stopped.",
+        )
+    used = [arm for arm in arms if arm.verdict == "use"]
+    if not used:
+        unsure = any(arm.verdict == "cannot tell" for arm in arms)
+        return Choice("cannot tell" if unsure else "do not use", None, arms, None, None, _no_sentence(arms))
+    chosen = used[0]
+    restart, saved = _restart(chosen, restart_seconds, tokens_until_swap)
+    return Choice("use", chosen, arms, restart, saved, _sentence(chosen, restart, saved, tokens_until_swap))
+
+
+def compare(runs: Sequence[Run]) -> list[Arm]:
+    """Every method and length against no speculation, block by block."""
+    speeds: dict[tuple[str, str, int], dict[str, dict[tuple[str, float | None], list[Run]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
+    for run in runs:
+        if run.block:
+            speeds[run.target, run.draft, run.gamma][run.block][run.prompt, run.prompt_tokens].append(run)
+    false = _false(runs)
+    arms = []
+    for (target, draft, gamma), blocks in speeds.items():
+        plain = speeds.get((target, "", 0))
+        if not gamma or plain is None:
+            continue
+        pairs = []
+        for block in sorted(blocks.keys() & plain.keys()):
+            common = blocks[block].keys() & plain[block].keys()
+            if common:
+                sides = (blocks[block], plain[block])
+                pairs.append(
+                    tuple(_pooled([run for prompt in common for run in side[prompt]]) for side in sides)
+                )
+        if pairs:
+            arms.append(_arm(target, draft, gamma, [(one, other) for one, other in pairs], false))
+    return arms
+
+
+def _pooled(runs: Sequence[Run]) -> float:
+    """Tokens ÷ seconds of all together: the mean of speeds would favour the fast prompts."""
+    return sum(run.tokens or 1.0 for run in runs) / sum((run.tokens or 1.0) / run.speed for run in runs)
+
+
+def _false(runs: Sequence[Run]) -> dict[tuple[str, str, int], str]:
+    """Arms whose figures cannot be true, with the arithmetic."""
+    wrong = [finding for finding in findings(runs, Facts()) if finding.severity == "impossible"]
+    return {
+        (run.target, run.draft, run.gamma): finding.arithmetic
+        for finding in wrong
+        for run in runs
+        if run.line in finding.lines and run.speculated
+    }
+
+
+def _arm(
+    target: str,
+    draft: str,
+    gamma: int,
+    pairs: Sequence[tuple[float, float]],
+    false: dict[tuple[str, str, int], str],
+) -> Arm:
+    logs = [math.log(one / other) for one, other in pairs]
+    n, mean = len(logs), statistics.fmean(logs)
+    sd = statistics.stdev(logs) if n > 1 else None
+    half = None if sd is None else t_quantile(n - 1) * sd / math.sqrt(n)
+    worth = max(LEAST_GAIN, sd or 0.0)
+    low = None if half is None else math.exp(mean - half)
+    high = None if half is None else math.exp(mean + half)
+    verdict, reason = _verdict(n, low, high, worth)
+    if (wrong := false.get((target, draft, gamma))) is not None:
+        verdict, reason = "cannot tell", f"its figures cannot be true: {wrong}"
+    return Arm(
+        target=target,
+        draft=draft,
+        gamma=gamma,
+        blocks=n,
+        speedup=math.exp(mean),
+        low=low,
+        high=high,
+        between=sd,
+        speed=n / sum(1 / one for one, _ in pairs),
+        base_speed=n / sum(1 / other for _, other in pairs),
+        worth=worth,
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _verdict(n: int, low: float | None, high: float | None, worth: float) -> tuple[Decision, str]:
+    if n < LEAST_BLOCKS or low is None or high is None:
+        return "cannot tell", f"{n} blocks; it takes {LEAST_BLOCKS}"
+    if low > 1 + worth:
+        return "use", f"at least {low - 1:+.1%}, above the {worth:.1%} that counts"
+    if high < 1 + worth:
+        return "do not use", f"at most {high - 1:+.1%}, below the {worth:.1%} that counts"
+    return "cannot tell", f"between {low - 1:+.1%} and {high - 1:+.1%}; {worth:.1%} counts"
+
+
+def _restart(chosen: Arm, seconds: float | None, until: float | None) -> tuple[Restart | None, float | None]:
+    saved = None if until is None else until * (1 / chosen.base_speed - 1 / chosen.speed)
+    if seconds is None:
+        return None, saved
+    # With the careful end of the interval: a restart is paid for certain, its gain is not.
+    needed = break_even_tokens(seconds, chosen.base_speed, chosen.low or 1.0)
+    now = needed is not None and until is not None and until > needed
+    return Restart(seconds, until, needed, now), saved
+
+
+def _sentence(chosen: Arm, restart: Restart | None, saved: float | None, until: float | None) -> str:
+    assert chosen.low is not None
+    assert chosen.high is not None
+    words = (
+        f"Use {chosen.draft} with γ = {chosen.gamma}: {chosen.speedup - 1:+.0%} (95 %: {chosen.low - 1:+.0%} to"
+        f" {chosen.high - 1:+.0%}, {chosen.blocks} starts)"
+    )
+    if saved is not None and until is not None:
+        words += f", {saved:,.0f} s less for the {until:,.0f} tokens until the next swap"
+    if restart is None:
+        return f"{words}. It costs nothing at the next swap, which starts the server anyway."
+    if restart.now:
+        return f"{words}. Restart for it now: that is paid after {restart.break_even_tokens:,.0f} tokens."
+    return f"{words}. Wait for the next swap: a restart now would not be paid for before it."
+
+
+def _no_sentence(arms: Sequence[Arm]) -> str:
+    best = arms[0]
+    return (
+        f"Do not speculate: the best, {best.draft} with γ = {best.gamma}, has {best.speedup - 1:+.1%} ({best.reason})."
+        if best.verdict == "do not use"
+        else f"No method is shown to gain: {best.draft} with γ = {best.gamma} has {best.speedup - 1:+.1%} ({best.reason})."
+    )

@@ -1,0 +1,299 @@
+"""Runs of a speculation experiment, read from a table that anybody may have written."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from navigator.domain.errors import UsageError
+from navigator.domain.text import safe_line
+
+_MOST_BYTES = 256 << 20
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "target": ("target_model", "target", "model", "base_model"),
+    "draft": ("draft_model", "draft", "drafter", "method", "spec_type", "speculator"),
+    "gamma": ("draft_len", "gamma", "draft_max", "num_speculative_tokens", "spec_len", "k"),
+    "speed": (
+        "tokens_per_sec",
+        "tokens_per_second",
+        "tok_s",
+        "tok/s",
+        "tps",
+        "predicted_per_second",
+        "speed",
+    ),
+    "rate": (
+        "draft_acceptance_rate",
+        "acceptance_rate",
+        "accept_rate",
+        "spec_accept_rate",
+        "acceptance",
+        "rate",
+    ),
+    "drafted": ("draft_n", "n_drafted", "drafted", "num_draft_tokens", "spec_num_proposed_drafts"),
+    "accepted": (
+        "draft_n_accepted",
+        "n_accepted",
+        "n_accept",
+        "accepted",
+        "num_accepted_tokens",
+        "spec_num_correct_drafts",
+    ),
+    "drafter_drafted": ("drafter_drafted", "gen_tokens", "n_gen_tokens"),
+    "drafter_accepted": ("drafter_accepted", "acc_tokens", "n_acc_tokens"),
+    "rounds": ("rounds", "n_rounds", "verify_ct", "num_drafts", "spec_verify_ct"),
+    "tokens": ("n_predict", "predicted_n", "completion_tokens", "output_tokens", "n_tokens", "tokens"),
+    "step_ms": ("eval_ms_per_token", "ms_per_token", "predicted_per_token_ms"),
+    "prompt": ("prompt_key", "prompt_kind", "prompt", "prompt_id", "task", "dataset"),
+    "prompt_tokens": ("n_prompt", "prompt_tokens", "prompt_len", "prompt_n"),
+    "prompt_ms": ("prompt_eval_ms", "prompt_ms"),
+    "block": ("block", "restart", "server_start"),
+    "draft_seconds": ("draft_seconds",),
+    "engine": ("engine",),
+    "about": ("about",),
+    "random_weights": ("random_weights",),
+    "arguments": ("arguments",),
+    "status": ("status", "state", "outcome"),
+}
+"""What a column may be called, the likeliest name first."""
+
+_WORDS = ("target", "draft", "prompt", "block", "engine", "about")
+_OTHERS = ("gamma", "status", "random_weights", "arguments")
+_NONE = {"", "none", "no", "off", "-", "baseline", "0", "null", "nan"}
+_GOOD = {"", "ok", "done", "success", "true", "1", "completed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One row. `draft` is "" and `gamma` 0 without speculation; None is what the table does not say.
+
+    Attributes:
+        line: in the file, from 1.
+        speed: decoded tokens a second.
+        rate: accepted ÷ drafted, as the row states it or by its own counters.
+        drafted, accepted: tokens by the server's (verifier's) counter.
+        drafter_drafted, drafter_accepted: the same by the draft's own counter.
+        rounds: verifying passes.
+        block: which start of the server.
+        draft_seconds: time spent drafting.
+        engine, about: which server, and what its owner says about the machine and the models.
+        random_weights: the models are not trained: times may be real, acceptance and text are not.
+        arguments: of the server, those that make it speculate.
+    """
+
+    line: int
+    target: str
+    draft: str
+    gamma: int
+    speed: float
+    rate: float | None = None
+    drafted: float | None = None
+    accepted: float | None = None
+    drafter_drafted: float | None = None
+    drafter_accepted: float | None = None
+    rounds: float | None = None
+    tokens: float | None = None
+    step_ms: float | None = None
+    prompt: str = ""
+    prompt_tokens: float | None = None
+    prompt_ms: float | None = None
+    block: str = ""
+    draft_seconds: float | None = None
+    engine: str = ""
+    about: str = ""
+    random_weights: bool = False
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def speculated(self) -> bool:
+        """Whether it drafted."""
+        return self.gamma > 0
+
+    @property
+    def tokens_per_round(self) -> float | None:
+        """τ: by counters where there are any, else 1 + γ · rate."""
+        if not self.speculated:
+            return None
+        if self.rounds and self.accepted is not None:
+            return 1 + self.accepted / self.rounds
+        return None if self.rate is None else 1 + self.gamma * self.rate
+
+    @property
+    def round_seconds(self) -> float | None:
+        """τ ÷ speed."""
+        return None if self.tokens_per_round is None else self.tokens_per_round / self.speed
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that cannot be used, and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunTable:
+    """What a file holds: field → the column it was read from, good rows, bad ones."""
+
+    columns: dict[str, str]
+    runs: list[Run]
+    bad: list[BadRow]
+
+
+def read_runs(path: Path, named: Mapping[str, str] | None = None) -> RunTable:
+    """Read a CSV file, or JSON lines with the same names.
+
+    Args:
+        path: the file; its first line names the columns.
+        named: field → column, where the names are not among `COLUMNS`.
+
+    Raises:
+        UsageError: the file cannot be read, or lacks the model or the speed.
+    """
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise UsageError(f"{path} is larger than {_MOST_BYTES >> 20} MB.")
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.") from error
+    rows = _json_rows(text, path) if path.suffix in (".jsonl", ".ndjson") else _csv_rows(text, path)
+    heads = list(dict.fromkeys(name for _, row in rows for name in row))
+    columns = _columns(heads, named or {})
+    runs: list[Run] = []
+    bad: list[BadRow] = []
+    for line, row in rows:
+        try:
+            runs.append(_run(line, {name: row.get(column, "") for name, column in columns.items()}))
+        except ValueError as error:
+            bad.append(BadRow(line, str(error)))
+    return RunTable(columns, runs, bad)
+
+
+def _csv_rows(text: str, path: Path) -> list[tuple[int, dict[str, str]]]:
+    sample = text[:4096]
+    delimiter = max(",;\t", key=sample.split("\n", 1)[0].count)
+    reader = csv.DictReader(text.splitlines(keepends=True), delimiter=delimiter)
+    try:
+        # A short row lacks its last columns; a long one has its surplus under None.
+        return [(reader.line_num, {k: v or "" for k, v in row.items() if k is not None}) for row in reader]
+    except csv.Error as error:
+        raise UsageError(f"{path}, line {reader.line_num}: {error}.") from error
+
+
+def _json_rows(text: str, path: Path) -> list[tuple[int, dict[str, str]]]:
+    return list(_each_json(text, path))
+
+
+def _each_json(text: str, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    for line, words in enumerate(text.splitlines(), 1):
+        if not words.strip():
+            continue
+        try:
+            row = json.loads(words)
+        except ValueError as error:
+            raise UsageError(f"{path}, line {line} is no JSON: {error}.") from error
+        if not isinstance(row, dict):
+            raise UsageError(f"{path}, line {line} is no JSON object.")
+        yield line, {str(key): _text(value) for key, value in row.items()}
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return json.dumps(value) if isinstance(value, (list, dict)) else str(value)
+
+
+def _columns(heads: Sequence[str], named: Mapping[str, str]) -> dict[str, str]:
+    for name, column in named.items():
+        if name not in COLUMNS or column not in heads:
+            raise UsageError(
+                f"--column {name}={column} does not fit this file.",
+                hint=f"Fields: {', '.join(COLUMNS)}. Columns: {', '.join(map(safe_line, heads))}.",
+            )
+    lowered = {head.strip().lower(): head for head in heads}
+    columns = dict(named)
+    for name, spellings in COLUMNS.items():
+        found = next((lowered[spelling] for spelling in spellings if spelling in lowered), None)
+        if found is not None and found not in columns.values():
+            columns.setdefault(name, found)
+    if missing := {"target", "speed"} - columns.keys():
+        raise UsageError(
+            f"No column of this file is its {' or '.join(sorted(missing))}.",
+            hint=f"Name it: --column {min(missing)}=COLUMN. Columns: {', '.join(map(safe_line, heads))}.",
+        )
+    return columns
+
+
+def _run(line: int, row: Mapping[str, str]) -> Run:
+    """One row as a run.
+
+    Raises:
+        ValueError: why it is none.
+    """
+    if row.get("status", "").strip().lower() not in _GOOD:
+        raise ValueError(f"its status is {safe_line(row['status'])}")
+    draft = row.get("draft", "").strip()
+    plain = draft.lower() in _NONE
+    gamma = 0 if plain and "draft" in row else _whole(row.get("gamma", "0"))
+    if not plain and gamma == 0 and row.get("gamma", "").strip() != "0":
+        raise ValueError(f"it drafts with {safe_line(draft)} but states no draft length")
+    words = {name: safe_line(row.get(name, "").strip()) for name in _WORDS}
+    numbers = {name: _number(name, text) for name, text in row.items() if name not in (*_WORDS, *_OTHERS)}
+    speed = numbers.pop("speed", None)
+    if speed is None or speed <= 0:
+        raise ValueError("it states no speed" if speed is None else f"its speed is {speed:g}")
+    if not words["target"]:
+        raise ValueError("it names no model")
+    accepted, drafted = numbers.get("accepted"), numbers.get("drafted")
+    if numbers.get("rate") is None and accepted is not None and drafted:
+        numbers["rate"] = accepted / drafted
+    rate = numbers.get("rate")
+    if rate is not None and not 0 <= rate <= 1:
+        raise ValueError(f"its acceptance rate is {rate:g}, not between 0 and 1")
+    return Run(
+        line=line,
+        target=words["target"],
+        draft="" if gamma == 0 else words["draft"] or "draft",
+        gamma=gamma,
+        speed=speed,
+        prompt=words["prompt"],
+        block=words["block"],
+        engine=words["engine"],
+        about=words["about"],
+        random_weights=row.get("random_weights", "").lower() == "true",
+        arguments=_arguments(row.get("arguments", "")),
+        **numbers,
+    )
+
+
+def _arguments(text: str) -> tuple[str, ...]:
+    words = json.loads(text) if text else []
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError("its arguments are no list of words")
+    return tuple(words)
+
+
+def _number(name: str, text: str) -> float | None:
+    words = text.strip().rstrip("%x×")
+    if words.lower() in ("", "none", "nan", "null", "-", "n/a"):
+        return None
+    try:
+        value = float(words)
+    except ValueError:
+        raise ValueError(f"its {name} is {safe_line(text)}, not a number") from None
+    if not math.isfinite(value):
+        raise ValueError(f"its {name} is {value}")
+    return value / 100 if text.strip().endswith("%") else value
+
+
+def _whole(text: str) -> int:
+    value = _number("gamma", text) or 0.0
+    if value < 0 or value != int(value):
+        raise ValueError(f"its draft length is {value:g}")
+    return int(value)

@@ -1,0 +1,97 @@
+"""First verdicts on first proposals, counted by the database: what the revise rate is made from.
+
+Every `since` is a UTC time as the store writes it ("" for all): only what happened from then on counts.
+"""
+
+from __future__ import annotations
+
+from navigator.domain.records import VerdictCount, VersionCount, Versions
+from navigator.store.reads.queries import Queries
+from navigator.store.rows import from_rows
+
+_COLUMNS = {
+    "writer_model": "a.model",
+    "writer_prompt": "a.prompt_version",
+    "way": "a.way",
+    "model": "r.model",
+    "prompt_version": "r.prompt_version",
+}
+_VERSIONS = ", ".join(f"{column} AS {name}" for name, column in _COLUMNS.items())
+_REHEARSAL = "(a.rehearsal OR r.rehearsal)"
+
+_GROUPS = {
+    "": "'all'",
+    "kind": "t.kind",
+    "complexity": "t.complexity",
+    "project": "p.name",
+    "writer-model": "a.model",
+    "writer-prompt": "a.prompt_version",
+    "way": "a.way",
+    "reviewer-model": "r.model",
+    "reviewer-prompt": "r.prompt_version",
+    "week": "date(r.at, 'weekday 0', '-6 days')",
+}
+"""Properties to group verdicts by, as SQL. A week is named by its Monday, in UTC."""
+
+GROUPINGS = tuple(name for name in _GROUPS if name)
+"""Those that a user chooses from."""
+
+ALIASES = {"model": "reviewer-model", "prompt": "reviewer-prompt"}
+"""Short names of groupings."""
+
+FIRST = (
+    " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
+    " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND r.at >= ?"
+)
+
+
+class VerdictReads(Queries):
+    """Counts over one connection."""
+
+    def verdict_counts(self, by: str = "", since: str = "", *, weekly: bool = False) -> list[VerdictCount]:
+        """What the revise rate is counted from: each task's first proposal as it was first reviewed.
+
+        Args:
+            by: one of `GROUPINGS` or `ALIASES`, or "" for no grouping.
+            weekly: count each week separately, too.
+        """
+        tasks = " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
+        return from_rows(
+            VerdictCount,
+            self._all(
+                f'SELECT {_GROUPS[ALIASES.get(by, by)]} AS "group",'
+                f" {_GROUPS['week'] if weekly else _GROUPS['']} AS week, {_VERSIONS}, r.verdict, r.stated_verdict,"
+                f" r.self_review, {_REHEARSAL} AS rehearsal, count(*) AS n FROM proposals a"
+                f"{tasks if by in ('kind', 'complexity', 'project') else ''}{FIRST}"
+                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11",
+                since,
+            ),
+        )
+
+    def version_counts(self) -> list[VersionCount]:
+        """First verdicts by everything they depend on, those that could not be read and self-reviews left out."""
+        return from_rows(
+            VersionCount,
+            self._all(
+                f"SELECT {_VERSIONS}, {_REHEARSAL} AS rehearsal, sum(r.verdict = 'REVISE') AS revise,"
+                " sum(r.verdict = 'APPROVE') AS approve, min(r.at) AS first, max(r.at) AS last,"
+                f" max(a.id) AS written FROM proposals a{FIRST} AND r.self_review = 0"
+                " AND r.verdict IN ('REVISE', 'APPROVE') GROUP BY 1, 2, 3, 4, 5, 6",
+                "",
+            ),
+        )
+
+    def verdicts_of(
+        self, versions: Versions, *, rehearsal: bool = False, since: str = "", until: str = "~"
+    ) -> list[bool]:
+        """The verdicts that `version_counts` counts in one row, in order: whether each was REVISE. `until` is included."""
+        rows = self._all(
+            f"SELECT r.verdict = 'REVISE' FROM proposals a{FIRST} AND r.at <= ? AND r.self_review = 0"
+            f" AND r.verdict IN ('REVISE', 'APPROVE') AND {_REHEARSAL} = ?"
+            f" AND {' AND '.join(f'{column} = ?' for column in _COLUMNS.values())} ORDER BY r.at, r.id",
+            since,
+            until,
+            rehearsal,
+            *(getattr(versions, name) for name in _COLUMNS),
+        )
+        return [bool(row[0]) for row in rows]

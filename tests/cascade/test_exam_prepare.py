@@ -1,0 +1,451 @@
+"""Preparing the exam on a real repository with real tests in the real sandbox: what becomes an item, what does not, and why."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.exam import trial as trials
+from navigator.cascade.exam.making import keep_name
+from navigator.cascade.exam.prepare import prepare_project
+from navigator.cascade.exam.repository import exam_repository, repository_of
+from navigator.cascade.exam.rows import read_rows
+from navigator.cascade.exam.wording import neutral_words
+from navigator.cascade.verbs.registry import perform
+from navigator.cli.session import locked_dependencies
+from navigator.config.paths import StatePaths
+from navigator.domain.diff import DiffLine, FileDiff, Hunk
+from navigator.domain.exam import ExamItem, PreparedProject
+from navigator.domain.states import ExamSource
+from navigator.workspace.sandbox.probe import Sandbox
+from tests.cascade.support import Desk, fingerprint, git, make_repository
+from tests.workspace.sandbox.support import needs_sandbox
+
+CHECK = "python3 -m unittest"
+
+START = """def half(x):
+    return x / 2
+
+
+def middle(items):
+    return items[len(items) // 2]
+
+
+def label(x):
+    if x > 0:
+        return "more"
+    return "less"
+"""
+FIXED = START.replace(
+    "    return items[len", '    if not items:\n        raise ValueError("no items")\n    return items[len'
+)
+FEATURE = (
+    FIXED.replace("def half(x):\n", "def half(x, whole=False):\n    if whole:\n        return x // 2\n")
+    + "\n\ndef both(x):\n    return half(x, True) + 1, label(x)\n"
+)
+RENAMED = FEATURE.replace("def label(x):\n    if x > 0:", "def label(value):\n    if value > 0:")
+ABOVE = "import unittest\n\nimport app\n\n\nclass App(unittest.TestCase):\n"
+T_START = (
+    ABOVE + "    def test_half(self):\n        self.assertEqual(app.half(8), 4)\n\n"
+    "    def test_label(self):\n        self.assertEqual([app.label(1), app.label(0)], ['more', 'less'])\n\n"
+    "    def test_middle(self):\n        self.assertEqual(app.middle([1, 2, 3]), 2)\n"
+)
+T_FIXED = T_START + (
+    "\n    def test_middle_of_nothing(self):\n        with self.assertRaises(ValueError):\n            app.middle([])\n"
+)
+T_FEATURE = T_FIXED + "\n    def test_both(self):\n        self.assertEqual(app.both(9), (5, 'more'))\n"
+
+HISTORY: tuple[tuple[str, dict[str, str]], ...] = (
+    ("Fix middle() of an empty list\n\nSecret plan.", {"app.py": FIXED, "test_app.py": T_FIXED}),
+    ("Add both() and whole halves", {"app.py": FEATURE, "test_app.py": T_FEATURE}),
+    ("Refactor label(): rename its argument", {"app.py": RENAMED}),
+    ("Fix the wording of the manual", {"manual.md": "Read it.\n"}),
+)
+
+
+class Room:
+    """A state folder and one repository with a history."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, settings: str = "") -> None:
+        self.desk = Desk.make(folder / "desk")
+        with self.desk.config.open("a") as config:
+            config.write(settings)
+        monkeypatch.setenv("NAVIGATOR_CONFIG", str(self.desk.config))
+        monkeypatch.setenv("NAVIGATOR_STATE", str(self.desk.root))
+        self.paths = StatePaths(self.desk.root).ensure()
+        self.path = make_repository(
+            folder / "code", {"app.py": START.encode(), "test_app.py": T_START.encode()}
+        )
+        for message, files in HISTORY:
+            self.commit(message, files)
+
+    def commit(self, message: str, files: dict[str, str]) -> None:
+        for name, text in files.items():
+            (self.path / name).write_text(text)
+        git(self.path, "add", "--all")
+        git(self.path, "commit", "--quiet", "-m", message)
+
+    @contextmanager
+    def working(self) -> Iterator[Dependencies]:
+        with locked_dependencies(self.paths) as deps:
+            yield deps
+
+    def act(self, op: str, **args: Any) -> dict[str, Any]:
+        with self.working() as deps:
+            return asyncio.run(perform(deps, op, args))
+
+    def add(self, check: str = CHECK) -> None:
+        self.act("project.add", path=str(self.path), name="code", check=check)
+
+    def prepare(self, **args: Any) -> PreparedProject:
+        (found,) = self.act("exam.prepare", **args)["projects"]
+        return PreparedProject.model_validate(found)
+
+    def items(self, *, retired: bool = False) -> list[ExamItem]:
+        with self.desk.reading() as reader:
+            return reader.exam_items(retired=retired)
+
+    def diff(self, item: ExamItem) -> list[FileDiff]:
+        with self.working() as deps:
+            private, _ = repository_of(deps, item)
+            return private.diff(item.base_commit, item.tree)
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
+    return Room(tmp_path, monkeypatch)
+
+
+def of(items: list[ExamItem], source: ExamSource) -> ExamItem:
+    (found,) = [item for item in items if item.source is source]
+    return found
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_items_are_made_of_a_history_and_proved_by_its_tests(room: Room) -> None:
+    room.add()
+    before = fingerprint(room.path)
+    made = room.prepare()
+    items = room.items()
+    assert fingerprint(room.path) == before, "the user's repository is not touched"
+    assert (made.problem, made.ended) == ("", "no candidates are left")
+    faulty = [item for item in items if item.faulty]
+    clean = [item for item in items if not item.faulty]
+    assert {item.source for item in faulty} >= {ExamSource.REVERSED_FIX}
+    assert len(faulty) == len(clean) == made.faulty == made.clean
+    assert {item.control_of for item in clean} == {item.id for item in faulty}
+    fix = of(faulty, ExamSource.REVERSED_FIX)
+    (file,) = room.diff(fix)
+    assert [line.text.strip() for hunk in file.hunks for line in hunk.lines if line.kind == "-"] == [
+        "if not items:",
+        'raise ValueError("no items")',
+    ]
+    assert (fix.path, fix.changed_lines) == ("app.py", 2)
+    assert any("test_middle_of_nothing" in name for name in fix.evidence["failing"])
+    # The refactoring of label() is taken back in the same way: that alone tells nothing.
+    control = next(item for item in clean if item.control_of == fix.id)
+    assert control.evidence["form"] == "taken back" and control.kind is fix.kind
+    for item in (fix, control):
+        assert "Fix" not in item.text + item.title and "Secret plan" not in item.text
+    with room.working() as deps:
+        private = deps.private(deps.reader.project("code"))
+        held = private.kept()
+        assert {keep_name(item.origin): (item.tree, item.base_commit) for item in items} == held
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_mutants_and_omissions_differ_from_their_control_only_in_the_fault(room: Room) -> None:
+    room.add()
+    room.prepare(sources=["mutant", "omission"])
+    items = {item.id: item for item in room.items()}
+    pairs = [(items[item.control_of], item) for item in items.values() if item.control_of]
+    assert {wrong.source for wrong, _ in pairs} == {ExamSource.MUTANT, ExamSource.OMISSION}
+    for wrong, right in pairs:
+        same = {"text", "title", "summary", "kind", "complexity", "base_commit", "project_id", "rehearsal"}
+        assert wrong.model_dump(include=same) == right.model_dump(include=same)
+        assert wrong.tree != right.tree and wrong.evidence["failing"]
+        assert wrong.path == "app.py" and wrong.line >= 1 and not right.path
+        with room.working() as deps:
+            private, _ = repository_of(deps, wrong)
+            (fault,) = private.diff(right.tree, wrong.tree, 0)
+            assert fault.hunks and min(hunk.new_start for hunk in fault.hunks) in (wrong.line, wrong.line - 1)
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_what_was_tried_is_not_tried_again_until_the_project_changes(room: Room) -> None:
+    room.add()
+    first = room.prepare()
+    again = room.prepare()
+    assert first.runs > 0 and again.runs == 0
+    assert all(count.tried == 0 and count.known == count.found for count in again.sources.values())
+    room.commit("Add a file", {"more.py": "x = 1\n"})
+    later = room.prepare(sources=["reversed_fix"]).sources["reversed_fix"]
+    # The fix is an item already; only the candidates that a new HEAD may decide otherwise are tried.
+    assert later.tried == later.found - later.known and later.kept == 0
+    room.act("project.set", name="code", check="python3 -m unittest -q")
+    retried = room.prepare(sources=["omission"]).sources["omission"]
+    assert retried.tried == again.sources["omission"].found - len(room.items()) // 2 > 0, "all but the items"
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_the_bound_on_time_ends_it_and_the_next_run_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = Room(tmp_path, monkeypatch)
+    room.add()
+    with room.working() as deps:
+        project = deps.reader.project("code")
+        none = asyncio.run(prepare_project(deps, project, seconds=0.0))
+        assert none.ended.startswith("the time is used up") and none.faulty == 0
+        assert not [trial for trial in deps.reader.exam_trials(project.id) if trial.runs]
+    assert room.prepare(limit=1).ended == "there are enough items"
+    assert room.prepare().faulty > 1
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_a_check_of_a_task_ends_the_trial_which_runs_again_afterwards(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.add()
+    began: list[str] = []
+    cut: list[str] = []
+    real = trials.run_tree
+
+    async def watched(deps: Dependencies, setup: Any, tree: str, spec: Any) -> Any:
+        began.append(tree)
+        if len(began) == 1:
+            deps.checks_wanted += 1  # a task's check arrives while the trial runs
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cut.append(tree)
+                deps.checks_wanted -= 1
+                raise
+        return await real(deps, setup, tree, spec)
+
+    monkeypatch.setattr(trials, "run_tree", watched)
+    made = room.prepare(sources=["reversed_fix"], limit=1)
+    assert cut == began[:1] and began[1] == cut[0], "the same tree is run again, from its beginning"
+    assert made.faulty == 1
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_a_failure_that_does_not_repeat_proves_nothing(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    room.add()
+    seen: list[str] = []
+    real = trials.run_tree
+
+    async def second_time_lucky(deps: Dependencies, setup: Any, tree: str, spec: Any) -> Any:
+        run = await real(deps, setup, tree, spec)
+        if tree in seen:
+            head = setup.private.tree_of(git(room.path, "rev-parse", "HEAD"))
+            return await real(deps, setup, head, spec)
+        seen.append(tree)
+        return run
+
+    monkeypatch.setattr(trials, "run_tree", second_time_lucky)
+    made = room.prepare(sources=["reversed_fix"])
+    assert made.faulty == 0
+    assert "the failure does not repeat" in made.sources["reversed_fix"].rejected
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: Room) -> None:
+    room.add()
+
+    class Crash(BaseException):
+        pass
+
+    with room.working() as deps:
+        original = deps.store.transaction
+
+        def crashing() -> Any:
+            private = deps.private(deps.reader.project("code"))
+            if private.kept():
+                raise Crash
+            return original()
+
+        deps.store.transaction = crashing  # type: ignore[method-assign]
+        with pytest.raises(Crash):
+            asyncio.run(prepare_project(deps, deps.reader.project("code"), sources=[ExamSource.REVERSED_FIX]))
+    assert room.items() == []
+    assert room.prepare(sources=["reversed_fix"]).faulty == 1, "the next run makes the item"
+    with room.working() as deps:
+        private = deps.private(deps.reader.project("code"))
+        item = of(room.items(), ExamSource.REVERSED_FIX)
+        private.keep("exam-left-by-a-crash", item.tree, item.base_commit)
+    assert json.loads(room.desk.run("gc", "--json").stdout)["exam_items"] == 1
+    with room.working() as deps:
+        held = deps.private(deps.reader.project("code")).kept()
+    assert set(held) == {keep_name(item.origin) for item in room.items()}
+    assert room.diff(item), "what is asked can still be read"
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_a_removed_project_has_no_items_and_gc_frees_them(room: Room) -> None:
+    room.add()
+    room.prepare(limit=1)
+    assert len(room.items()) == 2
+    room.act("project.remove", names=["code"])
+    assert room.items() == []
+    assert {item.retired for item in room.items(retired=True)} == {"its project was removed"}
+    assert json.loads(room.desk.run("gc", "--json").stdout)["exam_items"] == 2
+
+
+def test_without_a_test_command_it_says_what_to_do(room: Room) -> None:
+    room.add(check="")
+    made = room.prepare()
+    assert "no test command" in made.problem and "project check code" in made.hint
+    assert room.desk.run("exam", "prepare", codes=(3,)).stdout.count(b"Nothing was prepared") == 1
+
+
+def test_without_a_sandbox_nothing_is_run(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    room.add(check="touch /tmp/never")
+    monkeypatch.setattr(
+        "navigator.cascade.stages.checking.probe", lambda: Sandbox(reason="no bubblewrap", hint="Install it.")
+    )
+    made = room.prepare()
+    assert made.problem == "There is no sandbox: no bubblewrap." and made.hint == "Install it."
+
+
+def test_planted_faults_never_run_unsandboxed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = Room(tmp_path, monkeypatch, "[checks]\nunsandboxed = true\n")
+    room.add(check="touch ran")
+    assert "switched off" in room.prepare().problem
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_where_todays_tests_fail_nothing_is_prepared(room: Room) -> None:
+    room.commit("Break it", {"app.py": RENAMED.replace("x / 2", "x / 3")})
+    room.add()
+    made = room.prepare()
+    assert "do not pass" in made.problem and "Repair them first" in made.hint and made.faulty == 0
+
+
+# Words
+
+
+def file_diff(path: str, sign: str, section: str) -> FileDiff:
+    line = DiffLine(kind="+" if sign == "+" else "-", text="x", old=1, new=1)
+    return FileDiff(
+        status="M", old_path=path, new_path=path, hunks=(Hunk("H1", 1, 1, 1, 1, section, (line,)),)
+    )
+
+
+@given(st.lists(st.from_regex(r"[a-z]{1,8}/[a-z]{1,8}\.py", fullmatch=True), min_size=1, max_size=4))
+def test_a_change_and_its_opposite_get_the_same_words(paths: list[str]) -> None:
+    away, back = ([file_diff(path, sign, "def parse(self, text):") for path in paths] for sign in ("-", "+"))
+    assert neutral_words(away) == neutral_words(back)
+    assert "`parse`" in neutral_words(away)[0]
+
+
+# Import
+
+DIFF = (
+    "--- a/x.py\n+++ b/x.py\n@@ -10,3 +10,3 @@ def f(a):\n     if a is None:\n"
+    "-        return 0\n+        return 1\n     return a\n"
+)
+
+
+def test_rows_become_items_and_bad_ones_are_named(room: Room, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = [
+        {"diff": DIFF, "faulty": True, "path": "x.py", "line": 11, "text": "Return 0", "id": "one"},
+        {"diff": DIFF, "faulty": False, "fautly": 1},
+        {"diff": DIFF.replace("return 1", "return 2"), "faulty": False},
+        {"diff": "hello", "faulty": True},
+        {"diff": DIFF.replace("x.py", ".env"), "faulty": True},
+        {"diff": DIFF.replace("return 1", "return 3"), "faulty": True, "path": "x.py", "line": 99},
+        {"pr_title": "T", "url": "https://e/1", "comments": [{"comment": "c", "severity": "High"}]},
+        {
+            "pr_title": "T",
+            "url": "https://e/2",
+            "comments": [{"comment": "c", "severity": "Low"}],
+            "diff": DIFF,
+        },
+        {
+            "pr_title": "Title",
+            "url": "https://e/3",
+            "comments": [{"comment": "c", "severity": "High"}],
+            "diff": DIFF.replace("0", "5"),
+        },
+    ]
+    file.write_text("\n".join([*map(json.dumps, rows), "no json", ""]))
+    made = room.act("exam.import", path=str(file))
+    assert (made["faulty"], made["clean"], made["known"]) == (2, 1, 0)
+    assert {row["line"]: row["reason"].split(":")[0] for row in made["refused"]} == {
+        2: "fautly",
+        4: "The diff changes no lines of any file",
+        5: "it changes a file that no model is shown",
+        6: "line",
+        7: 'it has no diff; add it as "diff"',
+        8: "all its comments are minor, so that neither verdict is wrong",
+        10: "it is no JSON",
+    }
+    one, two, three = room.items()
+    assert (one.source, one.project_id, one.faulty) == (ExamSource.IMPORTED, None, True)
+    assert (one.text, one.path, one.line, one.end_line, one.changed_lines) == ("Return 0", "x.py", 2, 2, 2)
+    (shown,) = room.diff(one)
+    assert [(line.kind, line.text) for hunk in shown.hunks for line in hunk.lines][1:3] == [
+        ("-", "        return 0"),
+        ("+", "        return 1"),
+    ]
+    assert not two.faulty and two.text, "a row without words gets neutral ones"
+    assert (three.text, three.evidence["id"]) == ("Title", "https://e/3")
+    assert room.act("exam.import", path=str(file))["known"] == 3
+    with room.working() as deps:
+        assert len(exam_repository(deps.paths.private)[0].kept()) == 3
+
+
+def test_whole_base_texts_keep_the_true_lines(room: Room, tmp_path: Path) -> None:
+    base = "".join(f"line {number}\n" for number in range(1, 10)) + (
+        "    if a is None:\n        return 0\n    return a\n"
+    )
+    row = {"diff": DIFF, "faulty": True, "base": {"x.py": base}, "path": "x.py", "line": 11}
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps([row, row | {"base": {"x.py": "other\n"}}]))
+    made = room.act("exam.import", path=str(file))
+    (item,) = room.items()
+    assert item.line == 11 and room.diff(item)[0].hunks[0].new_start == 8
+    assert [row["line"] for row in made["refused"]] == [2]
+
+
+def test_a_file_that_cannot_be_read_is_an_error_of_use(room: Room, tmp_path: Path) -> None:
+    missing = room.desk.run("exam", "prepare", "--import", str(tmp_path / "no"), codes=(2,))
+    assert b"cannot be read" in missing.stderr
+    (tmp_path / "bad.json").write_text("[{")
+    assert (
+        b"no list of rows"
+        in room.desk.run("exam", "prepare", "--import", str(tmp_path / "bad.json"), codes=(2,)).stderr
+    )
+    assert (
+        b"on its own"
+        in room.desk.run("exam", "prepare", "code", "--import", str(tmp_path / "bad.json"), codes=(2,)).stderr
+    )
+
+
+@given(st.text(max_size=300))
+def test_no_text_breaks_the_reader_of_rows(text: str) -> None:
+    try:
+        found = list(read_rows(text))
+    except ValueError:
+        return
+    assert all((one.row is None) == bool(one.refused) for one in found)

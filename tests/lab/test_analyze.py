@@ -1,0 +1,333 @@
+"""Tables of runs: read, summed up, and checked for what cannot be true."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.cli.main import cli
+from navigator.domain.errors import UsageError
+from navigator.lab.speculation import formulas, tables
+from navigator.lab.speculation.checks import Facts, Finding, findings
+from navigator.lab.speculation.runs import Run, read_runs
+
+# The column names of a published table.
+HEADS = [
+    "job_id",
+    "timestamp",
+    "machine",
+    "chip",
+    "target_model",
+    "draft_model",
+    "draft_len",
+    "n_prompt",
+    "n_predict",
+    "repeat",
+    "prompt_key",
+    "tokens_per_sec",
+    "prompt_eval_ms",
+    "eval_ms_per_token",
+    "draft_acceptance_rate",
+    "speedup_vs_baseline",
+    "raw_log",
+    "status",
+]
+
+
+def row(**fields: object) -> dict[str, str]:
+    values = {
+        "target_model": "big",
+        "draft_model": "none",
+        "draft_len": 0,
+        "n_prompt": 64,
+        "n_predict": 256,
+    } | {
+        "prompt_key": "code",
+        "tokens_per_sec": 50.0,
+        "status": "ok",
+        **fields,
+    }
+    values.setdefault(
+        "eval_ms_per_token", 1000 / float(str(values["tokens_per_sec"])) if values["tokens_per_sec"] else ""
+    )
+    return {head: str(values.get(head, "")) for head in HEADS}
+
+
+def table(path: Path, rows: list[dict[str, str]]) -> Path:
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, HEADS)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def found_in(tmp_path: Path, rows: list[dict[str, str]], **facts: object) -> dict[str, Finding]:
+    runs = read_runs(table(tmp_path / "runs.csv", rows)).runs
+    return {finding.kind: finding for finding in findings(runs, Facts(**facts))}  # type: ignore[arg-type]
+
+
+def honest(
+    alpha: float = 0.7, gamma: int = 4, draft_cost: float = 0.1, verify_cost: float = 1.3
+) -> list[dict[str, str]]:
+    """Runs of an engine whose α, c and v are known; simulated."""
+    gain = formulas.speedup(alpha, gamma, draft_cost, verify_cost)
+    rate = formulas.rate_from_alpha(alpha, gamma)
+    plain = [row(tokens_per_sec=50 + step / 10) for step in range(3)]
+    return plain + [
+        row(
+            draft_model="small",
+            draft_len=gamma,
+            tokens_per_sec=(50 + step / 10) * gain,
+            draft_acceptance_rate=round(rate, 5),
+        )
+        for step in range(3)
+    ]
+
+
+def test_an_honest_table_is_taken_as_it_is(tmp_path: Path) -> None:
+    found = found_in(tmp_path, honest(), bandwidth=800, gigabytes={"big": 10.0, "small": 0.5})
+    assert set(found) == {"no restarts"}
+
+
+def test_the_tables_state_what_the_rows_hold(tmp_path: Path) -> None:
+    read = read_runs(table(tmp_path / "runs.csv", honest()))
+    (base,) = tables.baselines(read.runs)
+    (drafted,) = tables.speculation(read.runs)
+    assert (base.target, base.prompt, base.n) == ("big", "code", 3)
+    assert base.mean == pytest.approx(50.1)
+    assert base.sd == pytest.approx(0.1)
+    assert drafted.speedup == pytest.approx(formulas.speedup(0.7, 4, 0.1, 1.3))
+    assert drafted.alpha == pytest.approx(0.7, abs=1e-4)
+    assert drafted.round_ms == pytest.approx(1000 * (0.4 + 1.3) / 50.1, rel=1e-3)
+    assert drafted.lines == (5, 6, 7)
+
+
+@given(st.floats(0.05, 0.95), st.integers(1, 16), st.floats(0, 0.5), st.floats(1, 3))
+def test_no_engine_that_obeys_the_formula_is_called_impossible(
+    alpha: float, gamma: int, draft: float, verify: float
+) -> None:
+    gain = formulas.speedup(alpha, gamma, draft, verify)
+    runs = [
+        Run(2, "big", "", 0, 50.0, prompt="code"),
+        Run(3, "big", "small", gamma, 50 * gain, rate=formulas.rate_from_alpha(alpha, gamma), prompt="code"),
+    ]
+    assert [each.kind for each in findings(runs, Facts()) if each.severity == "impossible"] == []
+
+
+def test_a_speed_up_beyond_the_tokens_of_a_round_is_impossible(tmp_path: Path) -> None:
+    planted = row(draft_model="small", draft_len=16, tokens_per_sec=65.0, draft_acceptance_rate=0.002)
+    found = found_in(tmp_path, [*honest()[:3], planted])
+    finding = found["faster than its tokens"]
+    assert finding.severity == "impossible"
+    assert finding.lines == (5,)
+    assert "1 + 16 × 0.0020 = 1.032 tokens" in finding.arithmetic
+
+
+def test_a_round_shorter_than_reading_its_weights_is_impossible(tmp_path: Path) -> None:
+    planted = row(draft_model="small", draft_len=16, tokens_per_sec=60.0, draft_acceptance_rate=0.002)
+    found = found_in(tmp_path, [*honest()[:3], planted], bandwidth=800, gigabytes={"big": 1.8, "small": 1.2})
+    arithmetic = found["below the bandwidth's floor"].arithmetic
+    assert "16 × 1.2 GB + 1.8 GB" in arithmetic
+    assert "26.25 ms" in arithmetic
+    assert "17.20 ms" in arithmetic
+
+
+def test_a_step_that_cannot_read_all_weights_is_named(tmp_path: Path) -> None:
+    found = found_in(tmp_path, [row(tokens_per_sec=55.3)], bandwidth=800, gigabytes={"big": 20.6})
+    assert "25.75 ms" in found["below the bandwidth's floor"].arithmetic
+
+
+def test_a_draft_faster_than_it_runs_alone_is_found(tmp_path: Path) -> None:
+    rows = [
+        *honest()[:3],
+        row(target_model="dense_small", tokens_per_sec=138.0),
+        row(draft_model="draft_small", draft_len=16, tokens_per_sec=51.0, draft_acceptance_rate=0.01),
+    ]
+    finding = found_in(tmp_path, rows)["drafts too fast"]
+    assert finding.severity == "impossible"
+    assert "115.9 ms" in finding.arithmetic
+    slow = found_in(
+        tmp_path,
+        [*rows[:-1], row(draft_model="other", draft_len=16, tokens_per_sec=51.0, draft_acceptance_rate=0.01)],
+    )
+    assert "drafts too fast" not in slow
+    named = found_in(
+        tmp_path,
+        [*rows[:-1], row(draft_model="other", draft_len=16, tokens_per_sec=51.0, draft_acceptance_rate=0.01)],
+        same={"other": "dense_small"},
+    )
+    assert named["drafts too fast"].severity == "impossible"
+
+
+def test_a_counter_of_whole_drafts_is_found(tmp_path: Path) -> None:
+    low = [
+        row(draft_model="small", draft_len=8, tokens_per_sec=51.0, draft_acceptance_rate=0.05)
+        for _ in range(3)
+    ]
+    full = [row(draft_model="small", draft_len=8, tokens_per_sec=52.0, draft_acceptance_rate=1.0)]
+    finding = found_in(tmp_path, [*honest()[:3], *low, *full])["counter of whole drafts only"]
+    assert finding.lines == (8,)
+    assert "9 tokens a round" in finding.arithmetic
+
+
+def runs_file(tmp_path: Path, *rows: Mapping[str, object]) -> list[Run]:
+    path = tmp_path / "runs.jsonl"
+    path.write_text("\n".join(json.dumps({"target": "big", "speed": 50.0, **each}) for each in rows))
+    return read_runs(path).runs
+
+
+def test_a_lying_server_counter_is_found(tmp_path: Path) -> None:
+    counters = {"drafted": 115, "accepted": 115, "drafter_drafted": 214, "drafter_accepted": 115}
+    runs = runs_file(tmp_path, {"draft": "small", "gamma": 4, **counters})
+    (finding,) = (each for each in findings(runs, Facts()) if each.kind == "two counters disagree")
+    assert finding.severity == "impossible"
+    assert "115 of 115" in finding.arithmetic
+    assert "115 of 214, 53.7 %" in finding.arithmetic
+
+
+def test_rounds_that_cannot_make_the_tokens_are_found(tmp_path: Path) -> None:
+    good = {"draft": "small", "gamma": 4, "rounds": 100, "accepted": 156, "drafted": 400, "tokens": 256}
+    runs = runs_file(tmp_path, good, good | {"rounds": 16, "accepted": 4})
+    (finding,) = (each for each in findings(runs, Facts()) if each.kind == "rounds do not add up")
+    assert finding.lines == (2,)
+    assert "16 rounds and 4 accepted drafts make 20 tokens" in finding.arithmetic
+
+
+def test_a_claimed_number_of_rounds_is_refused_with_the_reason(tmp_path: Path) -> None:
+    planted = row(draft_model="small", draft_len=16, tokens_per_sec=50.0, draft_acceptance_rate=0.0024)
+    found = found_in(tmp_path, [*honest()[:3], planted], claimed_rounds={16: 16.0})
+    assert "15.00 accepted drafts a round, 93.8 %" in found["claimed rounds"].arithmetic
+    assert "makes 247 rounds" in found["claimed rounds"].arithmetic
+    assert "claimed rounds" not in found_in(tmp_path, [*honest()[:3], planted], claimed_rounds={8: 16.0})
+
+
+def test_figures_that_were_measured_differently_are_found(tmp_path: Path) -> None:
+    plain = [row(prompt_key="bench", prompt_eval_ms=110.0) for _ in range(3)]
+    found = found_in(tmp_path, plain + honest()[3:])
+    assert found["other prompts"].severity == "mismatch"
+    assert "Only the baseline runs report the time of reading the prompt" in found["other program"].arithmetic
+    shorter = [row(n_predict=128) for _ in range(3)]
+    assert (
+        "wrote 128 tokens"
+        in found_in(tmp_path, shorter + honest()[3:])["other lengths of answers"].arithmetic
+    )
+    assert found_in(tmp_path, honest()[3:])["no baseline"].severity == "mismatch"
+    wrong = row(tokens_per_sec=50.0, eval_ms_per_token=30.0)
+    assert "20.000 ms a token" in found_in(tmp_path, [wrong])["speed and time disagree"].arithmetic
+
+
+def test_prompts_that_are_all_the_same_length_are_found(tmp_path: Path) -> None:
+    dice = random.Random(1)
+    sweep = [
+        row(
+            draft_model="small",
+            draft_len=4,
+            prompt_key="sweep",
+            n_prompt=size,
+            tokens_per_sec=(70 - min(size, 156) / 20) * (1 + dice.uniform(-0.002, 0.002)),
+            draft_acceptance_rate=0.5,
+        )
+        for size in (32, 64, 128, 256, 512, 1024)
+        for _ in range(3)
+    ]
+    plain = [row(prompt_key="sweep", n_prompt=size) for size in (32, 1024)]
+    doubt = found_in(tmp_path, plain + sweep)["prompt lengths make no difference"]
+    assert doubt.severity == "caution"
+    assert "From 256 to 1024 tokens" in doubt.arithmetic
+    sure = found_in(tmp_path, plain + sweep, prompt_words=156)["prompts shorter than stated"]
+    assert "256, 512, 1024 are the same prompt of 156 words" in sure.arithmetic
+
+
+def test_restarts_and_alpha_are_remarked_on(tmp_path: Path) -> None:
+    blocks = [{"block": block, "prompt": "code", "tokens": 64} for block in ("1", "2")]
+    drafted = [each | {"draft": "small", "gamma": 4, "rate": 0.5, "speed": 60.0} for each in blocks]
+    assert findings(runs_file(tmp_path, *blocks, *drafted), Facts()) == []
+    rates = [each | {"draft": "small", "gamma": 16, "rate": 0.2, "speed": 50.0} for each in blocks]
+    (remark,) = findings(runs_file(tmp_path, *blocks, *drafted, *rates), Facts())
+    assert remark.kind == "a rate is not α"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"tokens_per_sec": ""}, "states no speed"),
+        ({"tokens_per_sec": "fast"}, "not a number"),
+        ({"tokens_per_sec": "0"}, "its speed is 0"),
+        ({"tokens_per_sec": "inf"}, "inf"),
+        ({"draft_acceptance_rate": "1.4"}, "not between 0 and 1"),
+        ({"draft_model": "small", "draft_len": ""}, "no draft length"),
+        ({"draft_model": "small", "draft_len": "2.5"}, "its draft length is 2.5"),
+        ({"target_model": ""}, "names no model"),
+        ({"status": "timeout"}, "status is timeout"),
+    ],
+)
+def test_rows_that_cannot_be_used_are_named(tmp_path: Path, fields: dict[str, str], reason: str) -> None:
+    read = read_runs(table(tmp_path / "runs.csv", [row(), row() | fields]))
+    assert len(read.runs) == 1
+    (bad,) = read.bad
+    assert bad.line == 3
+    assert reason in bad.reason
+
+
+def test_columns_are_found_by_other_names_or_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("Model;method;gamma;tok/s;speed2\nbig;ngram;4;61.5;9\n")
+    read = read_runs(path)
+    assert read.columns == {"target": "Model", "draft": "method", "gamma": "gamma", "speed": "tok/s"}
+    assert read.runs[0].speed == 61.5
+    assert read_runs(path, {"speed": "speed2"}).runs[0].speed == 9
+    with pytest.raises(UsageError, match="does not fit"):
+        read_runs(path, {"speed": "nothing"})
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", "model,gamma\nbig,4\n", "\x00\x01"])
+def test_files_without_a_model_or_a_speed_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    with pytest.raises(UsageError):
+        read_runs(path)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.csv"
+        path.write_bytes(("model,tok/s,draft,gamma,rate\n" + text).encode("utf-8", "replace"))
+        try:
+            read = read_runs(path)
+        except UsageError:
+            return
+        assert all(run.speed > 0 for run in read.runs)
+
+
+def test_the_command_fails_for_the_impossible(tmp_path: Path) -> None:
+    planted = row(draft_model="small", draft_len=16, tokens_per_sec=65.0, draft_acceptance_rate=0.002)
+    path = table(tmp_path / "runs.csv", [*honest(), planted, row(status="failed")])
+    done = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(path), "--json"])
+    document = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert document["used"] == 7
+    assert document["bad_rows"] == [{"line": 9, "reason": "its status is failed"}]
+    assert {each["kind"] for each in document["findings"]} >= {"faster than its tokens"}
+    words = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(path), "--claim-rounds", "16@16"])
+    assert words.exit_code == 1
+    assert "line 9 is left out: its status is failed" in words.stdout
+    clean = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(table(path, honest()))])
+    assert clean.exit_code == 0
+
+
+@pytest.mark.parametrize("option", ["--weights=big", "--weights=big=none", "--claim-rounds=16@x", "--same=x"])
+def test_wrong_options_are_refused(tmp_path: Path, option: str) -> None:
+    path = table(tmp_path / "runs.csv", honest())
+    done = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(path), option])
+    assert isinstance(done.exception, UsageError)

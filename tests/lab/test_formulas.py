@@ -1,0 +1,166 @@
+"""The formulas of speculation."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.domain.errors import UsageError
+from navigator.lab.speculation import formulas
+from navigator.lab.speculation.predict import Experts, Given, predict
+from navigator.lab.speculation.routing import Routing, routing
+
+ALPHA = st.floats(0, 1)
+GAMMA = st.integers(1, 16)
+COST = st.floats(0, 2)
+
+
+@given(ALPHA, GAMMA)
+def test_expected_tokens_are_between_one_and_all(alpha: float, gamma: int) -> None:
+    assert 1 <= formulas.expected_tokens(alpha, gamma) <= gamma + 1
+    if alpha < 0.999:
+        closed = (1 - alpha ** (gamma + 1)) / (1 - alpha)
+        assert formulas.expected_tokens(alpha, gamma) == pytest.approx(closed)
+
+
+@pytest.mark.parametrize(("alpha", "gamma"), [(0.3, 4), (0.8, 8)])
+def test_expected_tokens_are_what_simulated_rounds_yield(alpha: float, gamma: int) -> None:
+    dice = random.Random(5)
+    rounds = 40_000
+    accepted = 0
+    for _ in range(rounds):
+        for _ in range(gamma):
+            if dice.random() >= alpha:
+                break
+            accepted += 1
+    found = formulas.tokens_per_round(accepted, rounds)
+    assert found == pytest.approx(formulas.expected_tokens(alpha, gamma), rel=0.02)
+    assert formulas.alpha_from_rate(accepted / (rounds * gamma), gamma) == pytest.approx(alpha, abs=0.02)
+
+
+@given(ALPHA, GAMMA)
+def test_a_rate_and_its_alpha_lead_back_to_each_other(alpha: float, gamma: int) -> None:
+    rate = formulas.rate_from_alpha(alpha, gamma)
+    assert 0 <= rate <= 1
+    assert rate <= alpha + 1e-12  # a rejection discards the rest of the draft
+    back = formulas.alpha_from_rate(min(rate, 1.0), gamma)
+    assert formulas.rate_from_alpha(back, gamma) == pytest.approx(rate, abs=1e-9)
+
+
+@given(GAMMA, COST, st.floats(0.1, 4))
+def test_at_the_break_even_nothing_is_won_or_lost(gamma: int, draft: float, verify: float) -> None:
+    alpha = formulas.break_even_alpha(gamma, draft, verify)
+    if alpha is None:
+        assert formulas.speedup(1.0, gamma, draft, verify) < 1
+    elif alpha == 0:
+        assert formulas.speedup(0.0, gamma, draft, verify) >= 1
+    else:
+        assert formulas.speedup(alpha, gamma, draft, verify) == pytest.approx(1, abs=1e-6)
+
+
+@given(ALPHA, COST)
+def test_the_best_length_is_the_best(alpha: float, draft: float) -> None:
+    gamma, gain = formulas.best_gamma(alpha, draft)
+    assert all(formulas.speedup(alpha, other, draft) <= gain for other in formulas.GAMMAS)
+    assert formulas.speedup(alpha, gamma, draft) == gain
+
+
+def test_a_rate_above_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        formulas.alpha_from_rate(1.2, 4)
+
+
+@given(st.dictionaries(st.integers(1, 16), st.floats(1, 4), min_size=1), GAMMA)
+def test_costs_between_measured_lengths_are_between_measured_costs(
+    points: dict[int, float], gamma: int
+) -> None:
+    cost = formulas.interpolated(points, gamma)
+    if gamma in points:
+        assert cost == pytest.approx(points[gamma])
+    elif gamma <= max(points):
+        assert 1 - 1e-9 <= cost <= max(points.values()) + 1e-9
+
+
+def test_interpolation_goes_through_one_and_on_beyond_the_last() -> None:
+    points = {4: 1.4, 8: 2.0}
+    assert formulas.interpolated(points, 2) == pytest.approx(1.2)
+    assert formulas.interpolated(points, 6) == pytest.approx(1.7)
+    assert formulas.interpolated(points, 12) == pytest.approx(2.6)
+
+
+def test_the_prior_counts_distinct_experts() -> None:
+    # Two tokens need 15.75 of 256 experts, 1.97 times what one needs.
+    assert formulas.verify_cost_prior(1, 256, 8, 1.0) == pytest.approx(15.75 / 8)
+    assert formulas.verify_cost_prior(1, 256, 8, 0.0) == 1.0
+
+
+def test_a_restart_pays_after_what_it_costs() -> None:
+    tokens = formulas.break_even_tokens(32.7, 184, 1.2)
+    assert tokens == pytest.approx(36_100.8)
+    assert tokens / 184 - tokens / (184 * 1.2) == pytest.approx(32.7)
+    assert formulas.break_even_tokens(32.7, 184, 1.0) is None
+    assert formulas.break_even_tokens(32.7, 184, 0.8) is None
+
+
+def test_predicting_from_a_rate_is_predicting_from_its_alpha() -> None:
+    from_rate = predict(Given(draft_cost=0.1, rate=0.5904, gamma=4))
+    assert from_rate.alpha == pytest.approx(0.8)
+    assert from_rate.speedup == pytest.approx(predict(Given(draft_cost=0.1, alpha=0.8, gamma=4)).speedup)
+    longer = predict(Given(draft_cost=0.1, rate=0.5904, rate_gamma=4, gamma=8))
+    assert longer.alpha == pytest.approx(0.8)
+
+
+def test_the_measured_cost_of_verifying_is_used_at_its_length() -> None:
+    given_costs = {4: 1.5, 8: 2.5}
+    found = predict(Given(draft_cost=0.1, alpha=0.8, gamma=8, verify_costs=given_costs))
+    assert (found.verify_cost, found.verify_cost_source) == (2.5, "given")
+    assert found.speedup == pytest.approx(found.expected_tokens / (0.8 + 2.5))
+    assert found.speedup < found.speedup_leviathan
+
+
+def test_states_cost_what_they_weigh_against_a_step() -> None:
+    found = predict(Given(draft_cost=0.2, alpha=0.55, gamma=4, state_gigabytes=0.45, step_gigabytes=2.0))
+    assert found.state_cost == pytest.approx(0.9)
+    assert found.speedup == pytest.approx(0.781623, abs=1e-6)
+
+
+def test_the_best_length_of_all_is_found_with_costs_that_grow() -> None:
+    found = predict(Given(draft_cost=0.0, alpha=0.9, prior=True, experts=Experts(256, 8)))
+    others = [
+        predict(Given(draft_cost=0.0, alpha=0.9, gamma=gamma, prior=True, experts=Experts(256, 8))).speedup
+        for gamma in formulas.GAMMAS
+    ]
+    assert found.speedup == max(others)
+    assert found.distinct_experts is not None
+
+
+@pytest.mark.parametrize(
+    ("given_", "words"),
+    [
+        (Given(draft_cost=0.1), "either"),
+        (Given(draft_cost=0.1, alpha=0.5, rate=0.5), "either"),
+        (Given(draft_cost=0.1, rate=0.5), "draft length"),
+        (Given(draft_cost=0.1, alpha=1.5, gamma=2), "between 0 and 1"),
+        (Given(draft_cost=-1, alpha=0.5, gamma=2), "costs nothing or more"),
+        (Given(draft_cost=0.1, alpha=0.5, gamma=2, prior=True), "experts"),
+        (Given(draft_cost=0.1, alpha=0.5, gamma=2, state_gigabytes=1), "step"),
+    ],
+)
+def test_what_makes_no_prediction_is_refused(given_: Given, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        predict(given_)
+
+
+def test_routing_is_read_from_several_families() -> None:
+    qwen = {
+        "text_config": {"num_experts": 256, "num_experts_per_tok": 8, "shared_expert_intermediate_size": 512}
+    }
+    assert routing(qwen) == Routing(256, 8, 1)
+    assert routing({"num_local_experts": 8, "num_experts_per_tok": 2}) == Routing(8, 2, 0)
+    assert routing({"n_routed_experts": 64, "num_experts_per_tok": 6, "n_shared_experts": 2}) == Routing(
+        64, 6, 2
+    )
+    assert routing({"hidden_size": 64}) is None
