@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.exam.repository import repository_of
 from navigator.cascade.stages.review import Subject, read_change, read_subject
 from navigator.domain.diff import FileDiff
 from navigator.domain.exam import ExamAnswer, ExamItem
@@ -35,8 +36,7 @@ async def ask_item(deps: Dependencies, item_id: int) -> None:
 
 async def exam_subject(deps: Dependencies, item: ExamItem) -> Subject:
     """The item as a review sees a proposal: a task and a proposal that are in no table, and the diff from git."""
-    assert item.project_id is not None
-    project = deps.project(item.project_id)
+    private, project = await asyncio.to_thread(repository_of, deps, item)
     task = Task(
         id="",
         project_id=project.id,
@@ -62,7 +62,6 @@ async def exam_subject(deps: Dependencies, item: ExamItem) -> Subject:
         rehearsal=item.rehearsal,
     )
     async with deps.project_lock(project.id):
-        private = await asyncio.to_thread(deps.private, project)
         return await asyncio.to_thread(read_subject, private, project, task, proposal, exam_item=item.id)
 
 
@@ -98,14 +97,15 @@ def _answer(item: ExamItem, review: Review, files: Sequence[FileDiff]) -> ExamAn
 
 def names_place(item: ExamItem, findings: Iterable[Finding], files: Sequence[FileDiff]) -> bool:
     """Whether an anchored finding is within `NEAR` lines of the seeded fault."""
-    if not item.path or not item.line:
-        return False
-    first, last = item.line - NEAR, max(item.line, item.end_line) + NEAR
+    # A fix that was taken back may have been in several places.
+    places = item.evidence.get("places") or [(item.path, item.line, max(item.line, item.end_line))]
     return any(
-        begin <= last and end >= first
+        finding.path == path and begin <= last + NEAR and end >= first - NEAR
         for finding in findings
-        if finding.anchored and finding.path == item.path and finding.line
+        if finding.anchored and finding.line
         for begin, end in [_place(finding, files)]
+        for path, first, last in places
+        if path and first
     )
 
 
