@@ -53,8 +53,12 @@ def main() -> None:
             outcome = simulate(scenario, jobs, contender.policy, contender.rules)
             ratios = (outcome.makespan / least.makespan, outcome.mean_wait / least.mean_wait, outcome.swaps)
             found[least.kind, contender.name].append(ratios)
-    print(f"{count} random workloads, simulated. Ratios to the bound of the same workload; swaps per workload.")
-    print(f"{'bound':12} {'policy':13} {'n':>4} {'makespan':>9} {'worst':>7} {'wait':>7} {'worst':>7} {'swaps':>7}")
+    print(
+        f"{count} random workloads, simulated. Ratios to the bound of the same workload; swaps per workload."
+    )
+    print(
+        f"{'bound':12} {'policy':13} {'n':>4} {'makespan':>9} {'worst':>7} {'wait':>7} {'worst':>7} {'swaps':>7}"
+    )
     for (kind, name), rows in sorted(found.items()):
         spans, waits, swaps = zip(*rows, strict=True)
         print(
