@@ -1,4 +1,4 @@
-"""How long a batch takes, what a swap costs each of its tasks, and when the next review is due.
+"""How long a batch takes, and what a swap costs each of its tasks.
 
 All durations are in seconds, all speeds in tokens per second. Figures come from measurement where there is any
 (medians of recorded swaps and calls) and from the published ones of the two-model cascade otherwise; a
@@ -10,9 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from navigator.domain.errors import UsageError
-from navigator.domain.snapshot import SchedulerSnapshot
-from navigator.domain.states import Role, TaskState
-from navigator.scheduling.view import given_up, oldest_wait, reviewer_work, writes_left
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,48 +191,6 @@ def break_even_tokens(figures: Figures) -> float | None:
     if gained <= 0:
         return None
     return figures.round_trip * (2 if figures.revise_rate else 1) / gained
-
-
-def review_eta(snapshot: SchedulerSnapshot, now: float, *, write_seconds: float) -> float | None:
-    """Seconds until the next review starts, if no task arrives and no review is requested.
-
-    The swap itself is not counted: this is when it starts.
-
-    Args:
-        snapshot: what is true.
-        now: the monotonic second of the snapshot's clock.
-        write_seconds: seconds from one written proposal to the next, over all streams.
-
-    Returns: Zero when it can start or is running; None when no review is in sight (nothing to review, no swap
-        left, the reviewer given up).
-    """
-    waiting = reviewer_work(snapshot)
-    checking = sum(task.state is TaskState.CHECKING for task in snapshot.tasks)
-    to_write = writes_left(snapshot, Role.GENERATOR)
-    at_once = snapshot.both_resident or Role.REVIEWER in (snapshot.resident, snapshot.swapping_to)
-    swaps_needed = 0 if at_once and (waiting or checking or snapshot.both_resident) else 1 + at_once
-    if given_up(snapshot, Role.REVIEWER) or not (waiting or checking or to_write):
-        return None
-    if snapshot.swaps_left is not None and snapshot.swaps_left < swaps_needed:
-        return None
-
-    reachable = max(0.0, snapshot.unreachable.get(Role.REVIEWER, now) - now)
-    if (waiting or checking) and (at_once or snapshot.hurry):
-        return reachable
-    if snapshot.both_resident:
-        return max(reachable, write_seconds)
-
-    written_out = len(to_write) * write_seconds
-    if snapshot.until:
-        return max(reachable, written_out)
-    ways = [max(written_out, snapshot.last_arrival + snapshot.batch.quiet - now)]
-    missing = snapshot.batch.target - len(waiting) - checking
-    if missing <= len(to_write):
-        ways.append(max(0, missing) * write_seconds)
-    oldest = oldest_wait(waiting)
-    if oldest is not None:
-        ways.append(oldest + snapshot.batch.max_wait - now)
-    return max(reachable, 0.0, min(ways))
 
 
 def _require_items(count: int) -> None:

@@ -1,8 +1,7 @@
-"""Forecasts against the published figures, and the moment of the next review against the scheduler itself."""
+"""Forecasts against the published figures."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import pytest
@@ -10,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.domain.errors import UsageError
-from navigator.domain.snapshot import BatchRules, SchedulerSnapshot, SwapTo
-from navigator.domain.states import Role, TaskState
 from navigator.scheduling.forecast import (
     PUBLISHED,
     Figures,
@@ -19,10 +16,7 @@ from navigator.scheduling.forecast import (
     forecast,
     one_task_seconds,
     price,
-    review_eta,
 )
-from navigator.scheduling.next_actions import next_actions
-from tests.scheduling.test_rules import NOW, snap, task, waiting
 
 TEN_SECOND_REVIEWS = replace(PUBLISHED, review_tokens=480.0)
 
@@ -116,51 +110,3 @@ def test_what_cannot_be_forecast_is_refused_with_a_hint() -> None:
     ):
         with pytest.raises(UsageError):
             broken()
-
-
-STAYS = {"until": "", "batch": BatchRules(target=3, max_wait=1800.0, quiet=180.0)}
-
-
-@pytest.mark.parametrize(
-    ("why", "snapshot", "seconds"),
-    [
-        ("nothing to review and nothing to write", snap(), None),
-        ("the reviewer is here", snap(*waiting(1), resident=Role.REVIEWER), 0),
-        ("it is on its way", snap(*waiting(1), resident=None, swapping_to=Role.REVIEWER), 0),
-        ("asked for", snap(*waiting(1), task(1), hurry=True), 0),
-        ("given up", snap(*waiting(1), unreachable={Role.REVIEWER: math.inf}), None),
-        ("out of reach for a while", snap(*waiting(1), unreachable={Role.REVIEWER: NOW + 40}), 40),
-        ("no swap left", snap(*waiting(1), swaps_left=0), None),
-        ("one swap left, and two needed", snap(task(1), resident=Role.REVIEWER, swaps_left=1), None),
-        ("a session that ends writes everything first", snap(*waiting(9), task(1), task(2)), 20),
-        ("quiet will come", snap(*waiting(1), **{**STAYS, "last_arrival": NOW - 100}), 80),
-        ("the target will be reached", snap(*waiting(1), *map(task, range(5)), **STAYS), 20),
-        ("the oldest will have waited", snap(*waiting(1, NOW - 1795), task(1), **STAYS), 5),
-        ("both answer: after the next proposal", snap(task(1), both_resident=True), 10),
-        ("both answer: after the check", snap(task(1, TaskState.CHECKING), both_resident=True), 0),
-    ],
-)
-def test_when_the_next_review_will_come(why: str, snapshot: SchedulerSnapshot, seconds: float | None) -> None:
-    assert review_eta(snapshot, NOW, write_seconds=10) == seconds, why
-
-
-@given(
-    count=st.integers(1, 5),
-    waited=st.floats(0, 4000),
-    since_arrival=st.floats(0, 4000),
-    target=st.integers(1, 6),
-)
-def test_with_nothing_to_write_the_forecast_is_the_moment_the_scheduler_swaps(
-    count: int, waited: float, since_arrival: float, target: int
-) -> None:
-    snapshot = snap(
-        *waiting(count, NOW - waited),
-        until="",
-        last_arrival=NOW - since_arrival,
-        batch=BatchRules(target=target, max_wait=1800.0, quiet=180.0),
-    )
-    seconds = review_eta(snapshot, NOW, write_seconds=10)
-    assert seconds is not None
-    assert SwapTo(Role.REVIEWER) in next_actions(snapshot, NOW + seconds + 1e-6)
-    if seconds > 1e-3:
-        assert SwapTo(Role.REVIEWER) not in next_actions(snapshot, NOW + seconds - 1e-3)

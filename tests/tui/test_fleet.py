@@ -98,9 +98,8 @@ def test_a_rehearsal_that_does_not_run_is_not_loaded(empty_state: StatePaths) ->
 
 
 def view(live: LiveStatus | None = None, looks: tuple[ServerLook, ...] | None = None) -> FleetView:
-    from navigator.domain.snapshot import BatchRules
 
-    facts = StripFacts({"generator": "a/x-35B", "reviewer": "b/x-122B"}, BatchRules(30, 60, 60), 8)
+    facts = StripFacts({"generator": "a/x-35B", "reviewer": "b/x-122B"}, 30)
     return FleetView(DeckSnapshot(), live or LiveStatus(), facts, looks)
 
 

@@ -238,7 +238,7 @@ def _swaps(swaps: Sequence[Swap], width: int) -> list[Line]:
 
 def _forecast(view: FleetView, width: int) -> list[Line]:
     figures = view.snapshot.figured.figures
-    made = forecast(view.facts.rules.target, figures)
+    made = forecast(view.facts.target, figures)
     rehearsed = view.snapshot.rehearsal
     origin = {
         "measured": "scaled figures of the rehearsal"
