@@ -128,8 +128,12 @@ def _energy_table(found: EnergyCost | None) -> Table:
     ]
     n = f"{found.accepted:,} accepted changes, {found.proposals:,} proposals, {found.reviews:,} reviews"
     notes = [f"since the first reading ({found.began[:10]}): {n}; {found.samples:,} readings"]
-    if found.missed_share:
-        notes.append(f"not known for {percent(found.missed_share)} of the time: no reading")
+    missed = sum(one.missed for one in found.phases)
+    if missed:
+        covered = sum(one.seconds for one in found.phases)
+        notes.append(
+            f"not known for {number(missed)} s without a reading, beside {number(covered)} s with one"
+        )
     return Table(
         "ENERGY",
         _COLUMNS,
