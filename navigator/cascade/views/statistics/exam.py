@@ -59,13 +59,12 @@ def _score_tables(score: ExamScore) -> Sequence[Table]:
             _estimate("proposals that are faulty", score.faulty_share, score.reason),
             _estimate("REVISE that is right", score.genuine_share, score.reason),
         ),
-        about=version,
         answer=worth_words(score),
         headline=score.verdict,
         facts=(
             ("reviewer", version),
             ("verdict", f"{score.verdict}. {score.why}"),
-            ("counted from", score.basis),
+            ("basis", score.basis),
         ),
         notes=(f"{score.answers} answers{unread}: {cost}",),
     )
