@@ -315,6 +315,10 @@ class Conductor:
         self._live.wanted = role
         return False
 
+    def ask_exam(self, items: int) -> tuple[int, int]:
+        """Ask so many items of the reviewer's exam, whatever their share, once it is loaded."""
+        return self._exam.ask_for(items), len(self._exam.left())
+
     @property
     def running(self) -> int:
         """How many tasks it is working on."""
@@ -328,6 +332,7 @@ class Conductor:
             "strategy": self._deps.strategy.name,
             "swapping_to": live.swapping_to.value if live.swapping_to else None,
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
+            "exam": {"running": self._exam.running, "asked": self._exam.asked},
             "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,

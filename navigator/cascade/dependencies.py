@@ -61,6 +61,9 @@ class Controls(Protocol):
     def swap_to(self, role: Role) -> bool:
         """Load `role` when current work finishes; returns whether it is loaded already."""
 
+    def ask_exam(self, items: int) -> tuple[int, int]:
+        """Ask so many items of the reviewer's exam once it is loaded; returns how many it will be, and how many are left."""
+
     def stop(self, reason: str) -> None:
         """End the session soon: work in progress is done again by the next one."""
 

@@ -14,11 +14,13 @@ from navigator.cascade.socket.client import ConductorClient
 from navigator.cascade.socket.wire import NoConductor
 from navigator.cascade.verbs.exam_import import ImportExam, ImportExamArgs
 from navigator.cascade.verbs.exam_prepare import ExamPrepared, PrepareExam, PrepareExamArgs
+from navigator.cascade.verbs.exam_run import ExamRunArgs, RunExam
 from navigator.cli import output
 from navigator.cli.session import (
     carry_out,
     complete_projects,
     locked_dependencies,
+    reading,
     state_paths,
     take_config_projects,
 )
@@ -151,3 +153,35 @@ def _counts(one: PreparedProject) -> None:
         f"  Items now: {one.faulty} faulty, {one.clean} clean. {one.runs} test runs in {output.duration(one.seconds)}; "
         f"{one.ended}."
     )
+
+
+@exam.command("run")
+@click.option(
+    "--items", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Items to ask."
+)
+@click.option("--yes", is_flag=True, help="Do not ask before a swap.")
+@output.JSON
+def run(items: int, yes: bool, as_json: bool) -> None:
+    """Have the running conductor's reviewer answer items now.
+
+    Without it, items are mixed into the reviewer's residencies, within `[exam] share`. Reviews of proposals go first in any case.
+    """
+    carry_out(RunExam(), ExamRunArgs(items=items), as_json=as_json, yes=yes)
+
+
+@exam.command("show")
+@output.JSON
+def show(as_json: bool) -> None:
+    """Show what the reviewer caught and let pass, and what its REVISE is worth."""
+    from navigator.cascade.views.statistics.exam import PAGE
+    from navigator.cascade.views.statistics.page import Question
+    from navigator.cli.stats import tell
+
+    with reading() as store:
+        found = PAGE.read(store, Question())
+    if as_json:
+        output.print_json(PAGE.document(found))
+        return
+    tell(PAGE, found)
+    if found.faulty or found.clean:
+        output.say(f"Items prepared: {found.faulty} faulty, {found.clean} clean.")

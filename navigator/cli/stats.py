@@ -108,7 +108,7 @@ def _show(page: StatisticsPage[Any], since: str, form: str | None, as_json: bool
     elif form == "csv":
         output.emit(as_csv(figure_rows(page, found)).rstrip("\n"))
     else:
-        _tell(page, found)
+        tell(page, found)
 
 
 for _page in PAGES:
@@ -145,7 +145,8 @@ def _since(text: str) -> str:
     return utc_text(moment_of(text) or text) if text else ""
 
 
-def _tell(page: StatisticsPage[Any], found: Any) -> None:
+def tell(page: StatisticsPage[Any], found: Any) -> None:
+    """Print a page: the real figures, then a rehearsal's under a heading of their own."""
     real, rehearsed = (page.tables(found, rehearsal) for rehearsal in (False, True))
     if not real and not rehearsed:
         output.say(page.missing)

@@ -26,14 +26,14 @@ from functools import lru_cache
 from navigator.domain.exam import ExamCount
 from navigator.domain.records import VerdictCount
 from navigator.domain.states import ExamSource, Verdict
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, share, wilson
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Z_95, Share, share
 
 WORTH_IT, CHANCE, CANNOT_TELL = "worth it", "no better than chance", "cannot tell"
 
 NEEDED = ANECDOTAL_BELOW
 """Answers, faulty and clean together, before a reviewer is called no better than chance."""
 
-HALF_WAY = 0.5
+USEFUL = 0.4
 """A reviewer whose J may be this high or higher is not called no better than chance: its exam is too small to tell."""
 
 OWN_MISTAKES = (ExamSource.REVERSED_FIX, ExamSource.OMISSION)
@@ -85,7 +85,7 @@ class ExamScore:
         sensitivity: of the faulty items, those with REVISE.
         specificity: of the clean items, those with APPROVE.
         named: of the faulty items with REVISE whose place is known, those where a finding is at that place.
-        youden: J with Newcombe's interval; None without faulty or without clean items.
+        youden: J with its interval (`difference`); None without faulty or without clean items.
         revise: of the real first reviews by this reviewer, those with REVISE.
         faulty_share: of real proposals that are faulty.
         genuine_share: of REVISE on real proposals that are right.
@@ -231,7 +231,7 @@ def _small_better(faulty: Sequence[ExamCount]) -> bool | None:
     large = _right([row for row in faulty if row.size >= 50], faulty=True)
     if not small.n or not large.n:
         return None
-    low, high = newcombe(small.k, small.n, large.k, large.n)
+    low, high = difference(small.k, small.n, large.k, large.n)
     return None if low <= 0 <= high else low > 0
 
 
@@ -255,19 +255,19 @@ def _youden(sensitivity: Share, specificity: Share) -> Estimate | None:
     if sensitivity.rate is None or specificity.rate is None:
         return None
     k, n = specificity.n - specificity.k, specificity.n
-    low, high = newcombe(sensitivity.k, sensitivity.n, k, n)
-    return Estimate(sensitivity.rate + specificity.rate - 1, low, high)
+    value = sensitivity.rate + specificity.rate - 1
+    low, high = difference(sensitivity.k, sensitivity.n, k, n)
+    return Estimate(value, min(low, value), max(high, value))
 
 
-def newcombe(k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
-    """The 95 % interval of k1/n1 - k2/n2 from both Wilson intervals (method 10 of Newcombe 1998)."""
-    (low1, high1), (low2, high2) = wilson(k1, n1), wilson(k2, n2)
-    p1, p2 = k1 / n1, k2 / n2
-    difference = p1 - p2
-    return (
-        difference - math.hypot(p1 - low1, high2 - p2),
-        difference + math.hypot(high1 - p1, p2 - low2),
-    )
+def difference(k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
+    """The 95 % interval of k1/n1 - k2/n2: one success and one failure are added to each (Agresti and Caffo 2000).
+
+    Over 15 to 60 items and shares from .3 to .98 it covers 94.5 to 98 %, where Newcombe's covers 91.4 to 96 %.
+    """
+    p1, p2 = (k1 + 1) / (n1 + 2), (k2 + 1) / (n2 + 2)
+    half = Z_95 * math.sqrt(p1 * (1 - p1) / (n1 + 2) + p2 * (1 - p2) / (n2 + 2))
+    return max(-1.0, p1 - p2 - half), min(1.0, p1 - p2 + half)
 
 
 def _verdict(youden: Estimate | None, n: int) -> tuple[str, str]:
@@ -278,11 +278,11 @@ def _verdict(youden: Estimate | None, n: int) -> tuple[str, str]:
         return WORTH_IT, f"{said}: better than chance."
     if youden.high < 0:
         return CHANCE, f"{said}: it objects to clean changes more often than to faulty ones."
-    if n >= NEEDED and youden.high < HALF_WAY:
-        return CHANCE, f"{said}: the interval holds 0, and its upper end is below {HALF_WAY}."
+    if n >= NEEDED and youden.high < USEFUL:
+        return CHANCE, f"{said}: the interval holds 0 and ends below {USEFUL}."
     if n < NEEDED:
         return CANNOT_TELL, f"{said}: the interval holds 0; {NEEDED} items are the least."
-    return CANNOT_TELL, f"{said}: the interval holds 0 and reaches {HALF_WAY}; more items will tell."
+    return CANNOT_TELL, f"{said}: the interval holds 0 and reaches {USEFUL}; more items will tell."
 
 
 def _refusal(youden: Estimate | None, revise: Share) -> str:

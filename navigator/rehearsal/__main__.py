@@ -42,6 +42,13 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--time-scale", type=float, default=1.0, help="factor on simulated time; 0: none")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--fault-rate", type=float, default=DEFAULT_FAULT_RATE)
+    parser.add_argument(
+        "--skill",
+        type=float,
+        nargs=2,
+        metavar=("SE", "SP"),
+        help="sensitivity and specificity of its reviews",
+    )
     parser.add_argument("--max-running", type=int, default=8, help="requests served at once; more wait")
     parser.add_argument("--context-tokens", type=int, default=131_072)
     parser.add_argument("--parent", type=int, default=0, help="exit when this process is gone")
@@ -51,6 +58,8 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error("--time-scale has to be 0 or more")
     if not 0 <= options.fault_rate <= 1:
         parser.error("--fault-rate has to be between 0 and 1")
+    if options.skill is not None and not all(0 <= share <= 1 for share in options.skill):
+        parser.error("--skill takes two numbers between 0 and 1")
     if options.max_running < 1:
         parser.error("--max-running has to be at least 1")
     try:
@@ -62,7 +71,13 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return options
 
 
-def make_brain(role: Role, *, seed: int = 0, fault_rate: float = DEFAULT_FAULT_RATE) -> Brain:
+def make_brain(
+    role: Role,
+    *,
+    seed: int = 0,
+    fault_rate: float = DEFAULT_FAULT_RATE,
+    skill: tuple[float, float] | None = None,
+) -> Brain:
     """What answers for a role: either may be asked to write a change, and to review one.
 
     Imports the rules only when it is called: parsing Python needs a heavy library.
@@ -71,6 +86,7 @@ def make_brain(role: Role, *, seed: int = 0, fault_rate: float = DEFAULT_FAULT_R
         role: the reviewer writes with fewer faults, the generator overlooks more when it reviews.
         seed: another seed plants and overlooks other things.
         fault_rate: share of first answers that the generator spoils, 0 to 1.
+        skill: sensitivity and specificity of reviews; None for those that follow from the kinds of mistakes.
     """
     from navigator.rehearsal.reading import read_review
     from navigator.rehearsal.reviewer.reviewer import Reviewer
@@ -80,12 +96,12 @@ def make_brain(role: Role, *, seed: int = 0, fault_rate: float = DEFAULT_FAULT_R
     if strong:
         writer, reader = (
             Generator(seed=seed + 1000, fault_rate=fault_rate * STRONG_FAULTS),
-            Reviewer(seed=seed),
+            Reviewer(seed=seed, skill=skill),
         )
     else:
         writer, reader = (
             Generator(seed=seed, fault_rate=fault_rate),
-            Reviewer(seed=seed + 1000, blind=OWN_EYES),
+            Reviewer(seed=seed + 1000, blind=OWN_EYES, skill=skill),
         )
 
     def answer(
@@ -109,7 +125,7 @@ async def serve(options: argparse.Namespace) -> None:
     api = Api(
         role,
         pace_of(role, options.time_scale),
-        make_brain(role, seed=options.seed, fault_rate=options.fault_rate),
+        make_brain(role, seed=options.seed, fault_rate=options.fault_rate, skill=options.skill),
         max_running=options.max_running,
         context_tokens=options.context_tokens,
     )

@@ -21,6 +21,7 @@ from navigator.cascade.verbs.conducting import Nothing, ReviewNow, ReviewNowDone
 from navigator.cascade.verbs.deciding import DecideArgs, Decided, DecisionRow, Pinned
 from navigator.cascade.verbs.exam_import import ExamImported, RefusedRow
 from navigator.cascade.verbs.exam_prepare import ExamPrepared
+from navigator.cascade.verbs.exam_run import ExamAsked
 from navigator.cascade.verbs.notes import DraftSaved, SeenArgs
 from navigator.cascade.verbs.project_check import CheckLimits, ProjectChecked, SandboxFound
 from navigator.cascade.verbs.projects import ProjectDone, RemovedProjects
@@ -84,6 +85,7 @@ RESULTS: dict[str, list[Model]] = {
         ExamImported(path="/rows.jsonl", faulty=1, refused=(RefusedRow(line=3, reason="it has no diff"),)),
         ExamImported(path="/rows.jsonl"),
     ],
+    "exam.run": [ExamAsked(items=4, left=9, loaded=False), ExamAsked(items=1, left=1, loaded=True)],
     "exam.prepare": [
         ExamPrepared(projects=(PreparedProject(project="web", faulty=2, clean=2, ended="enough items"),)),
         ExamPrepared(projects=(PreparedProject(project="web", problem="It has no test command."),)),

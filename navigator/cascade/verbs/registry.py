@@ -36,6 +36,7 @@ _VERBS = {
     "project.move": "projects:MoveProject",
     "project.remove": "projects:RemoveProjects",
     "exam.import": "exam_import:ImportExam",
+    "exam.run": "exam_run:RunExam",
     "exam.prepare": "exam_prepare:PrepareExam",
     "project.check": "project_check:CheckProject",
     "reverts.look": "reverts:LookForReverts",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from navigator.faults.chance import fraction
@@ -15,7 +16,7 @@ from navigator.rehearsal.reading import ReviewPrompt, read_review
 from navigator.rehearsal.reviewer.checks import check_file
 from navigator.rehearsal.reviewer.context import places_left, unknown_names
 from navigator.rehearsal.reviewer.diff import ReadFile, read_diff
-from navigator.rehearsal.reviewer.remarks import Remark, objections, worst_first
+from navigator.rehearsal.reviewer.remarks import Remark, objections, worst_first, wrong
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.instances import fitted, instance_of
 
@@ -26,6 +27,7 @@ CONTRARY_RATE = 0.03
 
 MOST_FINDINGS = 8
 _GRAVE = frozenset({"blocker", "major"})
+_MADE_UP = "This line does not do what the task asks for."
 
 
 class Reviewer:
@@ -34,11 +36,17 @@ class Reviewer:
     Args:
         seed: another seed overlooks and objects to other things.
         blind: added to the chance of overlooking each mistake.
+        skill: sensitivity and specificity to have, instead of overlooking and objecting by kind of mistake: of the changes
+            in which it can find a mistake, and of those in which it cannot, these shares are judged rightly. Which ones
+            depends on the content and the seed.
     """
 
-    def __init__(self, *, seed: int = 0, blind: float = 0.0) -> None:
+    def __init__(
+        self, *, seed: int = 0, blind: float = 0.0, skill: tuple[float, float] | None = None
+    ) -> None:
         self._seed = seed
         self._blind = blind
+        self._skill = skill
 
     def answer(
         self, messages: Sequence[Mapping[str, str]], schema: dict[str, Any] | None = None, repeat: int = 0
@@ -68,7 +76,11 @@ class Reviewer:
         files = read_diff(prompt.diff)
         noticed = self._noticed(prompt, files)
         if prompt.earlier is None:
-            remarks = worst_first([*noticed, *objections(files, self._seed, prompt.task)])[:MOST_FINDINGS]
+            if self._skill is None:
+                remarks = [*noticed, *objections(files, self._seed, prompt.task)]
+            else:
+                remarks = self._with_skill(prompt, files, noticed, self._skill)
+            remarks = worst_first(remarks)[:MOST_FINDINGS]
             return self._answered(prompt, [remark.as_finding() for remark in remarks], None)
         return self._again(prompt, files, noticed)
 
@@ -82,9 +94,26 @@ class Reviewer:
         return [
             remark
             for remark in reversed(once.values())
-            if fraction("overlooked", self._seed, remark.sort, remark.path, remark.quote)
+            if self._skill is not None
+            or fraction("overlooked", self._seed, remark.sort, remark.path, remark.quote)
             >= remark.miss + self._blind
         ]
+
+    def _with_skill(
+        self, prompt: ReviewPrompt, files: list[ReadFile], noticed: list[Remark], skill: tuple[float, float]
+    ) -> list[Remark]:
+        """The same remarks or none; about a right change none, or one made up about its first line."""
+        drawn = fraction("skill", self._seed, prompt.diff)
+        if any(remark.severity in _GRAVE for remark in noticed):
+            return noticed if drawn < skill[0] else []
+        added = next(
+            ((file, hunk, line) for file in files for hunk in file.hunks for line in hunk.of("+")), None
+        )
+        if drawn < skill[1] or added is None:
+            return []
+        file, hunk, line = added
+        made_up = wrong("lost", file, hunk, line)
+        return [replace(made_up, severity="major", trigger="Whenever it runs.", message=_MADE_UP)]
 
     def _again(self, prompt: ReviewPrompt, files: list[ReadFile], noticed: list[Remark]) -> dict[str, Any]:
         addressed: list[dict[str, Any]] = []

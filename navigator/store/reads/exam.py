@@ -78,7 +78,8 @@ class ExamReads(Queries):
         found = self._all(
             "SELECT i.id, i.faulty, i.rehearsal, coalesce((SELECT json_group_array(a.model) FROM exam_answers a"
             " WHERE a.item_id = i.id AND a.prompt_version = ?), '[]') AS models"
-            " FROM exam_items i WHERE i.retired = '' ORDER BY i.id",
+            " FROM exam_items i LEFT JOIN projects p ON p.id = i.project_id"
+            " WHERE i.retired = '' AND coalesce(p.removed, 0) = 0 ORDER BY i.id",
             prompt_version,
         )
         return [
@@ -111,8 +112,8 @@ class ExamReads(Queries):
         )
 
     def reviewer_tokens(self, after: int) -> ReviewerTokens:
-        """What the reviewer's calls numbered above `after` took."""
-        total = "prompt_tokens + completion_tokens"
+        """What the reviewer's calls numbered above `after` took; a call of a server that counts no tokens took one."""
+        total = "max(1, prompt_tokens + completion_tokens)"
         newest = int(self._one("SELECT coalesce(max(id), 0) FROM calls"))
         oldest = newest - _RECENT
         row = self._all(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from navigator.cascade.views.statistics import edits, outcomes, revise_rate, summary, swaps, throughput
+from navigator.cascade.views.statistics import edits, exam, outcomes, revise_rate, summary, swaps, throughput
 from navigator.cascade.views.statistics.page import StatisticsPage
 
 PAGES: tuple[StatisticsPage[Any], ...] = (
     summary.PAGE,
     revise_rate.PAGE,
+    exam.PAGE,
     outcomes.PAGE,
     swaps.PAGE,
     throughput.PAGE,

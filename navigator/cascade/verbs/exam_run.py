@@ -1,0 +1,83 @@
+"""Have the reviewer answer items of its exam now: at once where it is loaded, else after a swap that is asked for first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from navigator.cascade.verbs.base import Question, Told, Verb, controls, plural
+from navigator.domain.errors import Conflict, NavigatorError
+from navigator.domain.models import Model
+from navigator.domain.states import Role
+
+if TYPE_CHECKING:
+    from navigator.cascade.dependencies import Dependencies
+    from navigator.store.reads.reader import Reader
+
+
+class ExamRunArgs(Model):
+    """How many items."""
+
+    items: int = Field(default=20, ge=1)
+
+
+class ExamAsked(Model):
+    """`items` will be asked; `left` have no answer of this reviewer yet; `loaded`: it is loaded already."""
+
+    items: int
+    left: int
+    loaded: bool
+
+
+class RunExam(Verb[ExamRunArgs, ExamAsked]):
+    """Reviews of proposals still go first. What was answered is kept; after a restart of the conductor, ask again."""
+
+    name = "exam.run"
+    args = ExamRunArgs
+    result = ExamAsked
+    small = True
+    needs_conductor = True
+
+    def refuse(self, reader: Reader, args: ExamRunArgs) -> NavigatorError | None:
+        if reader.exam_items():
+            return None
+        return Conflict("There are no exam items.", hint="`navigator exam prepare` makes them.")
+
+    def question(self, reader: Reader, args: ExamRunArgs) -> Question | None:
+        if reader.meta("resident") in (Role.REVIEWER.value, "both"):
+            return None
+        from navigator.cascade.views.figures import measured_figures
+
+        figures, measured = measured_figures(reader, with_rehearsal=True)
+        known = "measured" if {"swap_in", "swap_back"} <= set(measured) else "not all of it measured here yet"
+        return Question(
+            "Load the reviewer for the exam?",
+            (
+                f"It is not loaded: a swap of about {figures.swap_in:.0f} s, and {figures.swap_back:.0f} s "
+                f"back ({known}).",
+                "Without one, items are mixed into its next residency.",
+            ),
+            "load it",
+        )
+
+    async def perform(self, deps: Dependencies, args: ExamRunArgs) -> ExamAsked:
+        self.require(deps.reader, args)
+        conductor = controls(deps)
+        items, left = conductor.ask_exam(args.items)
+        if not items:
+            raise Conflict(
+                "The reviewer has answered every item under its present prompt.",
+                hint="`navigator exam show` has the result; `navigator exam prepare` makes more items.",
+            )
+        return ExamAsked(items=items, left=left, loaded=conductor.swap_to(Role.REVIEWER))
+
+    def tell(self, result: ExamAsked) -> list[Told]:
+        when = "" if result.loaded else " once it is loaded"
+        return [
+            Told(
+                "reviewer",
+                f"is asked {plural(result.items, 'item')} of {result.left}{when}",
+                hint="`navigator exam show` has the result.",
+            )
+        ]

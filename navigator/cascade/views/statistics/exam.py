@@ -1,0 +1,179 @@
+"""The reviewer's exam: what each reviewer caught and let pass, and what a REVISE of it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from navigator.cascade.exam.worth import scores
+from navigator.cascade.views.statistics.page import (
+    SHARE_COLUMNS,
+    Question,
+    Row,
+    StatisticsPage,
+    Table,
+    bounds,
+    number,
+    percent,
+    share_rows,
+)
+from navigator.evidence.exam import Estimate, ExamScore, SizeScore, SourceScore, worth_words
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
+from navigator.store.reads.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Exam:
+    """Every reviewer that was examined, the newest first, and how many items there are: faulty, clean."""
+
+    scores: tuple[ExamScore, ...]
+    faulty: int
+    clean: int
+
+
+def _read(reader: Reader, question: Question) -> Exam:
+    items = reader.exam_items()
+    faulty = sum(item.faulty for item in items)
+    return Exam(scores(reader), faulty, len(items) - faulty)
+
+
+def _tables(found: Exam, rehearsal: bool) -> Sequence[Table]:
+    mine = [score for score in found.scores if score.rehearsal is rehearsal]
+    return tuple(table for score in mine for table in _score_tables(score))
+
+
+def _score_tables(score: ExamScore) -> Sequence[Table]:
+    version = f"{score.model}, {score.prompt_version}"
+    cost = f"{score.tokens:,} tokens, {number(score.seconds)} s of the reviewer"
+    unread = f", {score.unreviewed} could not be read" if score.unreviewed else ""
+    verdict = Table(
+        "IS IT WORTH LISTENING TO?",
+        SHARE_COLUMNS,
+        (
+            *share_rows(
+                (
+                    ("sensitivity: faulty, caught", score.sensitivity),
+                    ("specificity: clean, passed", score.specificity),
+                    ("caught at the right place", score.named),
+                )
+            ),
+            _estimate("Youden's J", score.youden),
+            _estimate("proposals that are faulty", score.faulty_share, score.reason),
+            _estimate("REVISE that is right", score.genuine_share, score.reason),
+        ),
+        about=version,
+        answer=worth_words(score),
+        headline=score.verdict,
+        facts=(("verdict", f"{score.verdict}. {score.why}"), ("counted from", score.basis)),
+        notes=(f"{score.answers} answers{unread}: {cost}",),
+    )
+    sources = Table("BY SOURCE", SHARE_COLUMNS, tuple(map(_source_row, score.by_source)), about=version)
+    sizes = tuple(row for size in score.by_size for row in _size_rows(size))
+    return (verdict, sources, Table("BY CHANGED LINES", SHARE_COLUMNS, sizes, about=version))
+
+
+def _estimate(name: str, found: Estimate | None, why: str = "") -> Row:
+    if found is None:
+        return Row(name, note=f"refused: {why}" if why else "none yet")
+    if name == "Youden's J":
+        return Row(name, (f"{found.value:.2f}", f"[{found.low:.2f}–{found.high:.2f}]", ""))
+    return Row(name, (percent(found.value), f"[{100 * found.low:.0f}–{100 * found.high:.0f}]", ""))
+
+
+def _shown(label: str, found: Share) -> Row:
+    few = "anecdotal" if found.n < ANECDOTAL_BELOW else ""
+    return Row(label, (percent(found.rate), bounds(found), f"{found.k} of {found.n}"), share=found, note=few)
+
+
+def _source_row(row: SourceScore) -> Row:
+    kind = "caught" if row.faulty else "passed"
+    name = row.source.replace("_", " ")
+    return _shown(name if row.source == "clean" else f"{name}, {kind}", row.right)
+
+
+def _size_rows(row: SizeScore) -> Sequence[Row]:
+    pairs = ((f"{row.size}, caught", row.sensitivity), (f"{row.size}, passed", row.specificity))
+    return [_shown(label, found) for label, found in pairs if found.n]
+
+
+# The document
+
+
+def _document(found: Exam) -> dict[str, Any]:
+    """The newest real reviewer's exam, a rehearsal's where there is no other; `reviewers` has all of them."""
+    every = [score_document(score) for score in found.scores]
+    if every:
+        first = every[0]
+    else:
+        first = {
+            "items": 0,
+            "verdict": "cannot tell",
+            "reason": "no item has been answered",
+            "sentence": worth_words(None),
+        }
+    return {**first, "prepared": {"faulty": found.faulty, "clean": found.clean}, "reviewers": every}
+
+
+def score_document(score: ExamScore) -> dict[str, Any]:
+    """One reviewer's exam as JSON."""
+    return {
+        "model": score.model,
+        "prompt_version": score.prompt_version,
+        "rehearsal": score.rehearsal,
+        "items": score.answers,
+        "unreviewed": score.unreviewed,
+        "counted_from": score.basis,
+        "faulty": {"n": score.sensitivity.n, "caught": score.sensitivity.k},
+        "clean": {"n": score.specificity.n, "passed": score.specificity.k},
+        "sensitivity": _share(score.sensitivity),
+        "specificity": _share(score.specificity),
+        "named": _share(score.named),
+        "by_source": [
+            {"source": row.source, "faulty": row.faulty, **_share(row.right), "named": _share(row.named)}
+            for row in score.by_source
+        ],
+        "by_size": [
+            {
+                "changed_lines": row.size,
+                "sensitivity": _share(row.sensitivity),
+                "specificity": _share(row.specificity),
+            }
+            for row in score.by_size
+        ],
+        "youden": _interval(score.youden),
+        "revise_rate": _share(score.revise),
+        "faulty_share": _interval(score.faulty_share),
+        "genuine_share": _interval(score.genuine_share),
+        "reason": score.reason,
+        "verdict": score.verdict,
+        "why": score.why,
+        "sentence": worth_words(score),
+        "advice": score.no_better_than_chance,
+        "cost": {"tokens": score.tokens, "seconds": round(score.seconds, 1)},
+    }
+
+
+def _share(found: Share) -> dict[str, Any]:
+    return {
+        "value": found.rate,
+        "low": found.low,
+        "high": found.high,
+        "n": found.n,
+        "note": "anecdotal" if found.n < ANECDOTAL_BELOW else "",
+    }
+
+
+def _interval(found: Estimate | None) -> dict[str, float] | None:
+    return asdict(found) if found is not None else None
+
+
+PAGE: StatisticsPage[Exam] = StatisticsPage(
+    name="exam",
+    title="Exam",
+    help="What the reviewer catches and lets pass of changes whose right verdict is known, and what its REVISE is worth.",
+    missing="The reviewer has answered no exam item yet. `navigator exam prepare` makes items.",
+    read=_read,
+    tables=_tables,
+    document=_document,
+)

@@ -1,0 +1,270 @@
+"""The reviewer's exam in a session: what it is asked, when, and that nothing of it is taken for work."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.exam.asking import exam_subject
+from navigator.cascade.exam.queue import in_order, within
+from navigator.cascade.stages.review import gather_subject, plan_review, prompt_dependencies
+from navigator.cli.session import locked_dependencies
+from navigator.domain.exam import ExamAnswer
+from navigator.domain.models import utc_now
+from navigator.domain.states import ExamSource, Role, TaskState, Verdict
+from tests.cascade.exam_items import add_item
+from tests.cascade.scripted_models import Messages, Models, Refusal, approval, objection, speaking
+from tests.cascade.support import hurry
+from tests.cascade.test_conductor import CODE, Room, edit, text_of
+
+RIGHT = CODE.replace("x + x", "x * 2")
+WRONG = CODE.replace("x + x", "x * 3")
+
+
+@pytest.fixture
+def models() -> Iterator[Models]:
+    """A generator that doubles, and a reviewer that objects to `x * 3`."""
+
+    def read(messages: Messages) -> str:
+        if "+    return x * 3" in text_of(messages) or re.search(r"\+.*return x \* 3", text_of(messages)):
+            return approval(findings=[objection("    return x * 3")], verdict="REVISE")
+        return approval()
+
+    with speaking(Models(lambda messages: edit("return x * 2"), read)) as models:
+        yield models
+
+
+@pytest.fixture
+def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
+    hurry(monkeypatch)
+    return Room(tmp_path, models, monkeypatch)
+
+
+def prepare(room: Room, pairs: int) -> None:
+    """So many faulty items with a clean one each."""
+    with locked_dependencies(room.paths) as deps:
+        for number in range(pairs):
+            note = f"# {number}\n"
+            add_item(
+                deps,
+                "code",
+                {"app.py": note + WRONG},
+                faulty=True,
+                origin=f"w{number}",
+                path="app.py",
+                line=3,
+            )
+            add_item(deps, "code", {"app.py": note + RIGHT}, faulty=False, origin=f"r{number}")
+
+
+def answers(room: Room) -> list[ExamAnswer]:
+    return room.read().exam_answers()
+
+
+def set_exam(room: Room, text: str) -> None:
+    room.config.write_text(f"{room.models.settings}[exam]\n{text}\n", encoding="utf-8")
+
+
+def test_items_are_asked_within_their_share_and_leave_no_trace_of_work(room: Room, models: Models) -> None:
+    prepare(room, 10)
+    set_exam(room, "share = 0.5")
+    for _ in range(3):
+        room.queue()
+    session = room.work()
+    given = answers(room)
+    assert 1 <= len(given) <= 3
+    reader = room.read()
+    asked = [call for call in reader.calls() if call.purpose == "exam"]
+    reviews = [call for call in reader.calls() if call.purpose == "review"]
+    assert {call.exam_item for call in asked} == {answer.item_id for answer in given}
+    assert not any(call.task_id for call in asked)
+    assert len(asked) <= len(reviews) == 3  # half of the tokens, and all calls cost the same here
+    # Nothing that is counted or shown as work knows of it.
+    assert session["calls"]["made"] == 6
+    assert len(reader.proposals()) == len(reader.tasks()) == 3
+    totals = {row.role: row.calls for row in reader.call_totals()}
+    assert totals[Role.REVIEWER] == 3
+    assert sum(count.n for count in reader.verdict_counts()) == 3
+    assert not [event for event in reader.events(0) if event.kind == "review_unreadable"]
+    for answer in given:
+        item = reader.exam_item(answer.item_id)
+        assert answer.verdict is (Verdict.REVISE if item.faulty else Verdict.APPROVE)
+        assert answer.named is item.faulty
+        assert answer.usage.seconds > 0
+        assert answer.model == "scripted/reader"
+
+
+def test_without_reviews_or_without_a_share_nothing_is_asked(room: Room) -> None:
+    prepare(room, 2)
+    room.work()
+    assert not answers(room)
+    set_exam(room, "share = 0")
+    room.queue()
+    room.work()
+    assert not answers(room)
+
+
+def test_what_one_batch_is_too_small_for_is_saved_for_the_next(room: Room) -> None:
+    prepare(room, 2)
+    set_exam(room, "share = 0.25")  # an item for three reviews
+    for _ in range(2):
+        room.queue()
+    room.work()
+    assert not answers(room)
+    for _ in range(2):
+        room.queue()
+    room.work()
+    assert len(answers(room)) == 1
+
+
+def test_at_night_an_idle_reviewer_answers_them_all(room: Room) -> None:
+    prepare(room, 3)
+    set_exam(room, 'when = "nightly"\nhours = "00:00-00:00"')
+    room.queue()
+    room.work()
+    assert not answers(room)  # an empty stretch of the day
+    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    room.work()
+    assert len(answers(room)) == 6
+
+
+def test_an_item_that_was_not_answered_is_asked_again_and_counted_once(room: Room, models: Models) -> None:
+    prepare(room, 1)
+    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    script, models.read = models.read, lambda messages: Refusal(503)
+    room.work()
+    assert not answers(room)
+    models.read = script
+    room.work()
+    room.work()
+    assert len(answers(room)) == 2
+    assert len({answer.item_id for answer in answers(room)}) == 2
+
+
+def test_an_answer_that_cannot_be_read_is_a_third_kind(room: Room, models: Models) -> None:
+    prepare(room, 1)
+    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    models.read = lambda messages: "I would rather not."
+    room.work()
+    assert {answer.verdict for answer in answers(room)} == {Verdict.UNREVIEWED}
+    assert len(answers(room)) == 2
+
+
+def test_the_prompt_of_an_item_is_the_prompt_of_a_proposal_of_the_same_content(room: Room) -> None:
+    identifier = room.queue(files=[])
+    room.work()
+    (proposal,) = room.proposals()
+    with locked_dependencies(room.paths) as deps:
+        task = deps.reader.task(identifier)
+        faulty = add_item(deps, "code", {"app.py": WRONG}, faulty=True, origin="w", text=task.text)
+        clean = add_item(deps, "code", {"app.py": RIGHT}, faulty=False, origin="r", text=task.text)
+
+        async def prompts() -> list[tuple[object, ...]]:
+            found = []
+            work = await gather_subject(deps, task, proposal, Role.REVIEWER)
+            for subject in (
+                work,
+                await exam_subject(deps, deps.reader.exam_item(clean)),
+                await exam_subject(deps, deps.reader.exam_item(faulty)),
+            ):
+                plan = plan_review(subject, prompt_dependencies(deps, Role.REVIEWER))
+                found.append(
+                    tuple((one.messages, one.labels, one.version, one.asked) for one in plan.readings)
+                )
+            await deps.close()
+            return found
+
+        of_work, of_clean, of_faulty = asyncio.run(prompts())
+    assert of_clean == of_work
+    # A faulty one differs from it by its change alone.
+    assert str(of_faulty).replace("x * 3", "x * 2") == str(of_work)
+    assert of_faulty != of_work
+
+
+def give(deps: Dependencies, *, caught: int, passed: int, of: int) -> None:
+    """Store answers of the scripted reviewer to `of` faulty and `of` clean items."""
+    version = deps.prompts.get("review").version
+    for faulty, right in ((True, caught), (False, passed)):
+        for number in range(of):
+            item = add_item(
+                deps,
+                "code",
+                {"app.py": f"# {faulty} {number}\n{RIGHT}"},
+                faulty=faulty,
+                origin=f"given {faulty} {number}",
+                source=ExamSource.OMISSION,
+            )
+            revise = (number < right) is faulty
+            with deps.store.transaction() as tx:
+                tx.add_exam_answer(
+                    ExamAnswer(
+                        item_id=item,
+                        verdict=Verdict.REVISE if revise else Verdict.APPROVE,
+                        model="scripted/reader",
+                        prompt_version=version,
+                        at=utc_now(),
+                    )
+                )
+
+
+def test_the_revise_of_a_reviewer_no_better_than_chance_is_advice(room: Room, models: Models) -> None:
+    models.write = lambda messages: edit("return x * 3")
+    with locked_dependencies(room.paths) as deps:
+        give(deps, caught=8, passed=8, of=16)
+    task = room.queue()
+    room.work()
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL
+    (proposal,) = room.proposals()
+    assert proposal.review is not None
+    assert proposal.review.verdict is Verdict.REVISE
+    assert proposal.review.advice == "the exam found this reviewer no better than chance, J = 0.00"
+    assert len(proposal.review.findings) == 1
+    (count,) = room.read().verdict_counts()
+    assert (count.verdict, count.n) == (Verdict.REVISE, 1)
+
+
+@pytest.mark.parametrize(
+    ("caught", "passed", "of", "more"),
+    [(5, 5, 10, ""), (14, 14, 16, ""), (8, 8, 16, "demote = false")],
+    ids=["too few items", "better than chance", "switched off"],
+)
+def test_a_revise_keeps_its_power(
+    room: Room, models: Models, caught: int, passed: int, of: int, more: str
+) -> None:
+    models.write = lambda messages: edit("return x * 3")
+    set_exam(room, more)
+    with locked_dependencies(room.paths) as deps:
+        give(deps, caught=caught, passed=passed, of=of)
+    room.queue()
+    room.work()
+    first, *later = room.proposals()
+    assert first.review is not None
+    assert (first.review.verdict, first.review.advice) == (Verdict.REVISE, "")
+    assert later, "it was sent back"
+
+
+def test_items_come_by_turns_in_an_order_that_the_seed_gives() -> None:
+    items = [(number, number <= 6) for number in range(1, 13)]
+    order = in_order(items, "a")
+    assert sorted(order) == list(range(1, 13))
+    kinds = [number <= 6 for number in order]
+    assert all(one != other for one, other in pairwise(kinds))
+    assert order == in_order(items, "a")
+    assert order != in_order(items, "b")
+    assert len({in_order(items, str(seed))[0] <= 6 for seed in range(20)}) == 2
+
+
+def test_hours_may_go_over_midnight() -> None:
+    from datetime import time
+
+    assert within("01:00-06:00", time(1, 0))
+    assert not within("01:00-06:00", time(6, 0))
+    assert within("22:00-06:00", time(23, 30))
+    assert within("22:00-06:00", time(5, 59))
+    assert not within("22:00-06:00", time(12, 0))
