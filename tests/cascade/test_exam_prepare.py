@@ -25,7 +25,9 @@ from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
 from navigator.domain.exam import ExamItem, PreparedProject
-from navigator.domain.states import ExamSource
+from navigator.domain.models import Decision, Proposal
+from navigator.domain.outcomes import Fate
+from navigator.domain.states import DecisionKind, ExamSource
 from navigator.workspace.sandbox.probe import Sandbox
 from tests.cascade.support import Desk, fingerprint, git, make_repository
 from tests.workspace.sandbox.support import needs_sandbox
@@ -307,6 +309,68 @@ def test_a_removed_project_has_no_items_and_gc_frees_them(room: Room) -> None:
     assert room.items() == []
     assert {item.retired for item in room.items(retired=True)} == {"its project was removed"}
     assert json.loads(room.desk.run("gc", "--json").stdout)["exam_items"] == 2
+
+
+def approve(room: Room, base: str, after: str, text: str) -> str:
+    """An approved proposal that makes what the commit `after` made of `base`."""
+    with room.working() as deps:
+        project = deps.reader.project("code")
+        private = deps.private(project)
+        private.pin_base(base)
+        tree = private.place(base, private.raw_diff(base, after))
+        with deps.store.transaction() as tx:
+            task = tx.add_task(project.id, text)
+            proposal = tx.add_proposal(
+                Proposal(
+                    id="",
+                    task_id=task.id,
+                    project_id=project.id,
+                    project="code",
+                    attempt=0,
+                    round=0,
+                    base_commit=base,
+                    tree=tree,
+                    title="Halves",
+                    added=9,
+                    removed=1,
+                )
+            )
+            private.keep(proposal.id, tree, base)
+            tx.add_decision(proposal.id, Decision(kind=DecisionKind.APPROVE, tree=tree))
+        return proposal.id
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_approved_proposals_come_first_unless_they_were_reverted(room: Room) -> None:
+    room.add()
+    feature = git(room.path, "rev-parse", "HEAD~2")
+    mine = approve(room, f"{git(room.path, 'rev-parse', 'HEAD~3')}", feature, "Add whole halves")
+    other = approve(room, f"{git(room.path, 'rev-parse', 'HEAD~3')}", feature, "Was reverted")
+    with room.working() as deps, deps.store.transaction() as tx:
+        tx.set_fate(Fate(proposal_id=other, commit="c" * 40, fate="reverted"))
+    room.prepare(sources=["omission"], limit=1)
+    wrong, right = room.items()
+    for item in (wrong, right):
+        assert (item.text, item.title) == ("Add whole halves", "Halves")
+        assert item.evidence["accepted"] is True and item.origin.split(":")[2] == mine
+    assert [trial for trial in changes_tried(room) if trial == other] == []
+
+
+def changes_tried(room: Room) -> list[str]:
+    with room.desk.reading() as reader:
+        return [trial.change for trial in reader.exam_trials(1)]
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_what_later_commits_corrected_is_no_clean_change(room: Room) -> None:
+    room.commit("Add third()", {"app.py": RENAMED + "\n\ndef third(x):\n    return x / 4\n"})
+    room.commit("Fix third()", {"app.py": RENAMED + "\n\ndef third(x):\n    return x / 3\n"})
+    room.add()
+    made = room.prepare(sources=["mutant", "omission"])
+    assert made.sources["mutant"].rejected["later commits changed what it added"] >= 1
+    assert not any("Add third()" in item.title for item in room.items())
 
 
 def test_without_a_test_command_it_says_what_to_do(room: Room) -> None:
