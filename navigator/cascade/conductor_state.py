@@ -120,6 +120,7 @@ class ConductorState:
             writer=writer_of(deps.settings, task.kind, task.complexity, task.wrote),
             landing_due=landing_due,
             own_due=own_due,
+            reviewed=task.reviewed,
         )
 
     def failed(self, role: Role, *, began: float, give_up_after: int | None) -> int:

@@ -316,6 +316,17 @@ class BatchSettings(Section):
     """Maximum number of revisions of a proposal."""
 
 
+class ReviewSettings(Section):
+    """What a finding of the reviewer needs to cause a revision."""
+
+    reproduce: bool = True
+    """Ask the reviewer for a test of each blocker and major finding, and run it: needs a check command and the sandbox."""
+    reproduce_most: int = Field(default=3, ge=1, le=8)
+    """Maximum number of tests of one review, the gravest findings first."""
+    block_on: Literal["grounded", "reproduced"] = "grounded"
+    """Findings that cause REVISE: all with a quote that was found, or only those not disproved by their test's run."""
+
+
 class ChecksSettings(Section):
     """Limits of the sandbox in which projects' tests run."""
 
@@ -325,6 +336,16 @@ class ChecksSettings(Section):
     """Memory limit of a test run in megabytes."""
     unsandboxed: bool = False
     """Run projects' tests without a sandbox, as you: code that a model wrote can then do anything you can."""
+
+
+class EnergySettings(Section):
+    """What the GPU draws, for `navigator stats cost`. Off until a command is set, for NVIDIA this one:
+    `command = ["nvidia-smi", "--query-gpu=power.draw", "--format=csv,noheader,nounits"]`."""
+
+    command: tuple[str, ...] = ()
+    """Program and arguments that print watts, one number per line; several lines are added up. Empty: nothing is measured."""
+    interval_seconds: Annotated[float, Field(ge=1, le=300, allow_inf_nan=False)] = 5.0
+    """Seconds between two readings while the conductor runs."""
 
 
 class ExamSettings(Section):
@@ -402,7 +423,9 @@ class Settings(Section):
     routing: RoutingSettings = RoutingSettings()
     swap: SwapSettings = SwapSettings()
     batch: BatchSettings = BatchSettings()
+    review: ReviewSettings = ReviewSettings()
     checks: ChecksSettings = ChecksSettings()
+    energy: EnergySettings = EnergySettings()
     exam: ExamSettings = ExamSettings()
     project: tuple[ProjectEntry, ...] = ()
     source: Path | None = Field(default=None, exclude=True)

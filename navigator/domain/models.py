@@ -21,6 +21,8 @@ from navigator.domain.states import (
     LandingState,
     PolicyAction,
     ProposalState,
+    ReproductionOutcome,
+    RevisedOutcome,
     Role,
     Rung,
     Severity,
@@ -196,12 +198,40 @@ class Baseline(Model):
     at: str = ""
 
 
+class Reproduction(Model):
+    """The test that was to prove a finding, and what became of it.
+
+    Attributes:
+        finding: the index of the finding in its review.
+        reason: why the outcome is what it is, in words.
+        path: of the test file, which neither the base nor the proposal has; `text` is all of it. "" where there is none.
+        failure: what the test says when it fails on the proposal.
+        seconds: all its runs together.
+        revised: what it says of the next revision, whose proposal is `revised_by`; "" while there is none.
+    """
+
+    finding: int = 0
+    outcome: ReproductionOutcome = ReproductionOutcome.UNASKED
+    reason: str = ""
+    path: str = ""
+    text: str = ""
+    failure: str = ""
+    seconds: float = 0.0
+    revised: RevisedOutcome = RevisedOutcome.NONE
+    revised_by: ProposalId = ""
+    prompt_version: str = ""
+    model: str = ""
+    rehearsal: bool = False
+    at: str = ""
+
+
 class Finding(Model):
     """One remark of a review.
 
     `hunk` is the label in the diff the reviewer saw ("H1" …); `line` is the new-file line of the quote (old-file for a
     quote on the removed side), None when unanchored; `side` is "new", "old", "task" or "context". A `remark` is something
-    new that a later reading noticed and that is no blocker: it was not asked for, and decides nothing.
+    new that a later reading noticed and that is no blocker: it was not asked for, and decides nothing. `reproduction` is
+    the test that was to prove it; None where none was asked for.
     """
 
     kind: FindingKind
@@ -216,6 +246,7 @@ class Finding(Model):
     anchored: bool = False
     side: str = "new"
     remark: bool = False
+    reproduction: Reproduction | None = None
 
     @property
     def asked_for(self) -> bool:

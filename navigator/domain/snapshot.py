@@ -11,7 +11,8 @@ from navigator.domain.states import Role, TaskState
 class TaskView:
     """One task as the scheduler sees it. `since` is a monotonic second: when it entered its state.
 
-    `own_due`: it waits for its review, and its writer is to read its own change first, while it is loaded.
+    `own_due`: it waits for its review, and its writer is to read its own change first, while it is loaded. `reviewed`: it is
+    in `checking` for the tests of its review's findings.
     """
 
     id: str
@@ -26,6 +27,7 @@ class TaskView:
     writer: Role = Role.GENERATOR
     landing_due: bool = False
     own_due: bool = False
+    reviewed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

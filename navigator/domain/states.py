@@ -131,6 +131,32 @@ class FindingKind(StrEnum):
     MISSING = "missing"
 
 
+class ReproductionOutcome(StrEnum):
+    """What became of the test that the reviewer was asked for to prove a finding.
+
+    `unasked` and `pending` are on the way: the test is still to be written, or to be run.
+    """
+
+    UNASKED = "unasked"
+    PENDING = "pending"
+    REGRESSION = "regression"
+    """It passes on the base and fails on the proposal."""
+    UNMET = "unmet"
+    """It fails on both: a requirement that the proposal does not meet. Confirmed when a revision makes it pass."""
+    NOT_REPRODUCED = "not_reproduced"
+    """It passes on the proposal, or it proves nothing."""
+    COULD_NOT_RUN = "could_not_run"
+
+
+class RevisedOutcome(StrEnum):
+    """What the test of a finding said of the next revision."""
+
+    NONE = ""
+    PASSES = "passes"
+    FAILS = "fails"
+    COULD_NOT_RUN = "could_not_run"
+
+
 class DecisionKind(StrEnum):
     """The developer's word on one proposal."""
 
@@ -210,12 +236,14 @@ TASK_TRANSITIONS: dict[TaskState, frozenset[TaskState]] = {
         {_T.CHECKING, _T.QUEUED, _T.REVISING, _T.AWAITING_APPROVAL, _T.FAILED, _T.CANCELLED}
     ),
     # checking -> generating: a repair, which is not a round.
+    # checking -> revising, final_review, awaiting_approval: the tests of a review's findings have run.
     _T.CHECKING: frozenset(
         {
             _T.AWAITING_REVIEW,
             _T.GENERATING,
             _T.QUEUED,
             _T.REVISING,
+            _T.FINAL_REVIEW,
             _T.AWAITING_APPROVAL,
             _T.FAILED,
             _T.CANCELLED,
@@ -223,8 +251,9 @@ TASK_TRANSITIONS: dict[TaskState, frozenset[TaskState]] = {
     ),
     _T.AWAITING_REVIEW: frozenset({_T.REVIEWING, _T.STALE, _T.CANCELLED}),
     # reviewing -> awaiting_review: the reviewer went away, or a crash.
+    # reviewing -> checking: the tests of its findings are run before the task goes on.
     _T.REVIEWING: frozenset(
-        {_T.REVISING, _T.FINAL_REVIEW, _T.AWAITING_APPROVAL, _T.AWAITING_REVIEW, _T.CANCELLED}
+        {_T.CHECKING, _T.REVISING, _T.FINAL_REVIEW, _T.AWAITING_APPROVAL, _T.AWAITING_REVIEW, _T.CANCELLED}
     ),
     _T.REVISING: frozenset({_T.GENERATING, _T.AWAITING_APPROVAL, _T.CANCELLED, _T.STALE}),
     _T.FINAL_REVIEW: frozenset({_T.AWAITING_APPROVAL, _T.CANCELLED}),

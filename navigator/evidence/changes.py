@@ -1,4 +1,7 @@
-"""Which versions followed which: when prompts and models changed, and what is to be compared with what."""
+"""Which versions followed which: when prompts and models changed, and what is to be compared with what.
+
+Only times and names decide, never verdicts: the choice of what is compared cannot favour a result.
+"""
 
 from __future__ import annotations
 

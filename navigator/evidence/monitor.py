@@ -3,7 +3,7 @@
 The question is whether the verdicts since a change (of a prompt, of a model) come from the same rate as those before it.
 Two predictors bet on each verdict before it is seen. "The same" uses the former verdicts with all their weight, so its
 rate is an estimate and treated as one; "another" starts near the former rate, but soon follows the new verdicts. The
-product of what the second gains on the first is the evidence: 20 : 1 is when a change counts as shown.
+product of what the second gains on the first is the evidence: 20:1 is when a change counts as shown.
 
 Under "the same" the evidence is a nonnegative martingale that starts at 1 (a ratio of beta-binomial mixtures), so by
 Ville's inequality it ever reaches 20 with a probability of at most 1/20, however often it is looked at. That bound holds

@@ -87,7 +87,9 @@ def _ready(snapshot: SchedulerSnapshot, to: Role, now: float) -> SwapDecision:
     waited_for = _repairs_left(snapshot) or _own_left(snapshot, now)
     if resident is Role.REVIEWER:
         waited_for = waited_for or exam_left(snapshot, now)
-    return SwapDecision(to, ready=idle and not checks_holding(snapshot, now) and not waited_for)
+    # What has its review may become a revision, never a review: only a swap to the reviewer is worth holding for it.
+    held = [task for task in checks_holding(snapshot, now) if to is Role.REVIEWER or not task.reviewed]
+    return SwapDecision(to, ready=idle and not held and not waited_for)
 
 
 def is_repair(snapshot: SchedulerSnapshot, task: TaskView) -> bool:

@@ -18,6 +18,8 @@ from navigator.domain.states import (
     ExamSource,
     LandingState,
     ProposalState,
+    ReproductionOutcome,
+    RevisedOutcome,
     Role,
     TaskKind,
     TaskState,
@@ -420,6 +422,27 @@ _FIFTH: Migration = (
     ) STRICT""",
     # How the writer worked: figures of different ways are never pooled.
     "ALTER TABLE proposals ADD COLUMN way TEXT NOT NULL DEFAULT 'blocks'",
+    # Tests that were to prove findings; `finding` is the index in the review's own list.
+    f"""CREATE TABLE reproductions (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        proposal_id INTEGER NOT NULL REFERENCES proposals (id),
+        review_id INTEGER NOT NULL REFERENCES reviews (id),
+        finding INTEGER NOT NULL CHECK (finding >= 0),
+        outcome TEXT NOT NULL {_one_of("outcome", ReproductionOutcome)},
+        reason TEXT NOT NULL DEFAULT '',
+        path TEXT NOT NULL DEFAULT '',
+        text TEXT NOT NULL DEFAULT '',
+        failure TEXT NOT NULL DEFAULT '',
+        seconds REAL NOT NULL DEFAULT 0,
+        revised TEXT NOT NULL DEFAULT '' {_one_of("revised", RevisedOutcome)},
+        revised_by INTEGER REFERENCES proposals (id),
+        prompt_version TEXT NOT NULL DEFAULT '',
+        model TEXT NOT NULL DEFAULT '',
+        rehearsal {_FLAG.format("rehearsal")},
+        at TEXT NOT NULL,
+        UNIQUE (review_id, finding)
+    ) STRICT""",
+    "CREATE INDEX reproductions_proposal ON reproductions (proposal_id)",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
@@ -443,6 +466,7 @@ TABLES = (
     "fates",
     "energy",
     "exam_trials",
+    "reproductions",
     "journal",
     "batches",
     "events",

@@ -239,6 +239,7 @@ async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
         marks = (
             "30% [23–37]  n 166",
             "YOU AND THE REVIEWER",
+            "COST PER ACCEPTED CHANGE",
             "generator → reviewer",
             "THROUGHPUT",
             "EDITS",

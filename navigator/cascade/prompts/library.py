@@ -32,6 +32,7 @@ REQUIRED: Mapping[str, frozenset[str]] = {
     "generate": frozenset({"key", "blocks", "task", "open", "divider", "close"}),
     "review": frozenset({"key", "task", "diff"}),
     "review-again": frozenset({"key", "task", "diff", "earlier"}),
+    "reproduce": frozenset({"finding", "open", "close"}),
     "repair": frozenset({"problems"}),
     "repair-tests": frozenset({"output"}),
     "revise": frozenset({"findings"}),
@@ -49,6 +50,7 @@ _SAMPLES: Mapping[str, Any] = {
     "problems": ["a problem"],
     "kinds": ["fix"],
     "asked": (1,),
+    "tests": ["tests/test_a.py"],
     "part": 1,
     "parts": 2,
     "max_findings": 8,
@@ -61,7 +63,18 @@ _SAMPLES: Mapping[str, Any] = {
 """Values of another sort than text; everything else is tried with a word."""
 
 _MAY_BE_EMPTY = frozenset(
-    {"note", "others", "asked", "blocks", "whole_file", "allow_delete", "allow_rename", "may_report"}
+    {
+        "problem",
+        "tests",
+        "note",
+        "others",
+        "asked",
+        "blocks",
+        "whole_file",
+        "allow_delete",
+        "allow_rename",
+        "may_report",
+    }
 )
 
 

@@ -14,7 +14,7 @@ from navigator.cascade.prompts.blocks import data_block
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.stages.calls import Message, opening
 from navigator.domain.models import Finding, Project, Task
-from navigator.domain.states import Role
+from navigator.domain.states import ReproductionOutcome, Role
 from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.git.snapshot import take_snapshot
@@ -83,6 +83,23 @@ def findings_block(kind: str, findings: Sequence[Finding], key: str) -> str:
             mode="json",
             include={"kind", "path", "line", "quote", "severity", "criterion", "trigger", "message"},
         )
+        | _test_of(finding)
         for number, finding in enumerate(findings, 1)
     ]
     return data_block(kind, key, json.dumps(rows, ensure_ascii=False, indent=1))
+
+
+def _test_of(finding: Finding) -> dict[str, Any]:
+    """The test that was to prove a finding, where it was run."""
+    made = finding.reproduction
+    if made is None or not made.text or made.outcome not in _RUN:
+        return {}
+    told: dict[str, Any] = {"path": made.path, "outcome": made.outcome.value, "reason": made.reason}
+    if made.outcome is not ReproductionOutcome.NOT_REPRODUCED:
+        told |= {"text": made.text, "failure": made.failure}
+    return {"test": told}
+
+
+_RUN = frozenset(
+    {ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET, ReproductionOutcome.NOT_REPRODUCED}
+)

@@ -22,7 +22,7 @@ from navigator.cascade.reviewing.answer import (
 from navigator.cascade.reviewing.quotes import find_quote, fold_unicode, sentences
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
 from navigator.domain.models import Finding
-from navigator.domain.states import FindingKind, Severity, Verdict
+from navigator.domain.states import FindingKind, ReproductionOutcome, Severity, Verdict
 
 __all__ = [
     "BLOCKING",
@@ -79,14 +79,21 @@ def ground(raw: RawReview, shown: Shown) -> tuple[Finding, ...]:
     return tuple(ground_one(finding, shown) for finding in raw.findings)
 
 
-def blocks(finding: Finding) -> bool:
-    """Whether this finding alone makes REVISE: grounded, of weight, and no mere remark of a later round."""
-    return finding.anchored and not finding.remark and finding.severity in BLOCKING
+def blocks(finding: Finding, block_on: str = "grounded") -> bool:
+    """Whether this finding alone makes REVISE: grounded, of weight, and no mere remark of a later round.
+
+    With `block_on` "reproduced" one whose test was run and did not prove it makes none. Where no test was run, nothing is
+    known against the finding, and it counts as before: what could not run must not become an APPROVE.
+    """
+    if not finding.anchored or finding.remark or finding.severity not in BLOCKING:
+        return False
+    made = finding.reproduction
+    return block_on != "reproduced" or made is None or made.outcome is not ReproductionOutcome.NOT_REPRODUCED
 
 
-def derive_verdict(findings: Sequence[Finding]) -> Verdict:
-    """REVISE if and only if at least one blocker or major finding is anchored."""
-    return Verdict.REVISE if any(map(blocks, findings)) else Verdict.APPROVE
+def derive_verdict(findings: Sequence[Finding], block_on: str = "grounded") -> Verdict:
+    """REVISE if and only if at least one blocker or major finding is anchored; see `blocks` for `block_on`."""
+    return Verdict.REVISE if any(blocks(finding, block_on) for finding in findings) else Verdict.APPROVE
 
 
 def ground_one(raw: RawFinding, shown: Shown) -> Finding:

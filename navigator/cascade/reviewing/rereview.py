@@ -138,18 +138,15 @@ def reversals(
 
 
 def _is_repeat(finding: Finding, earlier: Sequence[Finding]) -> bool:
-    return any(
-        finding.path == before.path
-        and (
-            fold(finding.message) == fold(before.message)
-            or (
-                finding.kind is before.kind
-                and finding.side == before.side
-                and _same(finding.quote, before.quote)
-            )
-        )
-        for before in earlier
+    return any(is_again(finding, before) for before in earlier)
+
+
+def is_again(finding: Finding, before: Finding) -> bool:
+    """Whether a finding says once more what an earlier one said: of the same file, with the same words or the same quote."""
+    same_quote = (
+        finding.kind is before.kind and finding.side == before.side and _same(finding.quote, before.quote)
     )
+    return finding.path == before.path and (fold(finding.message) == fold(before.message) or same_quote)
 
 
 def _reversed(finding: Finding, before: Finding, between: Sequence[FileDiff]) -> str:

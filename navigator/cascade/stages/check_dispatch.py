@@ -6,7 +6,8 @@ import asyncio
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.checking import run_checks
-from navigator.cascade.stages.testing import try_proposal, untested
+from navigator.cascade.stages.proving import settle
+from navigator.cascade.stages.testing import of_round, try_proposal, untested
 from navigator.cascade.stages.write import write
 from navigator.cascade.views.inbox import open_proposal
 from navigator.domain.models import CheckResult, Proposal
@@ -20,12 +21,16 @@ from navigator.workspace.git.private import PrivateRepo
 
 
 async def check(deps: Dependencies, task_id: str) -> None:
-    """Take a task on from checking: a part through its gates, a proposal through its tests, an answer as the writing
-    stage left it."""
+    """Take a task on from checking: a part through its gates, a reviewed proposal through the tests of its findings, any
+    other through its own tests, an answer as the writing stage left it."""
     if is_part(deps, task_id):
         await check_part(deps, task_id)
         return
     task = deps.reader.task(task_id)
+    reviewed = of_round(deps, task)
+    if reviewed is not None and reviewed.review is not None and task.state is TaskState.CHECKING:
+        await settle(deps, task, reviewed)
+        return
     proposal = untested(deps, task)
     if proposal is not None and task.state is TaskState.CHECKING:
         await try_proposal(deps, task, proposal)

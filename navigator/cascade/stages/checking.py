@@ -148,7 +148,7 @@ async def _run(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSp
 async def run_tree(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSpec) -> SuiteRun:
     """The project's tests on one tree, at once. A cancellation kills them. What they print is redacted."""
     await asyncio.to_thread(learn_withheld, deps.redact, setup.project, setup.private, tree)
-    return await _cancellable(
+    return await cancellable(
         partial(
             run_suite,
             spec,
@@ -163,7 +163,7 @@ async def run_tree(deps: Dependencies, setup: CheckSetup, tree: str, spec: Sandb
     )
 
 
-async def _cancellable(work: Callable[..., _T]) -> _T:
+async def cancellable(work: Callable[..., _T]) -> _T:
     """Run `work(cancel=…)` in a thread; a cancellation kills what it runs, and waits until that is gone."""
     cancel = threading.Event()
     running = asyncio.ensure_future(asyncio.to_thread(work, cancel=cancel))

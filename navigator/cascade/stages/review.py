@@ -25,10 +25,13 @@ from navigator.cascade.stages.calls import (
     is_tasks_fault,
     usage_of,
 )
+from navigator.cascade.stages.moving import move_on
+from navigator.cascade.stages.proving import held_of
+from navigator.cascade.stages.reproducing import Talk, ask_tests, planned
 from navigator.cascade.views.inbox import open_proposal
 from navigator.config.settings import ServerSettings
 from navigator.domain.diff import FileDiff
-from navigator.domain.models import Finding, Project, Proposal, Review, Task, utc_now
+from navigator.domain.models import Finding, Project, Proposal, Reproduction, Review, Task, utc_now
 from navigator.domain.secrets import find_secret, secret_in
 from navigator.domain.states import Role, TaskState, Verdict
 from navigator.domain.text import safe_line
@@ -95,27 +98,38 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
     """
     task = deps.reader.task(task_id)
     proposal = open_proposal(deps.reader, task_id)
-    if role is Role.REVIEWER:
-        _set(deps, task, TaskState.REVIEWING)
+    if role is not Role.REVIEWER:
+        review, _ = await _read(deps, task, proposal, role)
+        _record(deps, task, proposal, review)
+        return
+    _set(deps, task, TaskState.REVIEWING)
     try:
-        review = await read_proposal(deps, task, proposal, role)
+        held = held_of(deps, task, proposal)
+        if held:  # a crash came between the review and its tests
+            talks = await _talks_again(deps, task, proposal)
+        else:
+            review, talks = await _read(deps, task, proposal, role)
+            rows = await planned(deps, task, proposal, review)
+            _record(deps, task, proposal, review, rows)
+            held = held_of(deps, task, proposal)
+        await ask_tests(deps, task, proposal, held, talks)
     except ServingError as error:
-        if role is Role.REVIEWER:
-            _set(deps, task, TaskState.AWAITING_REVIEW, str(error))
+        _set(deps, task, TaskState.AWAITING_REVIEW, str(error))
         raise
-    _record(deps, task, proposal, review, role)
+    if held:
+        _set(deps, task, TaskState.CHECKING, "the tests of its findings are run")
 
 
-async def read_proposal(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> Review:
-    """One reading of one proposal by `role`'s model; nothing but its calls is stored.
+async def _read(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> tuple[Review, list[Talk]]:
+    """One reading of one proposal by `role`'s model, and the conversations that it took; nothing but its calls is stored.
 
     Raises:
         ServingError: the model did not answer.
     """
     subject = await gather_subject(deps, task, proposal, role)
     if role is Role.FINAL and subject.guarded:
-        return _withheld(deps, subject, deps.settings.final.model)
-    return await read_change(deps, subject, role)
+        return _withheld(deps, subject, deps.settings.final.model), []
+    return await _read_change(deps, subject, role)
 
 
 async def read_change(deps: Dependencies, subject: Subject, role: Role) -> Review:
@@ -124,14 +138,34 @@ async def read_change(deps: Dependencies, subject: Subject, role: Role) -> Revie
     Raises:
         ServingError: the model did not answer.
     """
+    return (await _read_change(deps, subject, role))[0]
+
+
+async def _read_change(deps: Dependencies, subject: Subject, role: Role) -> tuple[Review, list[Talk]]:
     plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, role))
     answered: list[Answered] = []
     answers: list[ChatAnswer] = []
+    talks: list[Talk] = []
     for place, reading in enumerate(plan.readings):
+        before = len(answers)
         answered.append(await _ask(deps, subject, reading, role, 2 * place, answers))
+        talks += [Talk(reading, answer.text or answer.reasoning) for answer in answers[before:][-1:]]
     answered += [Answered(None, None, why) for why in plan.too_large]
     model = answers[-1].model if answers else deps.settings.server(role).model
-    return await asyncio.to_thread(conclude, subject, plan, answered, answers, model=model, role=role)
+    review = await asyncio.to_thread(conclude, subject, plan, answered, answers, model=model, role=role)
+    return review, talks
+
+
+async def _talks_again(deps: Dependencies, task: Task, proposal: Proposal) -> list[Talk]:
+    """The conversations of a review that is stored: the same prompts, and the answers that were kept."""
+    subject = await gather_subject(deps, task, proposal, Role.REVIEWER)
+    plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, Role.REVIEWER))
+    kept = deps.reader.answers_of(task.id, task.attempt, task.round, PURPOSES[Role.REVIEWER])
+    return [
+        Talk(reading, text)
+        for place, reading in enumerate(plan.readings)
+        if (text := kept.get(2 * place + 1) or kept.get(2 * place))
+    ]
 
 
 def read_answer(answer: ChatAnswer, reading: Reading) -> RawReview:
@@ -353,7 +387,11 @@ def is_own(proposal: Proposal, role: Role, model: str) -> bool:
     return proposal.written_by is role or (named and same_base(proposal.model, model))
 
 
-def _record(deps: Dependencies, task: Task, proposal: Proposal, review: Review, role: Role) -> None:
+def _record(
+    deps: Dependencies, task: Task, proposal: Proposal, review: Review, rows: Sequence[Reproduction] = ()
+) -> None:
+    """Store a review. With `rows`, which are to come with it, the task stays until the tests of its findings were asked for."""
+    role = review.role
     if deps.strategy.one_base and role is Role.REVIEWER:
         review = review.model_copy(update={"self_review": True})
     revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
@@ -361,14 +399,13 @@ def _record(deps: Dependencies, task: Task, proposal: Proposal, review: Review, 
         review = review.model_copy(update={"advice": advice})
     with deps.store.transaction() as tx:
         # A finding quotes what the reviewer was shown; a secret in it is not shown to anyone else.
-        tx.add_review(proposal.id, Review.model_validate(deps.redact.data(review.model_dump())))
-        if role is Role.GENERATOR:
-            return
-        if revise and not review.advice and task.round < deps.settings.batch.revisions:
-            tx.set_task_state(task.id, TaskState.REVISING, round=task.round + 1)
-        elif role is Role.REVIEWER and deps.settings.final.enabled:
-            tx.set_task_state(task.id, TaskState.FINAL_REVIEW)
-        else:
+        kept = Review.model_validate(deps.redact.data(review.model_dump()))
+        number = tx.add_review(proposal.id, kept)
+        if rows:
+            tx.add_reproductions(proposal.id, number, rows)
+        elif role is Role.REVIEWER:
+            move_on(tx, deps, task, review)
+        elif role is Role.FINAL:
             tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
 
 

@@ -15,6 +15,8 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.blocks import data_block
 from navigator.cascade.stages.calls import Message
 from navigator.cascade.stages.checking import run_checks
+from navigator.cascade.stages.proving import NAME as AGAIN
+from navigator.cascade.stages.proving import run_again
 from navigator.domain.models import CheckResult, Proposal, Task
 from navigator.domain.states import CheckOutcome, ProposalState, TaskState
 from navigator.domain.text import safe_line
@@ -57,7 +59,8 @@ async def try_proposal(deps: Dependencies, task: Task, proposal: Proposal) -> No
     """Run the project's tests on a task's proposal; then to the reviewer, or back to the writer."""
     project = deps.project(task.project_id)
     results = await run_checks(deps, project, proposal.base_commit, proposal.tree, task=task)
-    checks = (*(check for check in proposal.checks if check.name != NAME), *results)
+    again = await run_again(deps, task, proposal)
+    checks = (*(check for check in proposal.checks if check.name not in (NAME, AGAIN)), *results, *again)
     failed = any(check.outcome is CheckOutcome.FAILED for check in results)
     answer = deps.reader.last_answer(task.id, task.attempt, task.round, role=proposal.written_by)
     made = deps.reader.answers_judged(

@@ -16,6 +16,7 @@ from navigator.rehearsal.reading import ReviewPrompt, read_review
 from navigator.rehearsal.reviewer.checks import check_file
 from navigator.rehearsal.reviewer.context import places_left, unknown_names
 from navigator.rehearsal.reviewer.diff import ReadFile, read_diff
+from navigator.rehearsal.reviewer.proofs import asked_for_test, write_test
 from navigator.rehearsal.reviewer.remarks import Remark, objections, worst_first, wrong
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.instances import fitted, instance_of
@@ -31,7 +32,7 @@ _MADE_UP = "This line does not do what the task asks for."
 
 
 class Reviewer:
-    """Answers review and review-again prompts.
+    """Answers review and review-again prompts, and requests for a test of a finding.
 
     Args:
         seed: another seed overlooks and objects to other things.
@@ -58,6 +59,8 @@ class Reviewer:
             schema: the JSON schema the answer has to satisfy; its bounds are kept.
             repeat: how often this very prompt came before; an unreadable answer may be readable on a retry.
         """
+        if asked_for_test(messages):
+            return Completion(write_test(messages, self._seed))
         prompt = read_review(messages)
         if not prompt.diff:
             return Completion(

@@ -9,6 +9,7 @@ from navigator.domain.errors import NotFound
 from navigator.domain.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial
 from navigator.domain.ids import proposal_id
 from navigator.domain.models import CheckResult
+from navigator.domain.records import VerdictCount
 from navigator.store.reads.queries import OWN_FAULT, Queries
 from navigator.store.rows import from_row, from_rows
 
@@ -19,6 +20,9 @@ _SIZE = "CASE " + " ".join(
     f"WHEN i.changed_lines >= {least} THEN {least}" for least in sorted(SIZES, reverse=True)
 )
 _TOKENS = "coalesce(json_extract(a.usage, '$.{0}_tokens'), 0)"
+_NEWEST = 2_000
+"""First verdicts that say how often a reviewer says REVISE: an interval of two points, and quick at any size of the store."""
+
 _RECENT = 5_000
 """Newest calls in which a residency's reviews are looked for: bounds a query that is made at every step."""
 
@@ -174,3 +178,19 @@ class ExamReads(Queries):
             limit,
         )
         return [proposal_id(row["id"]) for row in found]
+
+    def newest_verdicts(self, model: str, prompt_version: str) -> list[VerdictCount]:
+        """The newest first verdicts on first proposals by one reviewer, `_NEWEST` at most, as the revise rate counts them."""
+        return from_rows(
+            VerdictCount,
+            self._all(
+                "SELECT model, prompt_version, verdict, self_review, rehearsal, count(*) AS n FROM (SELECT r.model,"
+                " r.prompt_version, r.verdict, r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal FROM reviews r"
+                " CROSS JOIN proposals a ON a.id = r.proposal_id WHERE r.model = ? AND r.prompt_version = ?"
+                " AND r.counted = 1 AND r.role = 'reviewer' AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL"
+                " ORDER BY r.id DESC LIMIT ?) GROUP BY 1, 2, 3, 4, 5",
+                model,
+                prompt_version,
+                _NEWEST,
+            ),
+        )

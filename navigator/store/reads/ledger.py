@@ -115,12 +115,12 @@ class LedgerReads(Queries):
     def call_counts(self) -> dict[str, int]:
         """`{"made", "repeated", "lost", "running"}`: begun, begun again for the same step, never ended, open.
 
-        Those of the reviewer's exam are not among them.
+        Those of the reviewer's exam are only among those that are open.
         """
         row = self._all(
-            "SELECT count(*) AS made, coalesce(sum(repeat), 0) AS repeated,"
-            " coalesce(sum(outcome = 'lost'), 0) AS lost, coalesce(sum(outcome = 'started'), 0) AS running"
-            " FROM calls WHERE purpose <> 'exam'"
+            "SELECT coalesce(sum(purpose <> 'exam'), 0) AS made, coalesce(sum(repeat), 0) AS repeated,"
+            " coalesce(sum(outcome = 'lost' AND purpose <> 'exam'), 0) AS lost,"
+            " coalesce(sum(outcome = 'started'), 0) AS running FROM calls"
         )[0]
         return {name: int(row[name]) for name in ("made", "repeated", "lost", "running")}
 
@@ -146,3 +146,13 @@ class LedgerReads(Queries):
             model=row["model"],
             outcome=row["outcome"],
         )
+
+    def answers_of(self, task_id: str, attempt: int, round: int, purpose: str) -> dict[int, str]:
+        """What was answered in a task's round for one purpose, by `seq`; the newest answer of each."""
+        tests = [
+            ("task_id = ?", number_of(task_id, "T")),
+            ("attempt = ?", attempt),
+            ("round = ?", round),
+            ("purpose = ? AND answer IS NOT NULL", purpose),
+        ]
+        return {row["seq"]: unpacked(row["answer"]) for row in self._where("calls", tests)}

@@ -12,7 +12,8 @@ from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
 from navigator.domain.models import Event, Proposal, Review, Usage
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
-from navigator.store.reads.queries import OWN_FAULT, WRITTEN, Queries
+from navigator.store.reads.queries import OWN_FAULT, WRITTEN
+from navigator.store.reads.reproductions import ReproductionReads
 from navigator.store.rows import from_row, from_rows
 
 
@@ -49,7 +50,7 @@ class LoopTask:
     """What the scheduler has to know of a task; its texts stay in the database. `updated` is a UTC time.
 
     `wrote` is the role whose answer the present attempt continues; None where nothing is written yet, or the task
-    starts again.
+    starts again. `reviewed`: it is in `checking` for the tests of its findings, which have no effect on any model's work.
     """
 
     id: str
@@ -64,6 +65,7 @@ class LoopTask:
     kind: TaskKind
     complexity: Complexity
     wrote: Role | None = None
+    reviewed: bool = False
 
 
 @lru_cache(maxsize=4096)
@@ -82,15 +84,21 @@ _WROTE = (
     f" AND {WRITTEN} ORDER BY id DESC LIMIT 1"
 )
 
+_REVIEWED = (
+    "EXISTS (SELECT 1 FROM proposals a JOIN reproductions x ON x.proposal_id = a.id"
+    " WHERE a.task_id = t.id AND a.attempt = t.attempt AND a.round = t.round)"
+)
 
-class LoopReads(Queries):
+
+class LoopReads(ReproductionReads):
     """Queries that the conductor's stages ask."""
 
     def loop_tasks(self, states: Collection[TaskState]) -> list[LoopTask]:
         """The tasks in these states, in the order they were given. Asked at every step: reads no text of a task."""
         found = self._all(
             "SELECT id, project_id, state, priority, attempt, round, files, updated, kind, complexity,"
-            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END FROM tasks t"
+            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END,"
+            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END FROM tasks t"
             f" WHERE state IN ({', '.join('?' * len(states))}) ORDER BY id",
             *(state.value for state in states),
         )
@@ -108,8 +116,9 @@ class LoopReads(Queries):
                 TaskKind(kind),
                 Complexity(complexity),
                 Role(wrote) if wrote else None,
+                bool(reviewed),
             )
-            for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote in found
+            for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote, reviewed in found
         ]
 
     def self_reviews_due(self) -> frozenset[str]:
@@ -143,7 +152,7 @@ class LoopReads(Queries):
             attempt,
             round,
         )
-        return from_row(Review, found[0]) if found else None
+        return self.reviews_from(found)[0] if found else None
 
     def round_cost(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> RoundCost:
         """What writing a round cost `role` so far. The prompt's version is the one that led the round."""

@@ -11,7 +11,7 @@ from typing import Any
 from navigator.store.database import translated
 from navigator.store.rows import clean
 
-WRITTEN = "purpose NOT LIKE 'review%' AND purpose <> 'final'"
+WRITTEN = "purpose NOT LIKE 'review%' AND purpose NOT IN ('final', 'reproduce')"
 """A test on `calls`: what was asked for was a task's own text, not a review of one."""
 
 OWN_FAULT = "error_code NOT IN ('unreachable', 'overloaded', 'refused', 'wrong_model')"

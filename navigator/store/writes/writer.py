@@ -19,9 +19,12 @@ from navigator.store.writes.ledger import LedgerWrites
 from navigator.store.writes.outcomes import OutcomeWrites
 from navigator.store.writes.projects import ProjectWrites, TaskWrites
 from navigator.store.writes.proposals import ProposalWrites
+from navigator.store.writes.reproductions import ReproductionWrites
 
 
-class Transaction(ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites, ExamWrites, OutcomeWrites):
+class Transaction(
+    ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites, ExamWrites, OutcomeWrites, ReproductionWrites
+):
     """All writing methods. One lives for one `with store.transaction()` and is of no use after it."""
 
 

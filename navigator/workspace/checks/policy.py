@@ -141,6 +141,13 @@ def _special_file(path: str) -> tuple[str, str] | None:
     return None
 
 
+def check_new_file(path: str, base_paths: Collection[str]) -> list[PolicyItem]:
+    """What the policy says of a new file by its name alone: refusals, and what makes it more than an ordinary file."""
+    items = list(check_paths([path], base_paths))
+    special = _special_file(path)
+    return items if special is None else [*items, _confirm(special[0], path, special[1])]
+
+
 def is_binary(content: bytes) -> bool:
     """Whether a file is not text: a NUL byte anywhere in it."""
     return b"\0" in content

@@ -6,7 +6,8 @@ import hashlib
 import re
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -130,29 +131,58 @@ def run_suite(
         return _untested(f"no sandbox: {sandbox.reason}", sandbox.hint)
     if not may_stand_at(spec.project.path):
         return _untested(f"a project at {spec.project.path} cannot be shown inside a sandbox", "Move it.")
-    scratch_root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix="check-", dir=scratch_root)).resolve()
     try:
-        files = scratch / "tree"
-        write_out(private, tree, files, most_bytes=limits.disk_mb << 20)
-        if sandbox.works:
-            command, env = sandboxed(sandbox, spec, limits, files, scratch)
-        else:
-            command, env = unsandboxed(spec, limits, files, scratch)
-        ran = supervise(command, limits, env=env, cwd=files, scratch=scratch, cancel=cancel)
+        with written_out(private, tree, limits, scratch_root) as (files, scratch):
+            ran = started(spec, limits, sandbox, files, scratch, cancel=cancel)
     except PathRefused as error:
         return SuiteRun(CheckOutcome.FAILED, (), error.message)
     except NavigatorError as error:
         return _untested(error.message, error.hint)
     except OSError as error:
         return _untested(f"the run could not be prepared: {error.strerror or error}", "Is the disk full?")
-    finally:
-        remove(scratch)
     try:
         return run_bounded(read_run, ran, spec, redact, size=len(ran.output), seconds=_READING)
     except WorkerLost:
         line = "The output could not be read within the limits of time and memory"
         return SuiteRun(CheckOutcome.FAILED, (), f"{line} (exit status {ran.status})", ran.seconds)
+
+
+@contextmanager
+def written_out(
+    private: PrivateRepo, tree: str, limits: Limits, scratch_root: Path
+) -> Iterator[tuple[Path, Path]]:
+    """A tree as files, and the folder of the run that holds them; both are gone afterwards.
+
+    Raises:
+        TreeRefused: it is too large, or a path leads out of it. OSError: the disk is full.
+    """
+    scratch_root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix="check-", dir=scratch_root)).resolve()
+    try:
+        files = scratch / "tree"
+        write_out(private, tree, files, most_bytes=limits.disk_mb << 20)
+        yield files, scratch
+    finally:
+        remove(scratch)
+
+
+def started(
+    spec: SandboxSpec,
+    limits: Limits,
+    sandbox: Sandbox,
+    files: Path,
+    scratch: Path,
+    *,
+    cancel: threading.Event | None = None,
+) -> Ran:
+    """Run the command of `spec` on files that were written out, in the sandbox where it works.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    make = sandboxed(sandbox, spec, limits, files, scratch) if sandbox.works else None
+    command, env = make or unsandboxed(spec, limits, files, scratch)
+    return supervise(command, limits, env=env, cwd=files, scratch=scratch, cancel=cancel)
 
 
 def _untested(why: str, what_to_do: str = "", ran: Ran | None = None, output: str = "") -> SuiteRun:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from navigator.cascade.views.statistics import edits, exam, outcomes, revise_rate, summary, swaps, throughput
+from navigator.cascade.views.statistics import (
+    cost,
+    edits,
+    exam,
+    outcomes,
+    revise_rate,
+    summary,
+    swaps,
+    throughput,
+)
 from navigator.cascade.views.statistics.page import StatisticsPage
 
 PAGES: tuple[StatisticsPage[Any], ...] = (
@@ -12,6 +21,7 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     revise_rate.PAGE,
     exam.PAGE,
     outcomes.PAGE,
+    cost.PAGE,
     swaps.PAGE,
     throughput.PAGE,
     edits.PAGE,

@@ -44,7 +44,7 @@ def facts(found: Sequence[Watched]) -> Iterable[tuple[str, str]]:
 
 
 def sentence(found: Watched) -> str:
-    """`generate@7f3c (Nov 3): fell from 44% (n 61) to 31% (n 85), evidence 31 : 1`."""
+    """`generate@7f3c (Nov 3): fell from 44% (n 61) to 31% (n 85), evidence 31:1`."""
     return f"{change_words(found.change)}: {rate_words(found)}"
 
 
@@ -54,14 +54,14 @@ def change_words(change: Change) -> str:
 
 
 def rate_words(found: Watched) -> str:
-    """`fell from 44% (n 61) to 31% (n 85), evidence 31 : 1`."""
+    """`fell from 44% (n 61) to 31% (n 85), evidence 31:1`."""
     now = found.watch
     before = share(found.former_revise, found.former_n).rate
     since = share(now.revise, now.n).rate
     if now.shown_at is None:
         return (
             f"{percent(before)} (n {found.former_n:,}) before, {percent(since)} (n {now.n:,}) since; no change shown,"
-            f" evidence {_odds(now.evidence)} of the {SHOWN_FROM:.0f} : 1 it takes"
+            f" evidence {_odds(now.evidence)} of the {SHOWN_FROM:.0f}:1 it takes"
         )
     moved = "fell" if (since or 0.0) < (before or 0.0) else "rose"
     told = f"{moved} from {percent(before)} (n {found.former_n:,}) to {percent(since)} (n {now.n:,})"
@@ -101,8 +101,8 @@ def _named(field: str, value: str) -> str:
 
 def _odds(evidence: float) -> str:
     if evidence >= _LARGE:
-        return f"over {_LARGE:,} : 1"
-    return f"{evidence:.0f} : 1" if evidence >= 10 else f"{evidence:.1f} : 1"
+        return f"over {_LARGE:,}:1"
+    return f"{evidence:.0f}:1" if evidence >= 10 else f"{evidence:.1f}:1"
 
 
 def _day(at: str) -> str:

@@ -100,7 +100,8 @@ def _rate_tables(found: Rates, rehearsal: bool) -> Sequence[Table]:
     return (*tables, _by_week(weeks, [row for row in found.versions if row.rehearsal is rehearsal]))
 
 
-def _rate_row(label: str, row: RateRow) -> Row:
+def _rate_row(label: str, row: RateRow, *, goal: bool = True) -> Row:
+    more = f"{row.more_for_10:,}" if row.more_for_10 else "✓"
     cells = (
         percent(row.rate),
         bounds(row),
@@ -110,7 +111,7 @@ def _rate_row(label: str, row: RateRow) -> Row:
         dash(row.unreviewed),
         percent(row.stated_rate),
         dash(row.disagreed),
-        f"{row.more_for_10:,}" if row.more_for_10 else "✓",
+        more if goal else "",
     )
     return Row(
         label,
@@ -135,9 +136,10 @@ def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
 def how_sure(row: RateRow) -> str:
     """What the interval is worth, and how many verdicts a narrower one needs."""
     said = [_reach(row.n, points, verdicts_needed(points / 100, row.revise, row.n)) for points in (10, 5)]
-    few = row.n < ANECDOTAL_BELOW
-    basis = f" (assuming {100 * ASSUMED_RATE:.0f}% while n is below {ANECDOTAL_BELOW})" if few else ""
-    return " · ".join(said) + basis
+    if 0 < row.revise < row.n >= ANECDOTAL_BELOW:
+        return " · ".join(said)
+    few = f" while n is below {ANECDOTAL_BELOW}" if row.n < ANECDOTAL_BELOW else ""
+    return f"{' · '.join(said)} (assuming {100 * ASSUMED_RATE:.0f}%{few})"
 
 
 def _reach(n: int, points: int, need: int) -> str:
@@ -169,7 +171,7 @@ def _by_week(rows: Sequence[RateRow], versions: Sequence[VersionCount]) -> Table
     for monday in mondays:
         label = f"week of {_day(monday)}"
         row = by_monday.get(monday)
-        shown.append(_rate_row(label, row) if row else Row(label, note="no verdicts"))
+        shown.append(_rate_row(label, row, goal=False) if row else Row(label, note="no verdicts"))
     points = tuple((monday.isoformat(), _share(by_monday.get(monday))) for monday in mondays)
     plot = RatePlot(points, tuple(mark for mark in marks(versions) if mark[0] >= points[0][0]))
     return Table("OVER TIME, BY WEEK", _RATE_COLUMNS, tuple(reversed(shown)), plot=plot)

@@ -1,0 +1,288 @@
+"""What can be told of a Python test by reading it: what its failures depend on, and what no proof may do.
+
+The question is coarse on purpose: does the statement that failed, or a condition around it, mention anything that comes from
+outside the standard library? Names are followed through assignments and calls, not through values.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+_NEUTRAL = frozenset(sys.stdlib_module_names) - {"importlib", "subprocess", "runpy"} | {
+    *("pytest", "_pytest", "hypothesis", "mock", "nose", "freezegun", "parameterized"),
+}
+"""Modules whose values say nothing about the project."""
+
+_EMPTY_FIXTURES = frozenset(
+    {"self", "cls", "tmp_path", "tmpdir", "tmp_path_factory", "monkeypatch", "request"}
+)
+_LOADERS = frozenset({"__import__", "import_module", "run_path", "run_module"})
+_FAILS = frozenset({"fail", "xfail", "skip", "skipTest", "exit"})
+_SOURCE = frozenset(
+    {
+        "getsource",
+        "getsourcelines",
+        "getsourcefile",
+        "findsource",
+        "getline",
+        "getlines",
+        "__code__",
+        "co_code",
+    }
+)
+_TAMPERS = frozenset(
+    {"settrace", "setprofile", "monitoring", "_exit", "sitecustomize", "navigator_reporter", "_getframe"}
+)
+_REPLACES = frozenset({"setattr", "patch", "object", "setitem", "multiple", "delattr"})
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A test file, read.
+
+    Attributes:
+        problem: why it cannot be run, in words; "" where it parses.
+        refusals: why it proves nothing, whatever it does.
+        baseless: lines of statements that can fail whatever the project's code does; the reason by line.
+    """
+
+    problem: str = ""
+    refusals: tuple[str, ...] = ()
+    baseless: tuple[tuple[int, str], ...] = ()
+
+    def why_baseless(self, line: int) -> str:
+        """Why a failure at this line says nothing; "" where it may say something."""
+        return dict(self.baseless).get(line, "")
+
+
+def read_test(text: str, changed: Collection[str] = (), files: Collection[str] = ()) -> Facts:
+    """Read a test.
+
+    Args:
+        changed: names of the functions and classes that the change is in.
+        files: paths of the files that the change is in.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        return Facts(problem=f"the test does not parse: {error.args[0]}{f' (line {line})' if line else ''}")
+    depends = _Depends(tree)
+    baseless: dict[int, str] = {}
+    _statements(tree.body, depends, baseless, guarded=False)
+    return Facts(
+        "", tuple(_refusals(tree, depends, set(changed), set(files))), tuple(sorted(baseless.items()))
+    )
+
+
+class _Depends:
+    """The names of a file whose values may come from the project, whatever their scope."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.names: set[str] = set()
+        self.imported: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                found = [
+                    item.asname or item.name.partition(".")[0]
+                    for item in node.names
+                    if not _neutral(item.name)
+                ]
+                self.imported.update(found)
+            elif isinstance(node, ast.ImportFrom) and (node.level or not _neutral(node.module or "")):
+                self.imported.update(item.asname or item.name for item in node.names)
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self.names.update(
+                    arg.arg
+                    for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+                    if arg.arg not in _EMPTY_FIXTURES
+                )
+        self.names |= self.imported
+        flows = list(_flows(tree))
+        grown = True
+        while grown:
+            grown = False
+            for names, source in flows:
+                if not names <= self.names and self.any(source):
+                    self.names |= names
+                    grown = True
+
+    def any(self, *nodes: ast.AST | None) -> bool:
+        """Whether one of the nodes mentions such a name, or loads code by its name."""
+        for root in nodes:
+            for node in ast.walk(root) if root is not None else ():
+                if isinstance(node, ast.Name) and (node.id in self.names or node.id in _LOADERS):
+                    return True
+                if isinstance(node, ast.Attribute) and (
+                    f".{node.attr}" in self.names or node.attr in _LOADERS
+                ):
+                    return True
+        return False
+
+
+def _neutral(module: str) -> bool:
+    return module.partition(".")[0] in _NEUTRAL
+
+
+def _flows(tree: ast.Module) -> Iterator[tuple[set[str], ast.AST]]:
+    """(names, source): the names get what the source computes."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                yield {name for target in targets for name in _stored(target)}, value
+            case ast.AnnAssign(target=target, value=value) if value is not None:
+                yield set(_stored(target)), value
+            case ast.AugAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
+                yield set(_stored(target)), value
+            case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+                yield set(_stored(target)), value
+            case ast.AsyncFor(target=target, iter=value):
+                yield set(_stored(target)), value
+            case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+                for item in items:
+                    if item.optional_vars is not None:
+                        whole = ast.Module(body=[ast.Expr(item.context_expr), *body], type_ignores=[])
+                        yield set(_stored(item.optional_vars)), whole
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield {name}, node
+            case ast.Call(func=func, args=args):
+                # What is handed to the project's code may be filled by it.
+                yield {arg.id for arg in args if isinstance(arg, ast.Name)}, func
+            case _:
+                pass
+
+
+def _stored(target: ast.AST) -> Iterator[str]:
+    for node in ast.walk(target):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield f".{node.attr}"
+
+
+def _statements(
+    body: Sequence[ast.stmt], depends: _Depends, baseless: dict[int, str], *, guarded: bool
+) -> None:
+    """Note each line whose statement can fail whatever the project does; `guarded`: a condition around it depends on it."""
+    for node in body:
+        reason = "" if guarded else _why(node, depends)
+        inner = list(_bodies(node, depends, guarded=guarded))
+        last = min(
+            (part[0].lineno for part, _ in inner if part), default=(node.end_lineno or node.lineno) + 1
+        )
+        for line in range(node.lineno, max(last, node.lineno + 1)):
+            if reason:
+                baseless[line] = reason
+        for part, under in inner:
+            _statements(part, depends, baseless, guarded=under)
+
+
+def _bodies(node: ast.stmt, depends: _Depends, *, guarded: bool) -> Iterator[tuple[list[ast.stmt], bool]]:
+    match node:
+        case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body) | ast.ClassDef(body=body):
+            yield body, False
+        case ast.If(test=test, body=body, orelse=orelse) | ast.While(test=test, body=body, orelse=orelse):
+            under = guarded or depends.any(test)
+            yield body, under
+            yield orelse, under
+        case (
+            ast.For(iter=iterated, body=body, orelse=orelse)
+            | ast.AsyncFor(iter=iterated, body=body, orelse=orelse)
+        ):
+            under = guarded or depends.any(iterated)
+            yield body, under
+            yield orelse, under
+        case ast.With(body=body) | ast.AsyncWith(body=body):
+            yield body, guarded
+        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=finalbody):
+            under = guarded or depends.any(*body)
+            yield body, guarded or any(map(depends.any, body[:-1]))
+            for handler in handlers:
+                yield handler.body, under
+            yield orelse, under
+            yield finalbody, guarded
+        case ast.Match(subject=subject, cases=cases):
+            for case in cases:
+                yield case.body, guarded or depends.any(subject)
+        case _:
+            pass
+
+
+def _why(node: ast.stmt, depends: _Depends) -> str:
+    """Why a failure of this statement would say nothing; "" where it may say something."""
+    match node:
+        case ast.Assert(test=test):
+            return "" if depends.any(test) else "its assertion does not depend on the project's code"
+        case ast.Raise():
+            return "it raises an error of its own, on no condition of the project's"
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name))) if name in _FAILS:
+            return "it fails on no condition of the project's"
+        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+            return (
+                "" if depends.any(*items, *body) else "what it expects does not depend on the project's code"
+            )
+        case ast.If() | ast.While() | ast.For() | ast.AsyncFor() | ast.Try() | ast.Match():
+            return ""
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Import() | ast.ImportFrom():
+            return ""
+        case _:
+            return "" if depends.any(node) else "it fails by itself, without the project's code"
+
+
+def _refusals(tree: ast.Module, depends: _Depends, changed: set[str], files: set[str]) -> Iterator[str]:
+    names = {path.rpartition("/")[2] for path in files}
+    said: set[str] = set()
+    for node in ast.walk(tree):
+        for reason in _refused(node, depends, changed, names):
+            if reason not in said:
+                said.add(reason)
+                yield reason
+
+
+def _refused(node: ast.AST, depends: _Depends, changed: set[str], names: set[str]) -> Iterator[str]:
+    match node:
+        case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word) if word in _TAMPERS:
+            yield f"it interferes with the report of its own run (`{word}`)"
+        case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word) if word in _SOURCE:
+            yield "it reads the source of the code instead of running it"
+        case ast.Constant(value=str(text)) if text.rpartition("/")[2] in names:
+            yield "it names a changed file: it would read the source instead of running it"
+        case ast.Assign(targets=targets):
+            for target in targets:
+                if isinstance(target, ast.Attribute) and target.attr in changed and depends.any(target.value):
+                    yield f"it replaces the code that it is about (`{target.attr}`)"
+        case ast.Call(func=ast.Attribute(attr=word) | ast.Name(id=word), args=args) if word in _REPLACES:
+            for arg in args[:2]:
+                if isinstance(arg, ast.Constant) and isinstance(arg.value, str):
+                    replaced = arg.value.rpartition(".")[2]
+                    if replaced in changed:
+                        yield f"it replaces the code that it is about (`{replaced}`)"
+        case _:
+            pass
+
+
+def names_around(text: str, lines: Collection[int]) -> set[str]:
+    """The functions and classes of a file that hold one of these lines, the innermost of each."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return set()
+    found: set[str] = set()
+    for line in lines:
+        holding = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            and node.lineno <= line <= (node.end_lineno or node.lineno)
+        ]
+        if holding:
+            found.add(max(holding, key=lambda node: node.lineno).name)
+    return found
