@@ -14,12 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.exam import background
+from navigator.cascade.exam import prepare as preparing
 from navigator.cascade.exam import trial as trials
+from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.making import keep_name
 from navigator.cascade.exam.prepare import prepare_project
 from navigator.cascade.exam.repository import exam_repository, repository_of
 from navigator.cascade.exam.rows import read_rows
 from navigator.cascade.exam.wording import neutral_words
+from navigator.cascade.storage_faults import Storage
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
@@ -268,6 +272,19 @@ def test_a_failure_that_does_not_repeat_proves_nothing(room: Room, monkeypatch: 
 
 @needs_sandbox
 @pytest.mark.sandbox
+def test_a_fault_that_hangs_is_ended_and_proves_nothing(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = "\n\ndef last(x):\n    while x > 1:\n        x -= {0}\n    return x\n"
+    test = "\n    def test_last(self):\n        self.assertEqual(app.last(3), 1)\n"
+    room.commit("Add last()", {"app.py": RENAMED + loop.format(0), "test_app.py": T_FEATURE})
+    room.commit("Fix last()", {"app.py": RENAMED + loop.format(1), "test_app.py": T_FEATURE + test})
+    room.add()
+    monkeypatch.setattr(preparing, "_PATIENCE", 1.0)
+    found = room.prepare(sources=["reversed_fix"]).sources["reversed_fix"]
+    assert found.rejected == {"the tests run into a limit": 1}
+
+
+@needs_sandbox
+@pytest.mark.sandbox
 def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: Room) -> None:
     room.add()
 
@@ -309,6 +326,42 @@ def test_a_removed_project_has_no_items_and_gc_frees_them(room: Room) -> None:
     assert room.items() == []
     assert {item.retired for item in room.items(retired=True)} == {"its project was removed"}
     assert json.loads(room.desk.run("gc", "--json").stdout)["exam_items"] == 2
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.add()
+    monkeypatch.setattr(background, "_FIRST", 0.0)
+
+    async def both(deps: Dependencies) -> dict[str, Any]:
+        beside = asyncio.create_task(keep_preparing(deps, Storage(deps, lambda reason: None)))
+        while not deps.reader.exam_trials(1):
+            await asyncio.sleep(0.01)
+        assert deps.exam_lock.locked(), "the background is at work"
+        found = await perform(deps, "exam.prepare", {})
+        beside.cancel()
+        await asyncio.gather(beside, return_exceptions=True)
+        return found
+
+    with room.working() as deps:
+        (made,) = asyncio.run(both(deps))["projects"]
+    assert made["ended"] == "no candidates are left" and made["faulty"] == made["clean"] > 0
+    assert sum(count["known"] for count in made["sources"].values()) > 0, "what the background tried is known"
+    items = room.items()
+    assert len({item.origin for item in items}) == len(items) == 2 * made["faulty"]
+
+
+def test_without_a_share_nothing_is_prepared_in_the_background(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = Room(tmp_path, monkeypatch, "[exam]\nshare = 0.0\n")
+    room.add()
+    with room.working() as deps:
+        asyncio.run(keep_preparing(deps, Storage(deps, lambda reason: None)))
+        assert deps.reader.exam_trials(1) == [] and deps.reader.exam_items() == []
 
 
 def approve(room: Room, base: str, after: str, text: str) -> str:

@@ -24,6 +24,10 @@ from navigator.workspace.sandbox.compare import passed_before
 _SOURCES = (ExamSource.REVERSED_FIX, ExamSource.MUTANT, ExamSource.OMISSION)
 
 
+_PATIENCE, _TIMES = 20.0, 10.0
+"""A trial's tests may take this many seconds, or as many times what they take on today's tree."""
+
+
 class NotReady(NavigatorError):
     """Why a project can have no exam; the hint says what to do."""
 
@@ -156,7 +160,7 @@ async def _maker(deps: Dependencies, project: Project, seconds: float) -> Maker:
         deps=deps,
         project=project,
         private=setup.private,
-        trials=Trials(deps, setup, seconds),
+        trials=Trials(deps, setup, seconds, max(_PATIENCE, _TIMES * found.seconds)),
         head=head,
         passed=passed_before(found) or None,
         against=f"{project.check}\n{found.environment}",
