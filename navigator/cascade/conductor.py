@@ -40,6 +40,7 @@ from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.next_actions import next_actions
+from navigator.scheduling.outlook import Outlook
 from navigator.serving.client.errors import ServingError, Unreachable, WrongModel
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.space import is_low
@@ -78,6 +79,8 @@ class Conductor:
         self._stages: dict[str, asyncio.Task[None]] = {}
         self._storage = Storage(deps, self.stop)
         self._on_event = on_event
+        self._priced_at = -1
+        self._outlook = (Outlook(None), 0.0)
         self._server = SocketServer(
             deps.paths.socket, self._handle, lambda after: deps.reader.events(after, limit=1_000_000)
         )
@@ -342,7 +345,10 @@ class Conductor:
 
     def _status(self) -> Result:
         live = self._live
+        ahead, seen = self._outlook
+        left = None if ahead.seconds is None else round(max(0.0, ahead.seconds - (time.monotonic() - seen)))
         return {
+            "next_review": {"seconds": left, "why": ahead.why},
             "resident": live.resident.value if live.resident else None,
             "both_resident": self._deps.strategy.both_resident,
             "strategy": self._deps.strategy.name,
