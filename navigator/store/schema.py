@@ -446,6 +446,8 @@ _FIFTH: Migration = (
         UNIQUE (review_id, finding)
     ) STRICT""",
     "CREATE INDEX reproductions_proposal ON reproductions (proposal_id)",
+    # The conductor's session a swap was made in: a round trip is a pair within one.
+    "ALTER TABLE swaps ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)

@@ -29,7 +29,8 @@ _COLUMNS = (
 _WORK = {"write": "writing", "review": "reviewing", "final": "final review", "exam": "exam"}
 
 
-def _read_costs(reader: Reader, question: Question) -> Tables[Cost]:
+def read_costs(reader: Reader, question: Question) -> Tables[Cost]:
+    """What the work of the time in question cost, and what came out of it."""
     since = question.since
     work, calls = reader.work_totals(since), reader.call_totals(since)
     swaps, energy = reader.swap_totals(since), reader.energy_totals(since)
@@ -159,7 +160,7 @@ PAGE: StatisticsPage[Tables[Cost]] = StatisticsPage(
     title="Cost",
     help="What an accepted change costs in tokens, seconds of the models, swaps and energy.",
     missing="No model called yet.",
-    read=_read_costs,
+    read=read_costs,
     tables=_cost_tables,
     document=asdict,
 )
