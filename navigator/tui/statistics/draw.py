@@ -63,7 +63,10 @@ def table_lines(table: Table, width: int, *, period: str = "", beside: Sequence[
     about = ", ".join(word for word in (table.about, period) if word)
     title: list[Piece] = [(table.title, "title"), (f"   {about}" if about else "", "muted")]
     end: list[Piece] = [(table.headline, "strong")] if table.headline else []
-    lines: list[Line] = [[], justified(title, end, width)]
+    beside_title = not end or length(title[:1]) + 2 + length(end) <= width
+    lines: list[Line] = (
+        [[], justified(title, end, width)] if beside_title else [[], title[:1], cropped(end, width)]
+    )
     if table.answer:
         lines += [*wrapped([(table.answer, "strong")], min(width, _READABLE), [], "")]
     named = max((length([(name, "")]) + 2 for name, _ in table.facts), default=0)
