@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from navigator.cascade.views.statistics import edits, exam, outcomes, revise_rate, summary, swaps, throughput
+from navigator.cascade.views.statistics import (
+    edits,
+    exam,
+    findings,
+    outcomes,
+    revise_rate,
+    summary,
+    swaps,
+    throughput,
+)
 from navigator.cascade.views.statistics.page import StatisticsPage
 
 PAGES: tuple[StatisticsPage[Any], ...] = (
     summary.PAGE,
     revise_rate.PAGE,
     exam.PAGE,
+    findings.PAGE,
     outcomes.PAGE,
     swaps.PAGE,
     throughput.PAGE,
