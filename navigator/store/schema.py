@@ -446,7 +446,7 @@ _FIFTH: Migration = (
         at TEXT NOT NULL,
         UNIQUE (review_id, finding)
     ) STRICT""",
-    "CREATE INDEX reproductions_proposal ON reproductions (proposal_id, outcome)",
+    "CREATE INDEX reproductions_proposal ON reproductions (proposal_id, outcome, rehearsal)",
     "CREATE INDEX reproductions_figures ON reproductions (at, rehearsal, severity, criterion, outcome, revised)",
 )
 

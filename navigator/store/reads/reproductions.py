@@ -83,7 +83,8 @@ class ReproductionReads(Queries):
                 "SELECT d.kind AS decision, x.proved, x.rehearsal, count(*) AS n FROM decisions d JOIN"
                 " (SELECT proposal_id, max(outcome IN ('regression', 'unmet')) AS proved, max(rehearsal) AS rehearsal"
                 " FROM reproductions WHERE outcome NOT IN ('unasked', 'pending') GROUP BY proposal_id) x"
-                " ON x.proposal_id = d.proposal_id WHERE d.withdrawn = 0 AND d.at >= ? GROUP BY 1, 2, 3",
+                " ON x.proposal_id = d.proposal_id WHERE d.withdrawn = 0 AND d.at >= ?"
+                " AND NOT EXISTS (SELECT 1 FROM proposals WHERE parent = d.proposal_id) GROUP BY 1, 2, 3",
                 since,
             ),
         )

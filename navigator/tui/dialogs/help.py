@@ -33,14 +33,14 @@ TERMS: dict[str, tuple[str, ...]] = {
             "∩; ⚠; •; ◆; ~"
         ),
         "review": (
-            "round; verdict; UNREVIEWED; stated; unanchored; met; remark; reversal; self-review; "
+            "round; verdict; UNREVIEWED; stated; unanchored; reproduced; met; remark; reversal; self-review; "
             "writer's own review; seen; superseded; stale; transplanted; part; hunk; untested; failed "
             "before; ◉; ◪; ≈; ↔"
         ),
         "compose": "task; kind; base",
         "stats": (
             "revise rate; interval; n; anecdotal; stated rate; differs; unread; mixture; way of writing; evidence; to ±10; rung; "
-            "repaired; lost; repeated; residency; rehearsal; modelled"
+            "repaired; lost; repeated; residency; reproduced; rehearsal; modelled"
         ),
         "fleet": (
             "conductor; residency; swap; strategy; externally; read-ahead; warm; streams; published; "
