@@ -16,6 +16,7 @@ from typing import Any
 
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.energy import EnergyMeter
 from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.idle import Idle
@@ -34,10 +35,12 @@ from navigator.cascade.verbs.registry import perform
 from navigator.cascade.views.batches import Batches
 from navigator.cascade.views.summary import Session
 from navigator.domain import snapshot as acts
+from navigator.domain.costs import Phase
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.next_actions import next_actions
+from navigator.scheduling.outlook import Outlook
 from navigator.serving.client.errors import ServingError, Unreachable, WrongModel
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.space import is_low
@@ -76,6 +79,8 @@ class Conductor:
         self._stages: dict[str, asyncio.Task[None]] = {}
         self._storage = Storage(deps, self.stop)
         self._on_event = on_event
+        self._priced_at = -1
+        self._outlook = (Outlook(None), 0.0)
         self._server = SocketServer(
             deps.paths.socket, self._handle, lambda after: deps.reader.events(after, limit=1_000_000)
         )
@@ -113,6 +118,8 @@ class Conductor:
                 self._spawn(self._keep_watch())
             self._spawn(keep_preparing(deps, self._storage))
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
+            if deps.settings.energy.command:
+                self._spawn(EnergyMeter(deps, self._storage, self._doing).run())
             while not self._stopping:
                 self._wake.clear()
                 try:
@@ -141,7 +148,19 @@ class Conductor:
         return held or self._deps.strategy.both_resident
 
     def _at_rest(self) -> bool:
-        return not self._live.busy and self._live.swapping_to is None
+        return not self._live.busy and not self._exam.running and self._live.swapping_to is None
+
+    def _doing(self) -> tuple[Phase, str]:
+        """What the GPU is used for now, and by whom it is held."""
+        live = self._live
+        roles = set(live.busy.values())
+        reviews = Role.REVIEWER in roles or self._exam.running > 0
+        phase: Phase = "reviewing" if reviews else "idle"
+        if live.swapping_to is not None:
+            phase = "swapping"
+        elif Role.GENERATOR in roles:
+            phase = "both" if reviews else "writing"
+        return phase, live.resident.value if live.resident else ""
 
     def stop(self, reason: str) -> None:
         """End the session soon: what is in flight is cut off and stays to be done."""
@@ -326,7 +345,10 @@ class Conductor:
 
     def _status(self) -> Result:
         live = self._live
+        ahead, seen = self._outlook
+        left = None if ahead.seconds is None else round(max(0.0, ahead.seconds - (time.monotonic() - seen)))
         return {
+            "next_review": {"seconds": left, "why": ahead.why},
             "resident": live.resident.value if live.resident else None,
             "both_resident": self._deps.strategy.both_resident,
             "strategy": self._deps.strategy.name,

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.routing import writer_of
-from navigator.domain.snapshot import BatchRules, ExamView, SchedulerSnapshot, TaskView
+from navigator.config.settings import Settings
+from navigator.domain.snapshot import BatchRules, ExamView, Prices, SchedulerSnapshot, TaskView
 from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
 from navigator.store.reads.loop import LoopTask
 
@@ -24,6 +25,17 @@ _REMEMBERED = 3600.0
 """Seconds after which a death counts no more: a server that falls once a week is no loop."""
 
 
+def batch_rules(settings: Settings) -> BatchRules:
+    """`[batch]` of the settings, in seconds."""
+    batch = settings.batch
+    return BatchRules(
+        target=batch.target,
+        max_wait=batch.max_wait_minutes * 60,
+        quiet=batch.quiet_minutes * 60,
+        patience=batch.patience,
+    )
+
+
 @dataclass
 class ConductorState:
     """The conductor's own memory; a crash loses it, and nothing that matters.
@@ -32,6 +44,8 @@ class ConductorState:
         wanted: the role that the developer asked for, until it is loaded or failed to load.
         lost: the role whose server died in mid-work and is to come back before the other one.
         problems: roles whose server did not answer when it was last asked, with address, reason and remedy in words.
+        prices: what the scheduler weighs, as last measured.
+        held_until: monotonic second before which the model that a person loaded stays.
         given_up: roles that are not loaded any more, with the reason; a person, or another's swap, brings them back.
     """
 
@@ -44,6 +58,8 @@ class ConductorState:
     busy: dict[str, Role | None] = field(default_factory=dict)
     hurry: bool = False
     swaps_made: int = 0
+    prices: Prices = field(default_factory=Prices)
+    held_until: float = 0.0
     _since: dict[str, tuple[TaskState, float]] = field(default_factory=dict)
     _last_arrival: float = 0.0
     _failures: dict[Role, int] = field(default_factory=dict)
@@ -71,21 +87,18 @@ class ConductorState:
         )
         held = {task.id for task in tasks}
         self._since = {key: value for key, value in self._since.items() if key in held}
-        batch = deps.settings.batch
         return SchedulerSnapshot(
             tasks=views,
             busy=frozenset(self.busy),
             resident=self.resident,
+            held_until=self.held_until,
             swapping_to=self.swapping_to,
             both_resident=both_resident,
             capacity={role: deps.settings.server(role).max_inflight for role in Role},
             in_flight={role: sum(held is role for held in self.busy.values()) for role in Role},
             unreachable={role: moment for role, moment in self._not_before.items() if moment > now},
-            batch=BatchRules(
-                target=batch.target,
-                max_wait=batch.max_wait_minutes * 60,
-                quiet=batch.quiet_minutes * 60,
-            ),
+            batch=batch_rules(deps.settings),
+            prices=self.prices,
             until=until,
             swaps_left=None if max_swaps is None else max(0, max_swaps - self.swaps_made),
             hurry=self.hurry,
@@ -179,6 +192,9 @@ class ConductorState:
 
     def loaded(self, role: Role) -> None:
         """Note that a role came up. The other one's deaths belonged to a residency that is over."""
+        if self.wanted is role:
+            # What a person loaded is not swapped out again at once.
+            self.held_until = time.monotonic() + self.prices.round_trip
         self._failed_loads.pop(role, None)
         self.answered(role)
         if self.lost is role:

@@ -37,6 +37,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("report", "Write every statistic, with plots, to one HTML page"),
     "swap": ("swap", "Show what the GPU holds, swap models, show past swaps"),
     "forecast": ("forecast", "Estimate what a batch costs, from measured or given figures"),
+    "simulate": ("simulate", "Compare the scheduler with other policies on simulated tasks"),
     "lab": ("lab.group", "Experiments on your card: does speculation pay; published figures recomputed"),
     "prompts": ("prompts", "List, show, check and try prompt templates"),
     "gc": ("housekeeping", "Delete what old tasks left behind"),

@@ -77,6 +77,7 @@ def _row(proposal: Proposal) -> tuple[object, ...]:
     ]
     notes += [f"overlaps {', '.join(proposal.overlaps)}"] if proposal.overlaps else []
     notes += [f"! {item.rule}" for item in proposal.policy]
+    notes += ["advice only"] if proposal.review and proposal.review.advice else []
     notes += ["REHEARSAL"] if proposal.rehearsal else []
     return (
         proposal.id,
@@ -108,6 +109,7 @@ def verdict_word(proposal: Proposal) -> str:
 @output.JSON
 def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
     """Show a proposal's change against its base, with the findings below the lines they quote."""
+    from navigator.cascade.exam.worth import worth_of
     from navigator.cascade.views.repairs import mended_words
     from navigator.workspace.git.private import PrivateRepo
 
@@ -130,7 +132,8 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
                 documents.append({"proposal": proposal.model_dump(mode="json")} | told)
                 continue
             whole = store.proposal(proposal.parent) if proposal.parent else None
-            _show(proposal, files, other, whole, mended_words(store, proposal))
+            worth = worth_of(store, proposal.review) if proposal.review else ""
+            _show(proposal, files, other, whole, mended_words(store, proposal), worth)
     if as_json:
         output.print_json({"diffs": documents})
 
@@ -142,11 +145,16 @@ def _document(file: FileDiff, place: int) -> dict[str, Any]:
 
 
 def _show(
-    proposal: Proposal, files: Sequence[FileDiff], other: Proposal | None, whole: Proposal | None, mended: str
+    proposal: Proposal,
+    files: Sequence[FileDiff],
+    other: Proposal | None,
+    whole: Proposal | None,
+    mended: str,
+    worth: str,
 ) -> None:
     label = "  REHEARSAL" if proposal.rehearsal else ""
     output.say(f"{proposal.id}  {proposal.project}  {proposal.title}{label}", bold=True)
-    _show_review(proposal, whole, mended)
+    _show_review(proposal, whole, mended, worth)
     findings = list(proposal.review.findings) if proposal.review and other is None else []
     for finding in findings:
         if not finding.anchored:
@@ -199,7 +207,7 @@ def _outcome(check: CheckResult) -> str:
     return tests_words(check)
 
 
-def _show_review(proposal: Proposal, whole: Proposal | None, mended: str) -> None:
+def _show_review(proposal: Proposal, whole: Proposal | None, mended: str, worth: str) -> None:
     output.say(f"  round {proposal.round}, {proposal.state.value}; checks: {checks_words(proposal)}")
     if mended:
         output.say(f"  {mended}")
@@ -219,6 +227,10 @@ def _show_review(proposal: Proposal, whole: Proposal | None, mended: str) -> Non
     word = output.style(review.verdict.value, fg=_COLOURS[review.verdict.value], bold=True)
     parts = f", in {review.parts} parts" if review.parts > 1 else ""
     output.emit(f"  {word}{differs} by {safe_line(review.model)}, {review.prompt_version}{parts}{own}")
+    if review.advice:
+        output.say(f"  advice: {review.advice}", fg="yellow")
+    elif worth and review.verdict is Verdict.REVISE:
+        output.say(f"  {worth}")
     if review.summary:
         output.say(f"  {review.summary}")
     if proposal.own_review is not None:

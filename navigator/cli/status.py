@@ -82,6 +82,11 @@ def _show(document: dict[str, Any]) -> None:
         f"{tasks['failed']} failed; {document['unreviewed']} unreviewed"
     )
     conductor = document["conductor"]
+    if document["advice"]:
+        output.say(
+            f"{plural(document['advice'], 'REVISE')} only advice: the exam found the reviewer no better than chance. "
+            "`navigator exam show` says why."
+        )
     if document["disk_full"]:
         output.say(
             "The disk is full: no new work starts until there is space. `navigator doctor` says where."

@@ -311,7 +311,9 @@ class BatchSettings(Section):
     max_wait_minutes: _Minutes = 30.0
     """… or the oldest has waited this many minutes …"""
     quiet_minutes: _Minutes = 3.0
-    """… or nothing is left to write and no task was added for this many minutes."""
+    """… or nothing is left to write and no task was added for this many minutes: these three are the latest a review starts."""
+    patience: float = Field(default=1.0, ge=0)
+    """Seconds of waiting that a second of swapping is worth. Higher: fewer swaps; 0: review once nothing is left to write."""
     revisions: int = Field(default=2, ge=0, le=2)
     """Maximum number of revisions of a proposal."""
 
@@ -338,6 +340,16 @@ class ChecksSettings(Section):
     """Run projects' tests without a sandbox, as you: code that a model wrote can then do anything you can."""
 
 
+class EnergySettings(Section):
+    """What the GPU draws, for `navigator stats cost`. Off until a command is set, for NVIDIA this one:
+    `command = ["nvidia-smi", "--query-gpu=power.draw", "--format=csv,noheader,nounits"]`."""
+
+    command: tuple[str, ...] = ()
+    """Program and arguments that print watts, one number per line; several lines are added up. Empty: nothing is measured."""
+    interval_seconds: Annotated[float, Field(ge=1, le=300, allow_inf_nan=False)] = 5.0
+    """Seconds between two readings while the conductor runs."""
+
+
 class ExamSettings(Section):
     """The reviewer's exam: changes whose right verdict is known, mixed into its reviews (docs/exam.md)."""
 
@@ -352,7 +364,7 @@ class ExamSettings(Section):
     items: Positive = 20
     """Faulty changes to prepare for each project; as many clean ones are added."""
     history: Positive = 400
-    """Newest commits of a project that are looked at."""
+    """Newest commits, and newest approved proposals, of a project that are looked at."""
     prepare_seconds: Positive = 1800
     """Longest time in seconds that tests run to prepare a project's changes, in one session or command."""
 
@@ -415,6 +427,7 @@ class Settings(Section):
     batch: BatchSettings = BatchSettings()
     review: ReviewSettings = ReviewSettings()
     checks: ChecksSettings = ChecksSettings()
+    energy: EnergySettings = EnergySettings()
     exam: ExamSettings = ExamSettings()
     project: tuple[ProjectEntry, ...] = ()
     source: Path | None = Field(default=None, exclude=True)

@@ -383,7 +383,8 @@ class Swap(Model):
 
     `failure` is the class of what went wrong ("no_memory", "port_taken", "unit_failed", "timeout", "wrong_model" …).
     `weight_bytes` are the target's weight files and `warm_bytes` how much of them stood in the page cache when the swap
-    began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made.
+    began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made. `session` tells the
+    conductor's sessions apart; 0 for a swap that a command made alone.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -402,6 +403,7 @@ class Swap(Model):
     warm_bytes: int = 0
     made_by: str = "navigator"
     rehearsal: bool = False
+    session: int = 0
 
 
 class Event(Model):

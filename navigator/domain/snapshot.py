@@ -32,11 +32,42 @@ class TaskView:
 
 @dataclass(frozen=True, slots=True)
 class BatchRules:
-    """When a review is due: `[batch]` of the settings, in seconds."""
+    """When a review is due: `[batch]` of the settings, in seconds.
+
+    `target`, `max_wait` and `quiet` are limits: a review starts at the latest when one of them is reached. `patience` says
+    how many seconds of waiting a second of swapping is worth; with infinity only the limits count.
+    """
 
     target: int = 30
     max_wait: float = 1800.0
     quiet: float = 180.0
+    patience: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What the scheduler weighs, measured where it can be. The defaults are the published figures of the two models.
+
+    Attributes:
+        swap_in: seconds of a swap to the reviewer.
+        swap_back: seconds of a swap to the generator.
+        write_seconds: from one written proposal to the next, over all streams.
+        review_seconds: from one review to the next, likewise.
+        revise_rate: share of proposals that are sent back.
+        check_failures: share of proposals whose checks fail, and which are repaired.
+    """
+
+    swap_in: float = 42.7
+    swap_back: float = 32.7
+    write_seconds: float = 10.9
+    review_seconds: float = 10.4
+    revise_rate: float = 0.35
+    check_failures: float = 0.1
+
+    @property
+    def round_trip(self) -> float:
+        """Seconds of a swap to the reviewer and back."""
+        return self.swap_in + self.swap_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +97,8 @@ class SchedulerSnapshot:
         tasks: every task that is not terminal.
         busy: ids of tasks that some stage holds right now.
         resident: the role whose model answers now; None when none does or it is not known.
+        resident_since: monotonic second since which it does.
+        held_until: monotonic second before which it is not swapped out, because a person loaded it.
         swapping_to: the role a swap under way goes to.
         both_resident: both roles answer at once (strategy `resident`): there is nothing to swap.
         capacity: requests each role may have in flight.
@@ -75,6 +108,7 @@ class SchedulerSnapshot:
         swaps_left: how many more swaps this session may make; None for no limit.
         hurry: the developer asked for a review now.
         wanted: the role that the developer requested; it is loaded whether it has work or not.
+        prices: what swaps, answers and reviews cost.
         lost: the role whose server died; it is loaded again before the other one, if it has something to do.
         last_arrival: monotonic second of the newest task.
         final_enabled: an optional last review by a cloud model is on.
@@ -84,12 +118,15 @@ class SchedulerSnapshot:
     tasks: tuple[TaskView, ...]
     busy: frozenset[str] = frozenset()
     resident: Role | None = None
+    resident_since: float = 0.0
+    held_until: float = 0.0
     swapping_to: Role | None = None
     both_resident: bool = False
     capacity: dict[Role, int] = field(default_factory=dict)
     in_flight: dict[Role, int] = field(default_factory=dict)
     unreachable: dict[Role, float] = field(default_factory=dict)
     batch: BatchRules = BatchRules()
+    prices: Prices = Prices()
     until: str = ""
     swaps_left: int | None = None
     hurry: bool = False

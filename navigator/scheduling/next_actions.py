@@ -23,7 +23,7 @@ What is named, in this order, and never for a task in `busy`:
 
 Tasks whose named files meet, within one project, are written one after the other: a task in `queued` or
 `revising` is not started while another one that names one of its files is being written (picked by a stage,
-or a repair whose writer answers now) or is in `checking` and entered it less than `CHECKS_HOLD_SECONDS`
+or a repair whose writer answers now) or is in `checking` and entered it less than `FILES_HELD_SECONDS`
 ago. Once that one awaits its review the next may be written: holding it back until after the review would
 put each further task of such a chain into a residency of its own, and the swaps of a session would grow
 with its tasks. This cannot
@@ -60,26 +60,29 @@ from navigator.domain.snapshot import (
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.exam import exam_items
 from navigator.scheduling.rest import rest
-from navigator.scheduling.swap_rule import SwapDecision, decide_swap, is_repair
+from navigator.scheduling.swap_rule import SwapDecision, SwapRule, decide_swap, is_repair
 from navigator.scheduling.view import (
     CHECKS_AT_ONCE,
     REVIEWABLE_STATES,
     WRITABLE_STATES,
     answers,
-    checks_holding,
+    files_held,
     free_slots,
     self_reviews,
 )
 
 
-def next_actions(snapshot: SchedulerSnapshot, now: float) -> tuple[Action, ...]:
+def next_actions(
+    snapshot: SchedulerSnapshot, now: float, decide: SwapRule = decide_swap
+) -> tuple[Action, ...]:
     """What to start now; never empty.
 
     Args:
         snapshot: what is true.
         now: the monotonic second that `since`, `last_arrival` and `unreachable` are measured on.
+        decide: the rule for swaps; the simulator compares others.
     """
-    decision = decide_swap(snapshot, now)
+    decision = decide(snapshot, now)
     actions = [*_without_models(snapshot), *_with_models(snapshot, decision, now)]
     if decision is not None and decision.ready:
         actions.append(SwapTo(decision.to))
@@ -117,7 +120,7 @@ def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now
         slots -= len(own)
         if role is Role.REVIEWER:
             waiting = [task for task in _reviews(snapshot) if task.id not in read]
-            begun = waiting[: max(0, slots)]
+            begun = [] if leaving else waiting[: max(0, slots)]
             yield from (ReviewTask(task.id) for task in begun)
             yield from (AskExam(item) for item in exam_items(snapshot, slots - len(begun), decision))
         if role is Role.FINAL:
@@ -167,7 +170,7 @@ def _taken_files(snapshot: SchedulerSnapshot, now: float) -> _Taken:
         picked = task.state in WRITABLE_STATES and task.id in snapshot.busy
         if picked or (is_repair(snapshot, task) and answers(snapshot, task.writer, now)):
             taken[task.project_id] |= task.files
-    for task in checks_holding(snapshot, now):
+    for task in files_held(snapshot, now):
         taken[task.project_id] |= task.files
     return taken
 

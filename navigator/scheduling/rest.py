@@ -9,13 +9,15 @@ from navigator.domain.snapshot import SchedulerSnapshot, Sleep, Stop
 from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
 from navigator.scheduling.swap_rule import may_swap
 from navigator.scheduling.view import (
-    CHECKS_HOLD_SECONDS,
+    FILES_HELD_SECONDS,
     first_writes,
     given_up,
+    hold_seconds,
     oldest_wait,
     reviewer_work,
     writes_left,
 )
+from navigator.scheduling.worth import worth_from
 
 LONGEST_SLEEP_SECONDS = 60.0
 """A conductor looks at least this often, whatever the clock-driven rules say."""
@@ -52,14 +54,18 @@ def _moments(snapshot: SchedulerSnapshot) -> Iterator[float]:
     for role, second in snapshot.unreachable.items():
         if second != math.inf and _needs(snapshot, role):
             yield second
+    hold = hold_seconds(snapshot)
     for task in snapshot.tasks:
         if task.state is TaskState.CHECKING:
-            yield task.since + CHECKS_HOLD_SECONDS
+            yield task.since + FILES_HELD_SECONDS
+            yield task.since + hold
+    yield snapshot.held_until
     if snapshot.until or not may_swap(snapshot) or snapshot.resident is Role.REVIEWER:
         return
     oldest = oldest_wait(reviewer_work(snapshot))
     if oldest is None:
         return
+    yield worth_from(snapshot)
     yield oldest + snapshot.batch.max_wait
     yield snapshot.last_arrival + snapshot.batch.quiet
 

@@ -2,35 +2,40 @@
 
 The rules, for one GPU that holds one role at a time:
 
-1. The reviewer is due when something waits for it and it may be tried, and one of these holds: the
-   developer asked for a review now (`hurry`); nothing is left to write, and the session runs `until`
-   something or no task has arrived for `batch.quiet` seconds; or, in a session that stays, `batch.target`
-   wait or the oldest has waited `batch.max_wait` seconds. Under `until` the target and the longest wait do
-   not cut a batch short: the developer is away and waits for the whole, and each cut would cost a round
-   trip.
-2. The generator is due when the reviewer has read everything that waited and something is left to write.
-   Under `until="reviewed"` a revision alone is no reason to swap back.
-3. Once a swap is due, the role that holds the GPU gets no new work except repairs of answers whose checks
-   failed; the few items of the reviewer's exam that its reviews have paid for; and, unless the developer is in a
-   hurry, readings of its own changes where these are asked for (once a proposal, so they end). The swap is made when
-   nothing of that role is running. Tasks in `checking` hold it, each for at most `CHECKS_HOLD_SECONDS` from when it
-   entered that state.
-4. When no role holds the GPU, the generator is loaded if there is something to write, else the reviewer
-   when due. A role whose server died (`lost`) and that has something to do is loaded before the other one:
-   while it may not be tried yet, nothing is.
-5. A role that the developer requests (`wanted`) is loaded as soon as 3 allows, whatever else is due.
+1. The reviewer is due when something waits for it and it may be tried, and one of these holds: the developer asked for a
+   review now (`hurry`); the session runs `until` something and nothing is left to write; or, in a session that stays, the
+   proposals have waited, together, as long as leaving costs (`navigator.scheduling.worth`), or a limit of `[batch]` is
+   reached: `target` wait, the oldest has waited `max_wait`, or nothing is left to write and no task came for `quiet`. Under
+   `until` none of these cuts a batch short: the developer is away and waits for the whole, and each cut would
+   cost a round trip.
+2. The generator is due when the reviewer has read everything that waited and something is left to write. Revisions and
+   repairs are part of that: they are written with the tasks that came meanwhile. Under `until="reviewed"` a revision alone
+   is no reason to swap back.
+3. Once a swap is due, the role that holds the GPU gets no new work except repairs of answers whose checks failed; the few items
+   of the reviewer's exam that its reviews have paid for; and, unless the developer is in a hurry, readings of its own
+   changes where these are asked for (once a proposal, so they end). The swap is made when nothing of that role is running.
+   Tasks in `checking` hold it, each for at most `hold_seconds` from when it entered that state: what an early repair
+   is worth.
+4. When no role holds the GPU, the generator is loaded if there is something to write, else the reviewer when due. A role
+   whose server died (`lost`) and that has something to do is loaded before the other one: while it may not be tried
+   yet, nothing is.
+5. A role that the developer requests (`wanted`) is loaded as soon as 3 allows, whatever else is due, and keeps the GPU until
+   `held_until` unless a review is asked for.
 
-The bound: in a session under `until` that starts with the generator resident and is neither hurried nor
-given new tasks, and whose checks end within the hold, at most 2·r + 1 swaps are made, r being the largest
-round begun. Proof: the generator is left only when it has nothing left to write (1), the reviewer only when
-it has nothing left to read (2). So when the reviewer is left for the k-th time every task still in the loop
-is in `revising` for round k or later, and there are at most r such returns; each is followed by one swap to
-the reviewer, and one more went before the first. A start with the other role resident, or with none, adds
-one; each hurry, new attempt or longer check at most one round trip.
+The bound: in a session under `until` that starts with the generator resident and is neither hurried nor given new tasks, and
+whose checks end within the hold, at most 2·r + 1 swaps are made, r being the largest round begun. Proof: the generator is
+left only when it has nothing left to write (1), the reviewer only when it has nothing left to read (2). So when the reviewer
+is left for the k-th time every task still in the loop is in `revising` for round k or later, and there are at most r such
+returns; each is followed by one swap to the reviewer, and one more went before the first. A start with the other role
+resident, or with none, adds one; each hurry, new attempt or longer check at most one round trip.
+
+No thrashing: in a session that stays, two swaps by rule 1 are apart by at least the time in which waiting proposals add up to a
+round trip, unless a limit that the user set is reached first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from navigator.domain.snapshot import SchedulerSnapshot, TaskView
@@ -41,20 +46,25 @@ from navigator.scheduling.view import (
     checks_holding,
     first_writes,
     may_be_tried,
-    oldest_wait,
     requests_running,
     reviewer_work,
     self_reviews,
     writes_left,
 )
+from navigator.scheduling.worth import waited, worth_from
 
 
 @dataclass(frozen=True, slots=True)
 class SwapDecision:
-    """A swap that is due. `ready` is false while the loaded role still has running work."""
+    """A swap that is due, and why in one sentence. `ready` is false while the loaded role still has running work."""
 
     to: Role
     ready: bool
+    why: str = ""
+
+
+SwapRule = Callable[[SchedulerSnapshot, float], SwapDecision | None]
+"""The swap that is due for a snapshot at a monotonic second, or None."""
 
 
 def decide_swap(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
@@ -62,12 +72,18 @@ def decide_swap(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
     if snapshot.both_resident or snapshot.swapping_to is not None or snapshot.swaps_left == 0:
         return None
     if snapshot.wanted not in (None, snapshot.resident) and may_be_tried(snapshot, snapshot.wanted, now):
-        return _ready(snapshot, snapshot.wanted, now)
-    if snapshot.resident is Role.GENERATOR:
-        return _ready(snapshot, Role.REVIEWER, now) if _reviewer_due(snapshot, now) else None
-    if snapshot.resident is Role.REVIEWER:
-        return _ready(snapshot, Role.GENERATOR, now) if _generator_due(snapshot, now) else None
-    return _first_load(snapshot, now)
+        return _ready(snapshot, snapshot.wanted, now, "you asked for it")
+    if snapshot.resident is None:
+        return _first_load(snapshot, now)
+    if now < snapshot.held_until and not snapshot.hurry:
+        return None
+    to, due = (
+        (Role.GENERATOR, _generator_due)
+        if snapshot.resident is Role.REVIEWER
+        else (Role.REVIEWER, reviewer_due)
+    )
+    why = due(snapshot, now)
+    return _ready(snapshot, to, now, why) if why else None
 
 
 def may_swap(snapshot: SchedulerSnapshot) -> bool:
@@ -81,7 +97,7 @@ def wanted_writes(snapshot: SchedulerSnapshot) -> list[TaskView]:
     return first_writes(left) if snapshot.until == "reviewed" else left
 
 
-def _ready(snapshot: SchedulerSnapshot, to: Role, now: float) -> SwapDecision:
+def _ready(snapshot: SchedulerSnapshot, to: Role, now: float, why: str) -> SwapDecision:
     resident = snapshot.resident
     idle = resident is None or requests_running(snapshot, resident) == 0
     waited_for = _repairs_left(snapshot) or _own_left(snapshot, now)
@@ -89,7 +105,7 @@ def _ready(snapshot: SchedulerSnapshot, to: Role, now: float) -> SwapDecision:
         waited_for = waited_for or exam_left(snapshot, now)
     # What has its review may become a revision, never a review: only a swap to the reviewer is worth holding for it.
     held = [task for task in checks_holding(snapshot, now) if to is Role.REVIEWER or not task.reviewed]
-    return SwapDecision(to, ready=idle and not held and not waited_for)
+    return SwapDecision(to, ready=idle and not held and not waited_for, why=why)
 
 
 def is_repair(snapshot: SchedulerSnapshot, task: TaskView) -> bool:
@@ -112,27 +128,38 @@ def _own_left(snapshot: SchedulerSnapshot, now: float) -> bool:
     return bool(self_reviews(snapshot, resident))
 
 
-def _reviewer_due(snapshot: SchedulerSnapshot, now: float) -> bool:
+def reviewer_due(snapshot: SchedulerSnapshot, now: float) -> str:
+    """Why the reviewer is due, in words; "" while it is not."""
     waiting = reviewer_work(snapshot)
     if not waiting or not may_be_tried(snapshot, Role.REVIEWER, now):
-        return False
+        return ""
     if snapshot.hurry:
-        return True
+        return "you asked for a review"
     written_out = not writes_left(snapshot, Role.GENERATOR) and not checks_holding(snapshot, now)
     if snapshot.until:
-        return written_out
-    if written_out and now >= snapshot.last_arrival + snapshot.batch.quiet:
-        return True
-    if len(waiting) >= snapshot.batch.target:
-        return True
-    oldest = oldest_wait(waiting)
-    return oldest is not None and now >= oldest + snapshot.batch.max_wait
+        return "nothing is left to write" if written_out else ""
+    batch = snapshot.batch
+    if len(waiting) >= batch.target:
+        return f"{len(waiting)} wait, and {batch.target} are a batch"
+    if now >= min(task.since for task in waiting) + batch.max_wait:
+        return f"the oldest has waited {minutes(batch.max_wait)}"
+    if written_out and now >= snapshot.last_arrival + batch.quiet:
+        return f"nothing is left to write, and no task came for {minutes(batch.quiet)}"
+    if now >= worth_from(snapshot):
+        together = waited(waiting, now)
+        return f"{len(waiting)} waited {together:.0f} s together, as long as the swaps cost"
+    return ""
 
 
-def _generator_due(snapshot: SchedulerSnapshot, now: float) -> bool:
-    if reviewer_work(snapshot):
-        return False
-    return bool(wanted_writes(snapshot)) and may_be_tried(snapshot, Role.GENERATOR, now)
+def minutes(seconds: float) -> str:
+    """`3 min`, or seconds where it is less than one."""
+    return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{seconds:.0f} s"
+
+
+def _generator_due(snapshot: SchedulerSnapshot, now: float) -> str:
+    if reviewer_work(snapshot) or not may_be_tried(snapshot, Role.GENERATOR, now):
+        return ""
+    return "everything that waited has its review" if wanted_writes(snapshot) else ""
 
 
 def _first_load(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
@@ -140,12 +167,15 @@ def _first_load(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
     if snapshot.lost is not None and (
         to_write if snapshot.lost is Role.GENERATOR else reviewer_work(snapshot)
     ):
-        return SwapDecision(snapshot.lost, ready=True) if may_be_tried(snapshot, snapshot.lost, now) else None
+        if not may_be_tried(snapshot, snapshot.lost, now):
+            return None
+        return SwapDecision(snapshot.lost, ready=True, why="its server died")
     if to_write and may_be_tried(snapshot, Role.GENERATOR, now):
-        return SwapDecision(Role.GENERATOR, ready=True)
+        return SwapDecision(Role.GENERATOR, ready=True, why="nothing is loaded")
     if not reviewer_work(snapshot) or not may_be_tried(snapshot, Role.REVIEWER, now):
         return None
     # With the generator out of reach there is nothing better to do with an empty GPU than to review.
-    if to_write or _reviewer_due(snapshot, now):
-        return SwapDecision(Role.REVIEWER, ready=True)
+    why = reviewer_due(snapshot, now) or ("the generator cannot be loaded" if to_write else "")
+    if why:
+        return SwapDecision(Role.REVIEWER, ready=True, why=why)
     return None

@@ -14,11 +14,11 @@ from navigator.domain.states import Role, TaskState
 CHECKS_AT_ONCE = 4
 """Checks that may run together: they are CPU work, and the GPU's feeder needs the CPU too."""
 
-CHECKS_HOLD_SECONDS = 75.0
-"""How long a check may hold up a swap, counted from when its task entered `checking`.
+FILES_HELD_SECONDS = 75.0
+"""How long a task in `checking` keeps others from the files that it names, counted from when it entered that state."""
 
-About the price of one round trip (75.4 s published): waiting longer than what the wait can save never pays.
-"""
+LEAST_HOLD_SECONDS = 5.0
+"""Checks hold a swap this long at least: those that need no tests end within it, and a repair costs no round trip of its own."""
 
 WRITABLE_STATES = frozenset({TaskState.QUEUED, TaskState.REVISING, TaskState.GENERATING})
 REVIEWABLE_STATES = frozenset({TaskState.AWAITING_REVIEW, TaskState.REVIEWING})
@@ -102,10 +102,32 @@ def reviewer_work(snapshot: SchedulerSnapshot) -> list[TaskView]:
 
 def checks_holding(snapshot: SchedulerSnapshot, now: float) -> list[TaskView]:
     """Tasks in `checking` that a swap still waits for: a failure goes back to the model that wrote."""
+    checking = [task for task in snapshot.tasks if task.state is TaskState.CHECKING]
+    hold = hold_seconds(snapshot) if checking else 0.0
+    return [task for task in checking if now < task.since + hold]
+
+
+def hold_seconds(snapshot: SchedulerSnapshot) -> float:
+    """How long a check may hold up a swap, counted from when its task entered `checking`.
+
+    The GPU has nothing to do meanwhile, and a check that passes during the swap misses nothing. Waiting saves a round trip
+    where a check fails and no revision would bring the generator back anyway: the hold is what that is worth on average.
+    """
+    prices = snapshot.prices
+    checking = sum(task.state is TaskState.CHECKING for task in snapshot.tasks)
+    fails = 1 - (1 - prices.check_failures) ** checking
+    comes_back = 0.0
+    if snapshot.until != "reviewed":
+        comes_back = 1 - (1 - prices.revise_rate) ** (len(reviewer_work(snapshot)) + checking)
+    return max(LEAST_HOLD_SECONDS, fails * (1 - comes_back) * prices.round_trip)
+
+
+def files_held(snapshot: SchedulerSnapshot, now: float) -> list[TaskView]:
+    """Tasks in `checking` whose files no other task is to change yet."""
     return [
         task
         for task in snapshot.tasks
-        if task.state is TaskState.CHECKING and now < task.since + CHECKS_HOLD_SECONDS
+        if task.state is TaskState.CHECKING and now < task.since + FILES_HELD_SECONDS
     ]
 
 

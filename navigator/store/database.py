@@ -161,7 +161,11 @@ def schema_version(connection: sqlite3.Connection) -> int:
 
 def quick_check(connection: sqlite3.Connection) -> str:
     """What `PRAGMA quick_check` says: "ok", or the first damage found."""
-    return str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    try:
+        return str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except UnicodeDecodeError:
+        # SQLite's message quotes the damaged bytes, and sqlite3 raises this in place of the error itself.
+        return "a name in the schema is not text"
 
 
 def _refuse_vanished(path: Path) -> None:

@@ -27,6 +27,7 @@ from navigator.domain.states import (
     TaskState,
     Verdict,
 )
+from navigator.store import call_sums
 
 APPLICATION_ID = 0x4E415631
 """`PRAGMA application_id` of Navigator's databases: "NAV1"."""
@@ -318,6 +319,8 @@ _FOURTH: Migration = (
 )
 
 _FIFTH: Migration = (
+    *call_sums.TABLES,
+    *call_sums.FILL,
     # The reviewer's exam: blinded items with a known answer, and what the reviewer said of each.
     f"""CREATE TABLE exam_items (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -446,8 +449,14 @@ _FIFTH: Migration = (
         at TEXT NOT NULL,
         UNIQUE (review_id, finding)
     ) STRICT""",
+<<<<<<< HEAD
     "CREATE INDEX reproductions_proposal ON reproductions (proposal_id, outcome, rehearsal)",
     "CREATE INDEX reproductions_figures ON reproductions (at, rehearsal, severity, criterion, outcome, revised)",
+=======
+    "CREATE INDEX reproductions_proposal ON reproductions (proposal_id)",
+    # The conductor's session a swap was made in: a round trip is a pair within one.
+    "ALTER TABLE swaps ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
+>>>>>>> main
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
@@ -462,6 +471,8 @@ TABLES = (
     "decisions",
     "landings",
     "calls",
+    "call_sums",
+    "call_busy",
     "swaps",
     "edit_failures",
     "baselines",
@@ -482,10 +493,11 @@ TABLES = (
 
 
 def triggers() -> dict[str, str]:
-    """Every trigger by name: legal transitions, first states, and proposals that nothing alters once reviewed."""
+    """Every trigger by name: legal transitions, first states, proposals that nothing alters once reviewed, and sums."""
     made = {
         **_transition_triggers("tasks", TASK_TRANSITIONS, TaskState.QUEUED),
         **_transition_triggers("proposals", PROPOSAL_TRANSITIONS, ProposalState.OPEN),
+        **call_sums.call_triggers(),
     }
     made["proposals_immutable"] = (
         "CREATE TRIGGER proposals_immutable"

@@ -76,6 +76,7 @@ model_dirs = []
 target = 30
 max_wait_minutes = 30
 quiet_minutes = 3
+patience = 1.0
 revisions = 2
 [checks]
 timeout_seconds = 300

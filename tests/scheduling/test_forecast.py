@@ -1,4 +1,4 @@
-"""Forecasts against the published figures, and the moment of the next review against the scheduler itself."""
+"""Forecasts against the published figures."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.domain.errors import UsageError
-from navigator.domain.snapshot import BatchRules, SchedulerSnapshot, SwapTo
-from navigator.domain.states import Role, TaskState
 from navigator.scheduling.forecast import (
     PUBLISHED,
     Figures,
+    best_batch,
+    break_even,
     break_even_tokens,
     forecast,
     one_task_seconds,
     price,
-    review_eta,
+    task_steps,
 )
-from navigator.scheduling.next_actions import next_actions
-from tests.scheduling.test_rules import NOW, snap, task, waiting
 
 TEN_SECOND_REVIEWS = replace(PUBLISHED, review_tokens=480.0)
 
@@ -86,10 +84,62 @@ def test_the_price_of_now_falls_to_that_of_the_target() -> None:
 
 
 def test_reviews_and_revisions_put_the_break_even_off() -> None:
-    alone = break_even_tokens(PUBLISHED)
-    assert alone == pytest.approx(75.4 / (1 / 38 - 1 / 184 - 500 / 48 / 2000))
-    revised = break_even_tokens(replace(PUBLISHED, revise_rate=0.2))
-    assert revised == pytest.approx(2 * 75.4 / (1 / 38 - 1.2 * (1 / 184 + 500 / 48 / 2000)))
+    assert break_even_tokens(PUBLISHED) == pytest.approx(75.4 / (1 / 38 - 1 / 184 - 500 / 48 / 2000))
+    rates = [break_even(replace(PUBLISHED, revise_rate=rate)) for rate in (0.0, 0.1, 0.2, 0.35)]
+    assert [even.batch for even in rates] == [3, 4, 5, 7]
+    assert [even.tokens for even in rates] == sorted(even.tokens or 0 for even in rates)
+
+
+FIGURES = st.builds(
+    Figures,
+    swap_in=st.floats(0, 300),
+    swap_back=st.floats(0, 300),
+    generator_speed=st.floats(20, 500),
+    reviewer_speed=st.floats(20, 500),
+    proposal_tokens=st.floats(100, 10_000),
+    review_tokens=st.floats(0, 2_000),
+    revise_rate=st.floats(0, 1),
+    single_speed=st.floats(1, 200),
+)
+
+
+@given(FIGURES)
+def test_the_break_even_is_the_smallest_batch_that_is_no_slower(figures: Figures) -> None:
+    even = break_even(figures)
+    if even.batch is None or even.tokens is None:
+        assert forecast(100_000, figures).seconds_each > figures.single_seconds * (1 - 1e-9)
+        return
+    slack = 1 + 1e-6
+    assert forecast(even.batch, figures).seconds_each <= figures.single_seconds * slack
+    if even.batch > 1:
+        assert forecast(even.batch - 1, figures).seconds_each * slack >= figures.single_seconds
+    assert even.batch - 1 <= even.tokens / figures.proposal_tokens * slack
+    assert even.tokens / figures.proposal_tokens <= even.batch * slack
+
+
+@given(FIGURES)
+def test_the_best_batch_is_the_smallest_within_five_percent_of_an_endless_one(figures: Figures) -> None:
+    best = best_batch(figures)
+    assert best is not None
+    least = figures.least_seconds_each
+    assert forecast(best, figures).seconds_each <= least * 1.05 * (1 + 1e-9)
+    if best > 1:
+        assert forecast(best - 1, figures).seconds_each > least * 1.05 * (1 - 1e-9)
+
+
+def test_the_best_batch_of_the_published_figures() -> None:
+    assert best_batch(PUBLISHED) == math.ceil(75.4 / (0.05 * (2000 / 184 + 500 / 48)))
+    assert best_batch(replace(PUBLISHED, swap_in=0, swap_back=0)) == 1
+    assert best_batch(replace(PUBLISHED, proposal_tokens=0, review_tokens=0)) is None
+
+
+def test_one_task_through_revisions_that_are_each_reviewed_again() -> None:
+    assert one_task_seconds(revisions=1, reviewed=True) == pytest.approx(
+        2 * (2000 / 184 + 42.7 + 500 / 48) + 32.7
+    )
+    names = [step.name for step in task_steps(PUBLISHED, revisions=2)]
+    assert names[:3] == ["write", "swap to the reviewer", "review"]
+    assert names[3:] == ["swap to the generator", "revise", "swap to the reviewer", "review"] * 2
 
 
 @pytest.mark.parametrize("single", [94.0, 184.0, 200.0])
@@ -116,51 +166,3 @@ def test_what_cannot_be_forecast_is_refused_with_a_hint() -> None:
     ):
         with pytest.raises(UsageError):
             broken()
-
-
-STAYS = {"until": "", "batch": BatchRules(target=3, max_wait=1800.0, quiet=180.0)}
-
-
-@pytest.mark.parametrize(
-    ("why", "snapshot", "seconds"),
-    [
-        ("nothing to review and nothing to write", snap(), None),
-        ("the reviewer is here", snap(*waiting(1), resident=Role.REVIEWER), 0),
-        ("it is on its way", snap(*waiting(1), resident=None, swapping_to=Role.REVIEWER), 0),
-        ("asked for", snap(*waiting(1), task(1), hurry=True), 0),
-        ("given up", snap(*waiting(1), unreachable={Role.REVIEWER: math.inf}), None),
-        ("out of reach for a while", snap(*waiting(1), unreachable={Role.REVIEWER: NOW + 40}), 40),
-        ("no swap left", snap(*waiting(1), swaps_left=0), None),
-        ("one swap left, and two needed", snap(task(1), resident=Role.REVIEWER, swaps_left=1), None),
-        ("a session that ends writes everything first", snap(*waiting(9), task(1), task(2)), 20),
-        ("quiet will come", snap(*waiting(1), **{**STAYS, "last_arrival": NOW - 100}), 80),
-        ("the target will be reached", snap(*waiting(1), *map(task, range(5)), **STAYS), 20),
-        ("the oldest will have waited", snap(*waiting(1, NOW - 1795), task(1), **STAYS), 5),
-        ("both answer: after the next proposal", snap(task(1), both_resident=True), 10),
-        ("both answer: after the check", snap(task(1, TaskState.CHECKING), both_resident=True), 0),
-    ],
-)
-def test_when_the_next_review_will_come(why: str, snapshot: SchedulerSnapshot, seconds: float | None) -> None:
-    assert review_eta(snapshot, NOW, write_seconds=10) == seconds, why
-
-
-@given(
-    count=st.integers(1, 5),
-    waited=st.floats(0, 4000),
-    since_arrival=st.floats(0, 4000),
-    target=st.integers(1, 6),
-)
-def test_with_nothing_to_write_the_forecast_is_the_moment_the_scheduler_swaps(
-    count: int, waited: float, since_arrival: float, target: int
-) -> None:
-    snapshot = snap(
-        *waiting(count, NOW - waited),
-        until="",
-        last_arrival=NOW - since_arrival,
-        batch=BatchRules(target=target, max_wait=1800.0, quiet=180.0),
-    )
-    seconds = review_eta(snapshot, NOW, write_seconds=10)
-    assert seconds is not None
-    assert SwapTo(Role.REVIEWER) in next_actions(snapshot, NOW + seconds + 1e-6)
-    if seconds > 1e-3:
-        assert SwapTo(Role.REVIEWER) not in next_actions(snapshot, NOW + seconds - 1e-3)

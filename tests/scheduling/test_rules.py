@@ -24,7 +24,7 @@ from navigator.domain.snapshot import (
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.next_actions import next_actions
 from navigator.scheduling.rest import LONGEST_SLEEP_SECONDS
-from navigator.scheduling.view import CHECKS_AT_ONCE, CHECKS_HOLD_SECONDS
+from navigator.scheduling.view import CHECKS_AT_ONCE, FILES_HELD_SECONDS, hold_seconds
 
 NOW = 10_000.0
 G, R, F = Role.GENERATOR, Role.REVIEWER, Role.FINAL
@@ -184,7 +184,7 @@ def test_only_so_many_checks_at_once() -> None:
     assert len(next_actions(snapshot, NOW)) == CHECKS_AT_ONCE - 1
 
 
-STAYS = {"until": "", "batch": BatchRules(target=3, max_wait=1800.0, quiet=180.0)}
+STAYS = {"until": "", "batch": BatchRules(target=3, max_wait=1800.0, quiet=180.0, patience=math.inf)}
 
 
 def waiting(count: int, since: float = NOW - 1) -> list[TaskView]:
@@ -239,10 +239,10 @@ def test_a_check_holds_a_swap_for_a_stated_time_and_no_longer(hurry: bool) -> No
         snapshot = snap(rest, young, busy=frozenset({"T7"}), resident=resident, hurry=hurry)
         held = next_actions(snapshot, NOW)
         assert SwapTo(other) not in held
-        late = next_actions(snapshot, NOW + CHECKS_HOLD_SECONDS)
+        late = next_actions(snapshot, NOW + hold_seconds(snapshot))
         assert late == (SwapTo(other),)
         if resident is R:
-            assert held == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
+            assert held == (Sleep(NOW + hold_seconds(snapshot)),)
 
 
 def test_a_requested_role_is_loaded_when_nothing_is_running() -> None:
@@ -270,8 +270,9 @@ def test_a_role_whose_server_died_comes_back_before_the_other_one(lost: Role, ot
 
 
 def test_a_sleep_ends_when_a_check_stops_holding() -> None:
-    old = task(7, S.CHECKING, since=NOW - CHECKS_HOLD_SECONDS + 20)
-    assert next_actions(snap(WAITING, old, busy=frozenset({"T7"})), NOW) == (Sleep(NOW + 20),)
+    old = task(7, S.CHECKING, since=NOW - 3)
+    held = snap(WAITING, old, busy=frozenset({"T7"}))
+    assert next_actions(held, NOW) == (Sleep(NOW + hold_seconds(held) - 3),)
 
 
 def test_a_sleep_ends_when_it_has_been_quiet_or_the_longest_wait_is_over() -> None:
@@ -361,7 +362,7 @@ B = {"files": frozenset({"b.py"})}
         ("being written", task(1, S.GENERATING, **A), True, False),
         ("just picked", task(1, S.QUEUED, **A), True, False),
         ("in a young check", task(1, S.CHECKING, **A), True, False),
-        ("in an old check", task(1, S.CHECKING, since=NOW - CHECKS_HOLD_SECONDS, **A), True, True),
+        ("in an old check", task(1, S.CHECKING, since=NOW - FILES_HELD_SECONDS, **A), True, True),
         ("written, awaiting its review", task(1, S.AWAITING_REVIEW, **A), False, True),
         ("awaiting the developer", task(1, S.AWAITING_APPROVAL, **A), False, True),
         ("in another project", task(1, S.GENERATING, project_id=2, **A), True, True),

@@ -23,7 +23,7 @@ from navigator.domain.snapshot import (
 )
 from navigator.domain.states import Role, TaskState, require_task_transition
 from navigator.scheduling.next_actions import next_actions
-from navigator.scheduling.view import CHECKS_AT_ONCE, CHECKS_HOLD_SECONDS
+from navigator.scheduling.view import CHECKS_AT_ONCE, FILES_HELD_SECONDS
 
 S = TaskState
 
@@ -326,7 +326,7 @@ class World:
                 other
                 for other in self.tasks.values()
                 if (other.state is S.GENERATING and (other.id in snapshot.busy or self.on(other.writer)))
-                or (other.state is S.CHECKING and self.now < other.since + CHECKS_HOLD_SECONDS)
+                or (other.state is S.CHECKING and self.now < other.since + FILES_HELD_SECONDS)
             ]
             for other in [*begun, *writing]:
                 assert other.project != live.project or not other.files & live.files

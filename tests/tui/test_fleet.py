@@ -98,9 +98,8 @@ def test_a_rehearsal_that_does_not_run_is_not_loaded(empty_state: StatePaths) ->
 
 
 def view(live: LiveStatus | None = None, looks: tuple[ServerLook, ...] | None = None) -> FleetView:
-    from navigator.domain.snapshot import BatchRules
 
-    facts = StripFacts({"generator": "a/x-35B", "reviewer": "b/x-122B"}, BatchRules(30, 60, 60), 8)
+    facts = StripFacts({"generator": "a/x-35B", "reviewer": "b/x-122B"}, 30)
     return FleetView(DeckSnapshot(), live or LiveStatus(), facts, looks)
 
 
@@ -260,7 +259,7 @@ async def test_the_servers_own_logs_follow_the_conductor_s(make_app: AppMaker, s
         assert "server-reviewer.err" in shown(screen, "log")
         await pilot.press("l")
         await pilot.pause()
-        assert screen.query_one("#overview").display and "the conductor's" in shown(screen, "log")
+        assert screen.query_one("#overview").display and "conductor" in shown(screen, "log")
 
 
 async def test_a_manual_swap_is_asked_about_and_needs_a_conductor(make_app: AppMaker) -> None:

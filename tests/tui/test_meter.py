@@ -8,10 +8,8 @@ import pytest
 
 from navigator.cascade.views.figures import measured_figures
 from navigator.config.paths import StatePaths
-from navigator.config.settings import RoutingSettings
 from navigator.domain.models import Swap, SwapPhase
-from navigator.domain.snapshot import BatchRules
-from navigator.domain.states import Role, TaskKind
+from navigator.domain.states import Role
 from navigator.scheduling.forecast import PUBLISHED
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
@@ -21,7 +19,7 @@ from navigator.tui.data.meter import meter_of, swap_bar
 from navigator.tui.widgets.strip_text import StripFacts, strip_lines
 from tests.tui.test_following import looked
 
-FACTS = StripFacts({"generator": "Qwen3.5-35B-A3B", "reviewer": "Qwen3.5-122B-A10B"}, BatchRules(), 8)
+FACTS = StripFacts({"generator": "Qwen3.5-35B-A3B", "reviewer": "Qwen3.5-122B-A10B"}, 30)
 
 
 def swaps(*loads: float) -> list[Swap]:
@@ -63,28 +61,18 @@ def test_swaps_of_another_direction_or_that_failed_say_nothing() -> None:
 
 def test_the_meter_names_the_price_of_now_and_of_waiting(state: StatePaths) -> None:
     snapshot = looked(Follower(open_reader(state.database)))
-    live = LiveStatus(conductor="here", status={"resident": "generator"})
-    meter = meter_of(snapshot, live, BatchRules(), streams=8)
+    ahead = {"seconds": 40, "why": "when the wait is worth the swaps"}
+    live = LiveStatus(conductor="here", status={"resident": "generator", "next_review": ahead})
+    meter = meter_of(snapshot, live, 30)
     assert (meter.waiting, meter.target) == (5, 30)
     assert meter.figures.source == "measured"
     assert meter.price.now_each == pytest.approx(meter.figures.round_trip / 5)
-    assert meter.eta is not None and 0 < meter.eta < 18 * 60 + 5
+    assert (meter.eta, meter.why) == (40.0, "when the wait is worth the swaps")
 
 
 def test_without_a_conductor_no_review_is_in_sight(state: StatePaths) -> None:
     snapshot = looked(Follower(open_reader(state.database)))
-    assert meter_of(snapshot, LiveStatus(), BatchRules(), streams=8).eta is None
-
-
-def test_what_the_reviewer_writes_is_not_waited_for_before_its_review(state: StatePaths) -> None:
-    snapshot = looked(Follower(open_reader(state.database)))
-    live = LiveStatus(conductor="here", status={"resident": "generator", "until": "idle"})
-    routed = RoutingSettings.model_validate(dict.fromkeys((kind.value for kind in TaskKind), "reviewer"))
-    usual = meter_of(snapshot, live, BatchRules(), streams=1).eta
-    sooner = meter_of(snapshot, live, BatchRules(), streams=1, writer=routed.writer).eta
-    assert usual is not None
-    assert sooner is not None
-    assert sooner < usual
+    assert meter_of(snapshot, LiveStatus(), 30).eta is None
 
 
 def test_figures_are_published_until_something_is_measured(
@@ -99,7 +87,7 @@ def test_figures_are_published_until_something_is_measured(
 
 
 def text_of(snapshot: DeckSnapshot, live: LiveStatus, width: int) -> tuple[str, str]:
-    meter = meter_of(snapshot, live, FACTS.rules, streams=8)
+    meter = meter_of(snapshot, live, FACTS.target)
     first, second = strip_lines(snapshot, live, FACTS, meter, width)
     return "".join(text for text, _ in first), "".join(text for text, _ in second)
 
@@ -131,7 +119,7 @@ def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
 def test_unsandboxed_tests_are_said_everywhere(state: StatePaths) -> None:
     snapshot = looked(Follower(open_reader(state.database)))
     facts = replace(FACTS, unsandboxed=True)
-    meter = meter_of(snapshot, LiveStatus(), facts.rules, streams=8)
+    meter = meter_of(snapshot, LiveStatus(), facts.target)
     for width in (78, 198):
         assert "without a sandbox" in "".join(
             text for text, _ in strip_lines(snapshot, LiveStatus(), facts, meter, width)[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from navigator.cascade.dependencies import is_rehearsal
 from navigator.domain.models import Review
 from navigator.evidence.exam import ExamScore, advice_words, exam_scores, worth_words
 
@@ -15,13 +16,8 @@ if TYPE_CHECKING:
 def scores(reader: Reader) -> tuple[ExamScore, ...]:
     """Every reviewer that was examined; see `exam_scores`."""
     counts = reader.exam_counts()
-    return exam_scores(counts, reader.verdict_counts() if counts else ())
-
-
-def score_of(reader: Reader, model: str, prompt_version: str) -> ExamScore | None:
-    """The exam of one model under one version of the prompt for first reviews; None where it has no answers."""
-    found = scores(reader)
-    return next((one for one in found if (one.model, one.prompt_version) == (model, prompt_version)), None)
+    reviewers = {(row.model, row.prompt_version) for row in counts}
+    return exam_scores(counts, [row for reviewer in reviewers for row in reader.newest_verdicts(*reviewer)])
 
 
 def why_advice(deps: Dependencies, review: Review) -> str:
@@ -31,8 +27,11 @@ def why_advice(deps: Dependencies, review: Review) -> str:
     """
     if not deps.settings.exam.demote:
         return ""
-    score = score_of(deps.reader, review.model, deps.prompts.get("review").version)
-    return advice_words(score) if score is not None and score.no_better_than_chance else ""
+    examined = (review.model, deps.prompts.get("review").version, is_rehearsal(review.model))
+    counts = [
+        row for row in deps.reader.exam_counts() if (row.model, row.prompt_version, row.rehearsal) == examined
+    ]
+    return next((advice_words(score) for score in exam_scores(counts) if score.no_better_than_chance), "")
 
 
 def worth_of(reader: Reader, review: Review) -> str:

@@ -87,6 +87,8 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
         )
     yield _prompts()
     yield from card_items()
+    if settings.energy.command:
+        yield _energy(settings)
     yield from strategy_items(settings, paths)
     yield from serving_items(settings, disk=disk)
 
@@ -204,6 +206,17 @@ def _prompts() -> Check:
         return Check("prompts", "warn", f"not used: {', '.join(idle)}", hint)
     mine = ", ".join(prompt.version for prompt in library.own)
     return Check("prompts", "ok", f"yours: {mine}" if mine else "the packaged ones")
+
+
+def _energy(settings: Settings) -> Check:
+    """One reading of the energy command."""
+    from navigator.serving.energy import NoReading, read_watts
+
+    try:
+        watts = asyncio.run(read_watts(settings.energy.command))
+    except NoReading as error:
+        return Check("energy", "warn", f"{error.message} Energy is not measured.", error.hint)
+    return Check("energy", "ok", f"{watts:,.1f} W now, read every {settings.energy.interval_seconds:g} s")
 
 
 def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:

@@ -9,6 +9,7 @@ from navigator.cli.lazy import LazyGroup
 _SPECULATION = {
     "analyze": ("lab.analyze", "Make the tables of an experiment, and check what cannot be true"),
     "decide": ("lab.decide", "Decide from measured runs whether to speculate"),
+    "measure": ("lab.measure", "Measure speculation on a real server, as a plan says"),
     "predict": ("lab.predict", "Predict the speed-up from acceptance and costs"),
 }
 
@@ -17,6 +18,7 @@ _SPECULATION = {
     cls=LazyGroup,
     table={
         "speculation": ("lab.group", "Does speculative decoding pay?"),
+        "judge": ("lab.judge", "Compare answers in pairs, blind, and say what that is worth"),
         "golden": ("lab.golden", "Recompute published figures"),
     },
 )

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from navigator.domain.errors import UsageError
 from navigator.domain.text import safe_line
@@ -56,14 +57,17 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "draft_seconds": ("draft_seconds",),
     "engine": ("engine",),
     "about": ("about",),
+    "output": ("output",),
     "random_weights": ("random_weights",),
     "arguments": ("arguments",),
+    "positions": ("positions",),
     "status": ("status", "state", "outcome"),
 }
 """What a column may be called, the likeliest name first."""
 
-_WORDS = ("target", "draft", "prompt", "block", "engine", "about")
-_OTHERS = ("gamma", "status", "random_weights", "arguments")
+_WORDS = ("target", "draft", "prompt", "block", "engine", "about", "output")
+_T = TypeVar("_T", str, int)
+_OTHERS = ("gamma", "status", "random_weights", "arguments", "positions")
 _NONE = {"", "none", "no", "off", "-", "baseline", "0", "null", "nan"}
 _GOOD = {"", "ok", "done", "success", "true", "1", "completed"}
 
@@ -82,8 +86,10 @@ class Run:
         block: which start of the server.
         draft_seconds: time spent drafting.
         engine, about: which server, and what its owner says about the machine and the models.
+        output: digest of the tokens that were written.
         random_weights: the models are not trained: times may be real, acceptance and text are not.
         arguments: of the server, those that make it speculate.
+        positions: rounds whose draft was kept up to each position.
     """
 
     line: int
@@ -106,8 +112,10 @@ class Run:
     draft_seconds: float | None = None
     engine: str = ""
     about: str = ""
+    output: str = ""
     random_weights: bool = False
     arguments: tuple[str, ...] = ()
+    positions: tuple[int, ...] = ()
 
     @property
     def speculated(self) -> bool:
@@ -266,17 +274,19 @@ def _run(line: int, row: Mapping[str, str]) -> Run:
         block=words["block"],
         engine=words["engine"],
         about=words["about"],
+        output=words["output"],
         random_weights=row.get("random_weights", "").lower() == "true",
-        arguments=_arguments(row.get("arguments", "")),
+        arguments=tuple(_list(row.get("arguments", ""), str)),
+        positions=tuple(_list(row.get("positions", ""), int)),
         **numbers,
     )
 
 
-def _arguments(text: str) -> tuple[str, ...]:
-    words = json.loads(text) if text else []
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ValueError("its arguments are no list of words")
-    return tuple(words)
+def _list(text: str, kind: type[_T]) -> list[_T]:
+    values = json.loads(text) if text else []
+    if not isinstance(values, list) or not all(isinstance(value, kind) for value in values):
+        raise ValueError(f"{safe_line(text[:40])} is no list of {kind.__name__}")
+    return values
 
 
 def _number(name: str, text: str) -> float | None:

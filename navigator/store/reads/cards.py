@@ -24,7 +24,7 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
        t.since, t.created, t.reason, t.report <> '' AS has_report, t.files AS named,
        a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
        a.seen, a.rehearsal, a.round AS proposal_round, a.parent,
-       r.verdict, r.self_review, r.findings, l.state AS landing, l.ref,
+       r.verdict, r.self_review, r.advice <> '' AS advice, r.findings, l.state AS landing, l.ref,
        CASE WHEN t.kind = 'scan' THEN (SELECT count(*) FROM suggestions
             WHERE task_id = t.id AND attempt = t.attempt AND state = 'open') ELSE 0 END AS suggestions
   FROM tasks t
@@ -47,6 +47,7 @@ class Card:
         proposal: its id, or "".
         proposal_round: the round it is from; the task's own is later where a revision came to nothing.
         verdict: of its newest review; None while it has none.
+        advice: its REVISE sent nothing back, because the exam found its reviewer no better than chance.
         findings: how many of them block (blocker or major, anchored), and how many there are.
         confirm: policy items that the developer must confirm, as `RULE:PATH`.
         failed_check: the name of the first check that said no, or "".
@@ -79,6 +80,7 @@ class Card:
     batch: str = ""
     verdict: Verdict | None = None
     self_review: bool = False
+    advice: bool = False
     blocking: int = 0
     findings: int = 0
     added: int = 0
@@ -157,6 +159,7 @@ def _card(row: sqlite3.Row) -> Card:
         batch=row["batch"],
         verdict=Verdict(row["verdict"]) if row["verdict"] else None,
         self_review=bool(row["self_review"]),
+        advice=bool(row["advice"]),
         blocking=blocking,
         findings=findings,
         added=row["added"],

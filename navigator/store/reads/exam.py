@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from navigator.domain.errors import NotFound
 from navigator.domain.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial
+from navigator.domain.ids import proposal_id
 from navigator.domain.models import CheckResult
+from navigator.domain.records import VerdictCount
 from navigator.store.reads.queries import OWN_FAULT, Queries
 from navigator.store.rows import from_row, from_rows
 
@@ -18,6 +20,9 @@ _SIZE = "CASE " + " ".join(
     f"WHEN i.changed_lines >= {least} THEN {least}" for least in sorted(SIZES, reverse=True)
 )
 _TOKENS = "coalesce(json_extract(a.usage, '$.{0}_tokens'), 0)"
+_NEWEST = 2_000
+"""First verdicts that say how often a reviewer says REVISE: an interval of two points, and quick at any size of the store."""
+
 _RECENT = 5_000
 """Newest calls in which a residency's reviews are looked for: bounds a query that is made at every step."""
 
@@ -153,3 +158,39 @@ class ExamReads(Queries):
             project_id,
         )
         return str(found[0]["detail"]).partition("\n")[0] if found else ""
+
+    def accepted_changes(self, project_id: int, *, most_lines: int, limit: int) -> list[str]:
+        """The newest approved proposals of a project that were neither undone nor reverted since, newest first.
+
+        Args:
+            most_lines: changed lines of one.
+        """
+        found = self._all(
+            "SELECT a.id FROM proposals a JOIN tasks t ON t.id = a.task_id"
+            " JOIN decisions d ON d.proposal_id = a.id AND d.withdrawn = 0 AND d.kind = 'approve'"
+            " LEFT JOIN fates f ON f.proposal_id = a.id"
+            " WHERE t.project_id = ? AND a.added > 0 AND a.added + a.removed <= ?"
+            " AND coalesce(f.fate, '') <> 'reverted'"
+            " AND NOT EXISTS (SELECT 1 FROM landings l WHERE l.proposal_id = a.id AND l.state = 'undone')"
+            " GROUP BY a.id ORDER BY a.id DESC LIMIT ?",
+            project_id,
+            most_lines,
+            limit,
+        )
+        return [proposal_id(row["id"]) for row in found]
+
+    def newest_verdicts(self, model: str, prompt_version: str) -> list[VerdictCount]:
+        """The newest first verdicts on first proposals by one reviewer, `_NEWEST` at most, as the revise rate counts them."""
+        return from_rows(
+            VerdictCount,
+            self._all(
+                "SELECT model, prompt_version, verdict, self_review, rehearsal, count(*) AS n FROM (SELECT r.model,"
+                " r.prompt_version, r.verdict, r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal FROM reviews r"
+                " CROSS JOIN proposals a ON a.id = r.proposal_id WHERE r.model = ? AND r.prompt_version = ?"
+                " AND r.counted = 1 AND r.role = 'reviewer' AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL"
+                " ORDER BY r.id DESC LIMIT ?) GROUP BY 1, 2, 3, 4, 5",
+                model,
+                prompt_version,
+                _NEWEST,
+            ),
+        )

@@ -115,12 +115,12 @@ class LedgerReads(Queries):
     def call_counts(self) -> dict[str, int]:
         """`{"made", "repeated", "lost", "running"}`: begun, begun again for the same step, never ended, open.
 
-        Those of the reviewer's exam are not among them.
+        Those of the reviewer's exam are only among those that are open.
         """
         row = self._all(
-            "SELECT count(*) AS made, coalesce(sum(repeat), 0) AS repeated,"
-            " coalesce(sum(outcome = 'lost'), 0) AS lost, coalesce(sum(outcome = 'started'), 0) AS running"
-            " FROM calls WHERE purpose <> 'exam'"
+            "SELECT coalesce(sum(purpose <> 'exam'), 0) AS made, coalesce(sum(repeat), 0) AS repeated,"
+            " coalesce(sum(outcome = 'lost' AND purpose <> 'exam'), 0) AS lost,"
+            " coalesce(sum(outcome = 'started'), 0) AS running FROM calls"
         )[0]
         return {name: int(row[name]) for name in ("made", "repeated", "lost", "running")}
 

@@ -32,6 +32,7 @@ from navigator.domain.states import (
     TaskState,
     Verdict,
 )
+from navigator.store.reads.costs import CostReads
 from navigator.store.reads.exam import ExamReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import LoopReads
@@ -74,7 +75,7 @@ _FLAGS = ("counted", "withdrawn")
 """Flags of the store's own, in no model."""
 
 
-class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, ExamReads):
+class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExamReads):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks
@@ -276,6 +277,7 @@ class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, ExamReads):
         Returns:
             `tasks` and `proposals` ({state: n}, every state named), `waiting` (n tasks that wait for the developer),
             `oldest_wait` (UTC time or None), `unreviewed` (open proposals whose review could not be read),
+            `advice` (open proposals whose REVISE is no more than advice),
             `last_swap` (JSON or None), `resident` (what the conductor last noted, or None), `last_seq`.
         """
         tasks = self._by_state("tasks")
@@ -288,16 +290,22 @@ class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, ExamReads):
             "oldest_wait": self._one(
                 "SELECT min(since) FROM tasks WHERE state = ?", TaskState.AWAITING_APPROVAL.value
             ),
-            "unreviewed": self._one(
-                "SELECT count(*) FROM proposals a JOIN reviews r ON r.id ="
-                " (SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role <> 'generator')"
-                " WHERE a.state = 'open' AND r.verdict = ?",
-                Verdict.UNREVIEWED.value,
-            ),
+            "unreviewed": self._open_with(f"r.verdict = '{Verdict.UNREVIEWED.value}'"),
+            "advice": self._open_with("r.advice <> ''"),
             "last_swap": swaps[0].model_dump(mode="json", by_alias=True) if swaps else None,
             "resident": self.meta("resident"),
             "last_seq": self.last_seq(),
         }
+
+    def _open_with(self, review: str) -> int:
+        """Open proposals whose newest review meets a condition."""
+        return int(
+            self._one(
+                "SELECT count(*) FROM proposals a JOIN reviews r ON r.id ="
+                " (SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role <> 'generator')"
+                f" WHERE a.state = 'open' AND {review}"
+            )
+        )
 
     def _by_state(self, table: str) -> dict[str, int]:
         found = self._all(f"SELECT state, count(*) AS n FROM {table} GROUP BY state")

@@ -56,7 +56,9 @@ class ReproductionWrites(TransactionCore):
     ) -> None:
         """The verdict that the findings' tests leave. The findings themselves are not altered."""
         row = self._proposal_row(proposal)
-        self._update("reviews", review_id, {"verdict": verdict.value})
+        # An APPROVE needs no word on why it sent nothing back.
+        advice = {} if verdict is Verdict.REVISE else {"advice": ""}
+        self._update("reviews", review_id, {"verdict": verdict.value, **advice})
         counted = sum(finding.reproduction is not None for finding in findings)
         said = {"verdict": verdict.value, "tests": counted}
         self.event("review_settled", task_id(row["task_id"]), proposal_id(row["id"]), said)

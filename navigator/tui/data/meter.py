@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import statistics
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from navigator.domain.snapshot import BatchRules, SchedulerSnapshot, TaskView
-from navigator.domain.states import Complexity, Role, TaskKind, TaskState
-from navigator.scheduling.forecast import PUBLISHED, Figures, Price, price, review_eta
-from navigator.tui.clock import seconds_since
+from navigator.domain.states import Role, TaskState
+from navigator.scheduling.forecast import PUBLISHED, Figures, Price, price
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 
 if TYPE_CHECKING:
     from navigator.domain.models import Swap
-
-Writer = Callable[[TaskKind, Complexity], Role]
-"""Which model writes a task of a kind and complexity."""
 
 CHARS_PER_TOKEN = 3.2
 """Bytes of source code in a token of the Qwen family, roughly: what streams are shown with before the server counts."""
@@ -28,12 +22,13 @@ _PUBLISHED_SWAPS = {Role.REVIEWER.value: PUBLISHED.swap_in, Role.GENERATOR.value
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The batch meter. `eta` is in seconds: 0 when it runs or is due, None when none is expected."""
+    """The batch meter. `eta` is in seconds: 0 when it runs or is due, None when none is expected; `why` says what starts it."""
 
     waiting: int
     target: int
     price: Price
     eta: float | None
+    why: str
     figures: Figures
 
 
@@ -55,87 +50,27 @@ class SwapBar:
         return max(0.0, self.expected - self.seconds)
 
 
-def generator_writes(kind: TaskKind, complexity: Complexity) -> Role:
-    """The routing where the settings give none."""
-    return Role.GENERATOR
-
-
-def meter_of(
-    snapshot: DeckSnapshot,
-    live: LiveStatus,
-    rules: BatchRules,
-    *,
-    streams: int,
-    writer: Writer = generator_writes,
-) -> Meter:
-    """The batch meter of one snapshot.
+def meter_of(snapshot: DeckSnapshot, live: LiveStatus, target: int) -> Meter:
+    """The batch meter of one snapshot; when the next review starts is the conductor's to say.
 
     Args:
         snapshot: the store.
         live: the conductor.
-        rules: the settings' `[batch]`.
-        streams: requests the generator takes at once.
-        writer: which model writes what.
+        target: `[batch] target` of the settings.
     """
     figures = snapshot.figured.figures
     waiting = snapshot.awaiting_review
-    busy = live.status.get("busy")
+    told = live.status.get("next_review") if live.conductor == "here" else None
+    ahead = told if isinstance(told, Mapping) else {}
+    seconds = ahead.get("seconds")
     return Meter(
         waiting,
-        rules.target,
-        price(waiting, rules.target, figures),
-        review_eta(
-            _snapshot(snapshot, live, rules, busy if isinstance(busy, Mapping) else {}, streams, writer),
-            time.monotonic(),
-            write_seconds=figures.write_seconds,
-        )
-        if live.conductor == "here"
-        else None,
+        target,
+        price(waiting, target, figures),
+        float(seconds) if isinstance(seconds, int | float) else None,
+        str(ahead.get("why") or ""),
         figures,
     )
-
-
-def _snapshot(
-    snapshot: DeckSnapshot,
-    live: LiveStatus,
-    rules: BatchRules,
-    busy: Mapping[str, Any],
-    streams: int,
-    writer: Writer,
-) -> SchedulerSnapshot:
-    now = time.monotonic()
-    views = tuple(
-        TaskView(
-            id=card.task,
-            project_id=card.project_id,
-            state=card.state,
-            priority=card.priority,
-            order=card.number,
-            attempt=card.attempt,
-            round=card.round,
-            since=now - seconds_since(card.since),
-            writer=writer(TaskKind(card.kind), Complexity(card.complexity)),
-        )
-        for card in snapshot.work
-    )
-    arrivals = [seconds_since(card.created) for card in snapshot.work]
-    both = bool(live.status.get("both_resident"))
-    return SchedulerSnapshot(
-        tasks=views,
-        busy=frozenset(busy),
-        resident=_role(live.status.get("resident")),
-        swapping_to=_role(live.swap.to if live.swap else live.status.get("swapping_to")),
-        both_resident=both,
-        capacity={Role.GENERATOR: streams},
-        batch=rules,
-        until=str(live.status.get("until") or ""),
-        hurry=bool(live.status.get("hurry")),
-        last_arrival=now - min(arrivals, default=0.0),
-    )
-
-
-def _role(word: object) -> Role | None:
-    return Role(word) if word in (Role.GENERATOR.value, Role.REVIEWER.value) else None
 
 
 def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapBar:

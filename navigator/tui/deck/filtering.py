@@ -27,6 +27,7 @@ IS: dict[str, Callable[[Card, Overlaps], bool]] = {
     "failed": lambda card, _: bool(card.failed_check),
     "overlap": lambda card, overlaps: card.proposal in overlaps,
     "unseen": lambda card, _: bool(card.proposal) and not card.seen,
+    "advice": lambda card, _: card.advice,
     "self": lambda card, _: card.self_review,
     "refused": lambda card, _: card.landing == "refused",
 }

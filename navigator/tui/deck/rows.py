@@ -188,6 +188,8 @@ def flags_of(card: Card, overlaps: Overlaps, *, short: bool) -> list[Piece]:
         others = overlaps[card.proposal]
         more = f" +{len(others) - 1}" if len(others) > 1 else ""
         flags.append((f"{'∩' if short else 'overlaps '}{others[0]}{more}", "warn"))
+    if card.advice:
+        flags.append(("advice" if short else "advice only", "warn"))
     if card.self_review:
         flags.append(("self" if short else "self-reviewed", "muted"))
     return flags

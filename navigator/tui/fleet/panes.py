@@ -238,7 +238,7 @@ def _swaps(swaps: Sequence[Swap], width: int) -> list[Line]:
 
 def _forecast(view: FleetView, width: int) -> list[Line]:
     figures = view.snapshot.figured.figures
-    made = forecast(view.facts.rules.target, figures)
+    made = forecast(view.facts.target, figures)
     rehearsed = view.snapshot.rehearsal
     origin = {
         "measured": "scaled figures of the rehearsal"
@@ -306,7 +306,7 @@ def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
     return lines
 
 
-def log_lines(lines: Sequence[str], width: int, name: str = "the conductor's") -> list[Line]:
+def log_lines(lines: Sequence[str], width: int, name: str = "conductor") -> list[Line]:
     """A log: the conductor's without date and place, warnings and errors marked by word and colour."""
     if not lines:
         return [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.cascade.views.reproductions import reproduction_lines
 from navigator.domain.models import Finding, Project, Proposal, Review, Task
-from navigator.domain.states import ProposalState, Role, TaskState
+from navigator.domain.states import ProposalState, Role, TaskState, Verdict
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.diff.model import Comment, FindingNote, Side
 
@@ -56,6 +56,7 @@ class ReviewContext:
         drafts: unfinished comments of this task by key.
         met: by (proposal id, index of the finding) what the next review said about it: met or not, and why.
         whole: the proposal that this task's first one is a part of.
+        worth: by proposal whose review says REVISE, what the exam says of such a verdict.
         mended: by proposal, in words, that its tests failed first and were sent back to the writer.
     """
 
@@ -68,6 +69,7 @@ class ReviewContext:
     met: Mapping[tuple[str, int], tuple[bool, str]] = field(default_factory=dict)
     whole: Proposal | None = None
     mended: Mapping[str, str] = field(default_factory=dict)
+    worth: Mapping[str, str] = field(default_factory=dict)
 
     def index(self, proposal: str) -> int:
         """The index of a proposal among the versions; the newest one for an id that is not among them."""
@@ -121,7 +123,20 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
             _met(versions),
             next((reader.proposal(version.parent) for version in versions if version.parent), None),
             {version.id: words for version in versions if (words := mended_words(reader, version))},
+            _worth(reader, versions),
         )
+
+
+def _worth(reader: Reader, versions: Sequence[Proposal]) -> dict[str, str]:
+    from navigator.cascade.exam.worth import worth_of
+
+    return {
+        version.id: words
+        for version in versions
+        if version.review is not None
+        and version.review.verdict is Verdict.REVISE
+        and (words := worth_of(reader, version.review))
+    }
 
 
 def comment_key(proposal: str, side: str, line: int, path: str, number: int = 0) -> str:

@@ -202,7 +202,7 @@ def warning_lines(
         [("✗ ", "bad"), (f"{check.name}: ", "bad"), (_first_line(check.detail), "")]
         for check in shown.failed_checks
     ]
-    lines += _review_lines(shown.review)
+    lines += _review_lines(shown.review, context.worth.get(shown.id, ""))
     notes: list[Piece] = []
     if shown.rehearsal or (shown.review is not None and shown.review.rehearsal):
         notes.append(("REHEARSAL", "warn"))
@@ -227,13 +227,17 @@ def warning_lines(
     return [cropped([(safe_line(text), style) for text, style in line], width) for line in lines]
 
 
-def _review_lines(review: Review | None) -> list[list[Piece]]:
-    """Why there is no verdict, and where a later review contradicts an earlier one."""
+def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:
+    """Why there is no verdict, what a REVISE is worth, and where a later review contradicts an earlier one."""
     if review is None:
         return []
     lines: list[list[Piece]] = []
     if review.verdict is Verdict.UNREVIEWED and review.summary:
         lines.append([("? unreviewed: ", "warn"), (_first_line(review.summary), "")])
+    if review.advice:
+        lines.append([("! advice: ", "warn"), (review.advice, "")])
+    elif worth:
+        lines.append([(worth, "muted")])
     lines += [[("↔ reversal: ", "warn"), (said, "")] for said in review.reversals]
     return lines
 

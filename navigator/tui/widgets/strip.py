@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from textual.content import Content
@@ -12,9 +11,6 @@ from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.data.meter import Meter, meter_of
 from navigator.tui.widgets.cells import Piece, justified, length
 from navigator.tui.widgets.strip_text import StripFacts, strip_lines
-
-_METER_PAUSE = 1.0
-"""Seconds after which the meter is computed again even though nothing changed: its forecast counts down."""
 
 _STYLES = {
     "muted": "$muted",
@@ -53,22 +49,18 @@ class StatusStrip(Widget):
         self._snapshot = DeckSnapshot()
         self._live = LiveStatus()
         self._meter: Meter | None = None
-        self._metered = 0.0
 
     def show(self, snapshot: DeckSnapshot, live: LiveStatus) -> None:
         """Another snapshot. The meter walks every task, so it is computed again only when its inputs changed."""
         if self._meter is None and not snapshot.loaded and not snapshot.problem:
             return  # before the first look at the store there is nothing to say, and no need of the settings
-        now = time.monotonic()
         same = (
             snapshot is self._snapshot
             and live.status == self._live.status
             and live.conductor == self._live.conductor
         )
-        if self._meter is None or not same or now - self._metered > _METER_PAUSE:
-            facts = self._facts()
-            self._meter = meter_of(snapshot, live, facts.rules, streams=facts.streams, writer=facts.writer)
-            self._metered = now
+        if self._meter is None or not same:
+            self._meter = meter_of(snapshot, live, self._facts().target)
         self._snapshot, self._live = snapshot, live
         self.refresh()
 

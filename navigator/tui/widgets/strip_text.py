@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.domain.snapshot import BatchRules
 from navigator.domain.states import Role, TaskState
 from navigator.domain.text import safe_line
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, short_model
-from navigator.tui.data.meter import CHARS_PER_TOKEN, Meter, Writer, generator_writes, meanwhile, swap_bar
+from navigator.tui.data.meter import CHARS_PER_TOKEN, Meter, meanwhile, swap_bar
 from navigator.tui.widgets.cells import Piece, bar, duration, thousands
 
 if TYPE_CHECKING:
@@ -24,15 +23,13 @@ WIDE = 100
 
 @dataclass(frozen=True, slots=True)
 class StripFacts:
-    """What the strip takes from the settings: model names by role, the rules of the batch, streams, and warnings."""
+    """What the strip takes from the settings: model names by role, the batch's target, and warnings."""
 
     models: dict[str, str]
-    rules: BatchRules
-    streams: int
+    target: int
     strategy: str = ""
     unsandboxed: bool = False
     start_key: str = "ctrl+n"
-    writer: Writer = generator_writes
 
     def name(self, role: str) -> str:
         """A role's model in a few characters."""
@@ -41,15 +38,12 @@ class StripFacts:
 
 def strip_facts(settings: Settings, start_key: str = "ctrl+n") -> StripFacts:
     """What the strip needs of the settings, and the key that starts a conductor."""
-    batch = settings.batch
     return StripFacts(
         models={role.value: settings.server(role).model for role in Role},
-        rules=BatchRules(batch.target, batch.max_wait_minutes * 60, batch.quiet_minutes * 60),
-        streams=settings.generator.max_inflight,
+        target=settings.batch.target,
         strategy=settings.swap.strategy or "",
         unsandboxed=settings.checks.unsandboxed,
         start_key=start_key,
-        writer=settings.routing.writer,
     )
 
 
@@ -178,4 +172,6 @@ def _price_line(snapshot: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bo
         pieces += [(", ", "muted"), (f"{price.target_each:.1f} s", ""), (f" at {meter.target}", "muted")]
     if meter.figures.source != "measured" and wide:
         pieces.append((" (published figures)", "faint"))
+    if meter.why and meter.eta and wide and live.swap is None:
+        pieces.append((f"   review {meter.why}", "muted"))
     return pieces

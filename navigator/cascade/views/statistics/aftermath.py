@@ -76,8 +76,9 @@ def landed_table(found: Landed) -> Iterable[Table]:
         notes.append(", ".join(f"{count:,} {_HOW[how]}" for how, count in found.how.items()))
     if unknown:
         notes.append("not known: " + ", ".join(f"{count:,} {why}" for why, count in found.unknown.items()))
-    looked = f"repositories last looked at {found.looked[:16].replace('T', ' ')} UTC" if found.looked else ""
-    yield Table("LANDED COMMITS", SHARE_COLUMNS, rows, about=looked, notes=tuple(notes))
+    if found.looked:
+        notes.append(f"last looked at {found.looked[:16].replace('T', ' ')} UTC")
+    yield Table("LANDED COMMITS", SHARE_COLUMNS, rows, notes=tuple(notes))
 
 
 def _verdict(verdict: Verdict | None) -> str:

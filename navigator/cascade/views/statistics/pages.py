@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from navigator.cascade.views.statistics import (
+<<<<<<< HEAD
     edits,
     exam,
     findings,
+=======
+    cost,
+    edits,
+    exam,
+>>>>>>> main
     outcomes,
     revise_rate,
     summary,
@@ -22,6 +28,7 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     exam.PAGE,
     findings.PAGE,
     outcomes.PAGE,
+    cost.PAGE,
     swaps.PAGE,
     throughput.PAGE,
     edits.PAGE,

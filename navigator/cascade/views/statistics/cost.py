@@ -1,0 +1,166 @@
+"""What an accepted change costs: tokens, seconds of the models, swaps, energy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+
+from navigator.cascade.views.statistics.page import (
+    Column,
+    Question,
+    Row,
+    StatisticsPage,
+    Table,
+    number,
+    percent,
+)
+from navigator.domain.costs import SwapTotals
+from navigator.domain.states import Role
+from navigator.evidence.cost import Amount, Cost, EnergyCost, WorkCost, cost
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Tables
+from navigator.store.reads.reader import Reader
+
+_COLUMNS = (
+    Column("per accepted", 13),
+    Column("per proposal", 13),
+    Column("per review", 11),
+    Column("total", 13, wide=True),
+)
+_WORK = {"write": "writing", "review": "reviewing", "final": "final review", "exam": "exam"}
+
+
+def read_costs(reader: Reader, question: Question) -> Tables[Cost]:
+    """What the work of the time in question cost, and what came out of it."""
+    since = question.since
+    work, calls = reader.work_totals(since), reader.call_totals(since)
+    swaps, energy = reader.swap_totals(since), reader.energy_totals(since)
+
+    def of(rehearsal: bool) -> Cost:
+        drawn = [row for row in energy if row.rehearsal is rehearsal]
+        began = min((row.began for row in drawn), default="")
+        made = reader.work_yield(since, rehearsal=rehearsal)
+        return cost(
+            made,
+            [row for row in work if row.rehearsal is rehearsal],
+            [row for row in calls if row.rehearsal is rehearsal],
+            next((row for row in swaps if row.rehearsal is rehearsal), SwapTotals(rehearsal=rehearsal)),
+            drawn,
+            reader.work_yield(max(since, began), rehearsal=rehearsal) if began else made,
+        )
+
+    return Tables(of(False), of(True))
+
+
+def _cost_tables(found: Tables[Cost], rehearsal: bool) -> Sequence[Table]:
+    spent = found.of(rehearsal)
+    if not spent.work and not spent.swaps.n and not spent.energy:
+        return ()
+    return (
+        _whole(spent),
+        Table(
+            "TOKENS",
+            _COLUMNS,
+            tuple(row for one in spent.work for row in _work_rows(one)),
+            empty="no model called yet",
+            notes=_lost(spent),
+        ),
+        Table("SECONDS", _COLUMNS, tuple(_second_rows(spent)), notes=tuple(_swap_notes(spent))),
+        _energy_table(spent.energy),
+    )
+
+
+def _whole(spent: Cost) -> Table:
+    """All that was spent, divided by what came out."""
+    models, swaps = spent.model_time, spent.swaps.seconds
+    rows = [
+        Row("tokens, read and written", _cells(spent.tokens)),
+        Row("seconds of the models", _cells(models, 1)),
+        Row("seconds of swaps", _cells(swaps, 1)),
+    ]
+    parts = f"{number(models.per_accepted, 1)} s of models, {number(swaps.per_accepted, 1)} s of swaps"
+    few = (f"anecdotal: n below {ANECDOTAL_BELOW}",) if 0 < spent.accepted < ANECDOTAL_BELOW else ()
+    return Table(
+        "COST PER ACCEPTED CHANGE",
+        _COLUMNS,
+        tuple(rows),
+        headline=f"{number(spent.tokens.per_accepted)} tokens, {parts}  n {spent.accepted:,}",
+        notes=(
+            f"of {spent.accepted:,} accepted changes, {spent.proposals:,} proposals, {spent.reviews:,} reviews",
+            "accepted: approved and not undone; what was rejected is part of the cost",
+            *few,
+        ),
+    )
+
+
+def _work_rows(one: WorkCost) -> Iterable[Row]:
+    name, written = f"{one.role.value}, {_WORK.get(one.work, one.work)}", one.work == "write"
+    yield Row(f"{name}: read", _cells(one.prompt_tokens, written=written))
+    yield Row("  from its cache", _cells(one.cached_tokens, written=written), detail=True)
+    yield Row(f"{name}: wrote", _cells(one.completion_tokens, written=written))
+
+
+def _second_rows(spent: Cost) -> Iterable[Row]:
+    for one in spent.model_seconds:
+        yield Row(f"{one.role.value} at work", _cells(one.seconds, 1, written=one.role is Role.GENERATOR))
+    yield Row("swaps", _cells(spent.swaps.seconds, 1))
+    if spent.swaps.batch_share is not None:
+        share = f"{percent(spent.swaps.batch_share)} of the swaps' seconds"
+        yield Row("  round trips of batches", _cells(spent.swaps.batch_seconds, 1), note=share, detail=True)
+
+
+def _lost(spent: Cost) -> tuple[str, ...]:
+    lost = sum(one.lost for one in spent.work)
+    return (f"{lost:,} calls were cut off; their tokens are not known",) if lost else ()
+
+
+def _swap_notes(spent: Cost) -> Iterable[str]:
+    if spent.swaps.n:
+        yield f"{spent.swaps.n:,} swaps and loads, {spent.swaps.failed:,} of them failed"
+    if spent.swaps.unmeasured:
+        yield f"{spent.swaps.unmeasured:,} swaps were made externally; their seconds are not known"
+
+
+def _energy_table(found: EnergyCost | None) -> Table:
+    if found is None:
+        return Table("ENERGY", empty="not known: set command under [energy] in the settings")
+    rows = [
+        Row(one.phase, _cells(one.watt_hours, 1), note=f"{number(one.watts)} W" if one.watts else "")
+        for one in found.phases
+    ]
+    n = f"{found.accepted:,} accepted changes, {found.proposals:,} proposals, {found.reviews:,} reviews"
+    notes = [f"since the first reading ({found.began[:10]}): {n}; {found.samples:,} readings"]
+    missed = sum(one.missed for one in found.phases)
+    if missed:
+        covered = sum(one.seconds for one in found.phases)
+        notes.append(
+            f"not known for {number(missed)} s without a reading, beside {number(covered)} s with one"
+        )
+    return Table(
+        "ENERGY",
+        _COLUMNS,
+        (Row("all", _cells(found.watt_hours, 1)), *rows),
+        about="watt-hours",
+        notes=tuple(notes),
+    )
+
+
+def _cells(one: Amount, digits: int = 0, *, written: bool = False) -> tuple[str, ...]:
+    """The columns of an amount; one that no review is made of says nothing per review."""
+    per_review = "" if written else number(one.per_review, digits)
+    return (
+        number(one.per_accepted, digits),
+        number(one.per_proposal, digits),
+        per_review,
+        number(one.total, digits),
+    )
+
+
+PAGE: StatisticsPage[Tables[Cost]] = StatisticsPage(
+    name="cost",
+    title="Cost",
+    help="What an accepted change costs in tokens, seconds of the models, swaps and energy.",
+    missing="No model called yet.",
+    read=read_costs,
+    tables=_cost_tables,
+    document=asdict,
+)

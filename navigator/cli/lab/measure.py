@@ -1,0 +1,95 @@
+"""`navigator lab speculation measure`: run a plan on a real server."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from navigator.cli import output
+from navigator.cli.lab.decide import RANDOM
+from navigator.cli.lab.estimates import tell_estimates
+from navigator.cli.lab.places import runs_file
+from navigator.domain.states import Role
+from navigator.lab.speculation.checks import Facts, Finding, findings
+from navigator.lab.speculation.estimates import Estimate, estimates
+from navigator.lab.speculation.runs import read_runs
+
+
+@click.command()
+@click.argument("plan", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--role",
+    type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value]),
+    default=Role.GENERATOR.value,
+    show_default=True,
+    help="Whose server the plan starts; names the file of results.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Results; by default in the state folder.",
+)
+@click.option(
+    "--starts",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Stop after N starts of the server; run again to go on.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the order of starts, and start nothing.")
+@output.JSON
+def measure(
+    plan: Path, role: str, out: Path | None, starts: int | None, dry_run: bool, as_json: bool
+) -> None:
+    """Measure speculative decoding as PLAN (TOML) says: every method and length in each of several start blocks.
+
+    The server is started for every method, block by block, in random order. What was measured is kept after each start; run the
+    command again to go on. Nothing else should use the machine meanwhile.
+    """
+    from navigator.lab.speculation.measuring.plan import prompt_texts, read_plan
+    from navigator.lab.speculation.measuring.runner import finished
+    from navigator.lab.speculation.measuring.runner import measure as measured
+
+    read = read_plan(plan)
+    results = out or runs_file(Role(role))
+    if dry_run:
+        done = finished(results, read)
+        rows = [
+            (block + 1, arm.name, read.each, "done" if (block, arm.method, arm.gamma) in done else "")
+            for block, arm in read.order()
+        ]
+        output.emit(output.table(("block", "start", "answers", ""), rows, right=(0, 2)))
+        return
+    left = measured(read, prompt_texts(read, plan), results, output.note, most_starts=starts)
+    runs = read_runs(results).runs
+    found, costs = findings(runs, Facts()), estimates(runs)
+    if as_json:
+        output.print_json(
+            {
+                "results": str(results),
+                "runs": len(runs),
+                "starts_left": left,
+                "random_weights": read.engine.random_weights,
+                "about": read.engine.about,
+                "estimates": list(map(asdict, costs)),
+                "findings": list(map(asdict, found)),
+            }
+        )
+    else:
+        _tell(read.engine.random_weights, costs, found, results, left)
+
+
+def _tell(random: bool, costs: list[Estimate], found: list[Finding], results: Path, left: int) -> None:
+    if random:
+        output.say(RANDOM, bold=True)
+    tell_estimates(costs)
+    for finding in found:
+        output.say(f"{finding.severity}: {finding.kind}: {finding.subject}: {finding.arithmetic}")
+    output.say(f"Results: {results}")
+    output.say(
+        f"{left} starts are left: run the command again."
+        if left
+        else f"Complete. `navigator lab speculation decide {results}` decides."
+    )

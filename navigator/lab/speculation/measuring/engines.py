@@ -1,0 +1,224 @@
+"""One running server of each kind: is it ready, its tokenizer, and one timed answer with its counters.
+
+The time of an answer runs from its first token to its last, so reading the prompt is not in it; `tokens` are those after the
+first. Every answer has exactly the wanted length: the end-of-text token is ignored and nothing is sampled.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from navigator.domain.errors import MissingPart
+from navigator.lab.speculation.measuring.counters import (
+    Counts,
+    llama_statistics,
+    llama_timings,
+    sglang_meta,
+    since,
+    vllm_metrics,
+)
+
+if TYPE_CHECKING:
+    import httpx
+
+    from navigator.lab.speculation.measuring.plan import EngineName
+
+_LOG_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer: tokens after the first, seconds for them, the ids where the server gives them, and what was counted."""
+
+    tokens: int
+    seconds: float
+    ids: tuple[int, ...]
+    counts: Counts
+
+
+class Server(Protocol):
+    """A server that runs."""
+
+    flags: tuple[str, ...]
+    """Words that its command needs besides, to count what is asked for."""
+
+    def __init__(self, http: httpx.Client, log: Path) -> None: ...
+
+    def tokenize(self, text: str) -> list[int]:
+        """The ids of a text, without special tokens."""
+
+    def answer(self, prompt: list[int], tokens: int) -> Answer:
+        """Write exactly so many tokens after a prompt.
+
+        Raises:
+            MissingPart: the server does not answer as this kind does.
+        """
+
+
+class Llama:
+    """llama.cpp's llama-server."""
+
+    # Its draft's own counters are in its log only, and only from this level on.
+    flags: tuple[str, ...] = ("--log-verbosity", "4")
+
+    def __init__(self, http: httpx.Client, log: Path) -> None:
+        self._http, self._log = http, log
+        self._before: Counts | None = None
+
+    def tokenize(self, text: str) -> list[int]:
+        """As `Server`."""
+        return _ids(_posted(self._http, "/tokenize", {"content": text}), "tokens")
+
+    def answer(self, prompt: list[int], tokens: int) -> Answer:
+        """As `Server`."""
+        body = {"prompt": prompt, "n_predict": tokens, "temperature": 0, "ignore_eos": True}
+        found = _posted(self._http, "/completion", body | {"cache_prompt": False, "return_tokens": True})
+        timings = found.get("timings")
+        if not isinstance(timings, dict) or not timings.get("predicted_ms"):
+            raise _strange("timings")
+        counts = llama_timings(timings)
+        if counts.drafted is not None:
+            counts = self._with_the_drafts_own(counts)
+        written = int(timings["predicted_n"]) - 1
+        return Answer(written, float(timings["predicted_ms"]) / 1000, tuple(_ids(found, "tokens")), counts)
+
+    def _with_the_drafts_own(self, counts: Counts) -> Counts:
+        """The line of statistics is written after the answer was sent."""
+        deadline = time.monotonic() + _LOG_SECONDS
+        while True:
+            total = llama_statistics(self._log.read_text("utf-8", "replace"))
+            if total is not None and total != self._before:
+                own = since(total, self._before)
+                self._before = total
+                return replace(own, drafted=counts.drafted, accepted=counts.accepted)
+            if time.monotonic() > deadline:
+                return counts
+            time.sleep(0.02)
+
+
+class Sglang:
+    """SGLang's own API, whose `meta_info` counts."""
+
+    flags: tuple[str, ...] = ()
+
+    def __init__(self, http: httpx.Client, log: Path) -> None:
+        self._http = http
+        self._model = _model(http)
+
+    def tokenize(self, text: str) -> list[int]:
+        """As `Server`."""
+        body = {"model": self._model, "prompt": text, "add_special_tokens": False}
+        return _ids(_posted(self._http, "/tokenize", body), "tokens")
+
+    def answer(self, prompt: list[int], tokens: int) -> Answer:
+        """As `Server`."""
+        sampling = {"temperature": 0, "max_new_tokens": tokens, "ignore_eos": True}
+        body = {"input_ids": prompt, "sampling_params": sampling, "stream": True}
+        first = last = (0.0, 0)
+        meta: dict[str, Any] = {}
+        ids: list[int] = []
+        for moment, chunk in _streamed(self._http, "/generate", body):
+            meta = chunk.get("meta_info") or meta
+            ids += chunk.get("output_ids") or []
+            last = (moment, int(meta.get("completion_tokens", 0)))
+            first = first if first[1] else last
+        if last[1] <= first[1]:
+            raise _strange("meta_info.completion_tokens")
+        # Streams carry either the whole answer so far or what is new; the last ids are the answer's in both cases.
+        return Answer(last[1] - first[1], last[0] - first[0], tuple(ids[-last[1] :]), sglang_meta(meta))
+
+
+class Vllm:
+    """vLLM's OpenAI-compatible API; its counters are on /metrics."""
+
+    flags: tuple[str, ...] = ()
+
+    def __init__(self, http: httpx.Client, log: Path) -> None:
+        self._http = http
+        self._model = _model(http)
+
+    def tokenize(self, text: str) -> list[int]:
+        """As `Server`."""
+        body = {"model": self._model, "prompt": text, "add_special_tokens": False}
+        return _ids(_posted(self._http, "/tokenize", body), "tokens")
+
+    def answer(self, prompt: list[int], tokens: int) -> Answer:
+        """As `Server`."""
+        before = self._metrics()
+        body = {
+            "model": self._model,
+            "prompt": prompt,
+            "max_tokens": tokens,
+            "temperature": 0,
+            "ignore_eos": True,
+        }
+        usage = {"include_usage": True, "continuous_usage_stats": True}
+        first = last = (0.0, 0)
+        for moment, chunk in _streamed(
+            self._http, "/v1/completions", body | {"stream": True, "stream_options": usage}
+        ):
+            written = int((chunk.get("usage") or {}).get("completion_tokens", 0))
+            if written > last[1]:  # the closing chunk repeats the sum later
+                last = (moment, written)
+                first = first if first[1] else last
+        if last[1] <= first[1]:
+            raise _strange("usage.completion_tokens")
+        return Answer(last[1] - first[1], last[0] - first[0], (), since(self._metrics(), before))
+
+    def _metrics(self) -> Counts:
+        return vllm_metrics(_checked(self._http.get("/metrics")).text)
+
+
+ENGINES: dict[EngineName, type[Server]] = {"llama.cpp": Llama, "sglang": Sglang, "vllm": Vllm}
+"""By the kind that a plan names; one more is one class and one line."""
+
+
+def _posted(http: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    found = _checked(http.post(path, json=body)).json()
+    if not isinstance(found, dict):
+        raise _strange(path)
+    return found
+
+
+def _streamed(http: httpx.Client, path: str, body: dict[str, Any]) -> Iterator[tuple[float, dict[str, Any]]]:
+    """Each event of a stream with the moment of its arrival."""
+    with http.stream("POST", path, json=body) as response:
+        if response.status_code != 200:
+            response.read()
+            _checked(response)
+        for line in response.iter_lines():
+            if line.startswith("data:") and (data := line[5:].strip()) != "[DONE]":
+                yield time.monotonic(), json.loads(data)
+
+
+def _checked(response: httpx.Response) -> httpx.Response:
+    if response.status_code != 200:
+        raise MissingPart(
+            f"The server answers {response.status_code} to {response.request.url.path}: {response.text[:200]}",
+            hint="Its log is beside the results.",
+        )
+    return response
+
+
+def _ids(found: dict[str, Any], name: str) -> list[int]:
+    ids = found.get(name)
+    if not isinstance(ids, list) or not all(isinstance(each, int) for each in ids):
+        raise _strange(name)
+    return ids
+
+
+def _model(http: httpx.Client) -> str:
+    listed = _checked(http.get("/v1/models")).json()
+    return str(listed["data"][0]["id"])
+
+
+def _strange(what: str) -> MissingPart:
+    return MissingPart(
+        f"The server's answer has no {what}.",
+        hint="Is `kind` in the plan the kind of server that the command starts?",
+    )

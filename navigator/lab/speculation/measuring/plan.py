@@ -1,0 +1,165 @@
+"""A plan of measurements: which server, which methods and lengths, which prompts, how many starts."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from navigator.domain.errors import ConfigError, UsageError
+from navigator.lab.speculation.design import design_runs
+
+EngineName = Literal["sglang", "vllm", "llama.cpp"]
+_Words = Annotated[list[str], Field(min_length=1)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Engine(_Table):
+    """The server that is measured.
+
+    Attributes:
+        kind: whose counters it has.
+        command: what starts it; `{port}` is filled in. It must listen on 127.0.0.1.
+        target: name of the model in the results.
+        about: machine and models, in the owner's words.
+        random_weights: the models are not trained; every result says so.
+        environment: variables on top of the caller's.
+        ready_seconds: longest wait for the server.
+        answer_seconds: longest wait for an answer.
+    """
+
+    kind: EngineName
+    command: _Words
+    target: str
+    about: str = ""
+    random_weights: bool = False
+    environment: dict[str, str] = {}
+    ready_seconds: float = 900.0
+    answer_seconds: float = 600.0
+
+
+class Method(_Table):
+    """One way to draft, at several lengths. `{gamma}` is the length and `{verified}` one more, in the arguments."""
+
+    name: str
+    gammas: Annotated[list[Annotated[int, Field(gt=0, le=64)]], Field(min_length=1)]
+    arguments: _Words
+
+
+class Prompts(_Table):
+    """What is written to: kind → file with text, cut to exactly these many tokens by the server's own tokenizer."""
+
+    kinds: Annotated[dict[str, str], Field(min_length=1)]
+    lengths: Annotated[list[Annotated[int, Field(gt=0)]], Field(min_length=1)]
+    answer_tokens: Annotated[int, Field(ge=16)] = 256
+
+
+class Design(_Table):
+    """How often: starts of the server for each method and length, runs of each prompt within a start, order."""
+
+    blocks: Annotated[int, Field(gt=0)] = 6
+    repeats: Annotated[int, Field(gt=0)] = 1
+    seed: int = 1
+
+
+class Plan(_Table):
+    """A whole plan. `digest` names it: results of another plan are not continued."""
+
+    engine: Engine
+    method: Annotated[list[Method], Field(min_length=1)]
+    prompts: Prompts
+    design: Design = Design()
+    digest: str = ""
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Plan:
+        names = [method.name for method in self.method]
+        if len(set(names)) < len(names):
+            raise ValueError("two methods have the same name")
+        if not any("{port}" in word for word in self.engine.command):
+            raise ValueError("the command has no {port}")
+        return self
+
+    @property
+    def arms(self) -> list[Arm]:
+        """No speculation first, then every method at every length."""
+        return [Arm("", 0, ())] + [
+            Arm(method.name, gamma, tuple(_filled(word, gamma) for word in method.arguments))
+            for method in self.method
+            for gamma in method.gammas
+        ]
+
+    def order(self) -> list[tuple[int, Arm]]:
+        """Every start: block by block, the arms of a block in an order of its own, always the same one for a seed."""
+        starts = []
+        for block in range(self.design.blocks):
+            arms = self.arms
+            random.Random(f"{self.design.seed}/{block}").shuffle(arms)
+            starts += [(block, arm) for arm in arms]
+        return starts
+
+    @property
+    def each(self) -> int:
+        """Answers that are measured in one start."""
+        return design_runs([(len(self.prompts.kinds), len(self.prompts.lengths), self.design.repeats)])
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way to start the server: a method at a length, or neither."""
+
+    method: str
+    gamma: int
+    arguments: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.method} γ={self.gamma}" if self.gamma else "no speculation"
+
+
+def _filled(word: str, gamma: int) -> str:
+    return word.replace("{gamma}", str(gamma)).replace("{verified}", str(gamma + 1))
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan in a TOML file. Files of prompts are taken from its folder.
+
+    Raises:
+        UsageError: there is no such file.
+        ConfigError: it is no plan; the message names the key.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        plan = Plan.model_validate(tomllib.loads(text))
+    except FileNotFoundError:
+        raise UsageError(f"There is no plan {path}.", hint="docs/lab.md shows one.") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ConfigError(f"{path}: {where}: {first['msg']}.", hint="docs/lab.md shows a plan.") from error
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}.", hint="Correct the file.") from error
+    digest = hashlib.sha256(text.encode())
+    for file in (path.parent / name for name in plan.prompts.kinds.values()):
+        try:
+            digest.update(file.read_bytes())
+        except OSError as error:
+            raise ConfigError(f"The prompt file {file} cannot be read: {error.strerror}.") from error
+    return plan.model_copy(update={"digest": digest.hexdigest()[:16]})
+
+
+def prompt_texts(plan: Plan, path: Path) -> dict[str, str]:
+    """The text of each kind of prompt."""
+    return {
+        kind: (path.parent / name).read_text(encoding="utf-8", errors="replace")
+        for kind, name in plan.prompts.kinds.items()
+    }

@@ -1,0 +1,105 @@
+"""When the next review starts, and why then: the scheduler's own rules, followed into the future."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from navigator.domain.snapshot import SchedulerSnapshot, TaskView
+from navigator.domain.states import Role, TaskState
+from navigator.scheduling.swap_rule import minutes, reviewer_due
+from navigator.scheduling.view import given_up, hold_seconds, reviewer_work, writes_left
+from navigator.scheduling.worth import worth_from
+
+_FORESEEN = 200
+"""Proposals that are written in the forecast at most; what comes later is no forecast."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """`seconds` until the next review can start, if no task arrives: 0 when it can now, None when none is in sight.
+
+    `why` says what starts it, in words that follow "review in 25 s: ". The swap itself is not counted. Checks that
+    still run may hold it back for a few seconds more.
+    """
+
+    seconds: float | None
+    why: str = ""
+
+
+def outlook(snapshot: SchedulerSnapshot, now: float) -> Outlook:
+    """Follow the rules until the reviewer is due.
+
+    Args:
+        snapshot: what is true; its prices say how long a proposal takes to write.
+        now: the monotonic second of the snapshot's clock.
+    """
+    waiting = reviewer_work(snapshot)
+    checking = [task for task in snapshot.tasks if task.state is TaskState.CHECKING]
+    to_write = writes_left(snapshot, Role.GENERATOR)
+    at_once = snapshot.both_resident or Role.REVIEWER in (snapshot.resident, snapshot.swapping_to)
+    swaps_needed = 0 if at_once and (waiting or checking or snapshot.both_resident) else 1 + at_once
+    if given_up(snapshot, Role.REVIEWER) or not (waiting or checking or to_write):
+        return Outlook(None)
+    if snapshot.swaps_left is not None and snapshot.swaps_left < swaps_needed:
+        return Outlook(None, "no swap is left in this session")
+
+    reachable = max(0.0, snapshot.unreachable.get(Role.REVIEWER, now) - now)
+    each = snapshot.prices.write_seconds
+    if (waiting or checking) and (at_once or snapshot.hurry):
+        why = "you asked for a review" if snapshot.hurry and not at_once else "the reviewer is loaded"
+        return Outlook(reachable, why)
+    if snapshot.both_resident:
+        return Outlook(max(reachable, each), "when the next change is written")
+    held = max(reachable, snapshot.held_until - now)
+    if snapshot.until:
+        return Outlook(max(held, len(to_write) * each), "when everything is written")
+    moment, why = _due(snapshot, now)
+    return Outlook(max(held, moment - now, 0.0) if moment < math.inf else None, why)
+
+
+def _due(snapshot: SchedulerSnapshot, now: float) -> tuple[float, str]:
+    """The second at which `reviewer_due` first holds while one change after the other is written; infinity for never."""
+    moment = now
+    for _ in range(_FORESEEN):
+        second, why = _due_without_another(snapshot, moment)
+        left = [task for task in snapshot.tasks if _is_left(task)]
+        if not left or second <= moment + snapshot.prices.write_seconds:
+            return second, why
+        moment += snapshot.prices.write_seconds
+        done = replace(left[0], state=TaskState.AWAITING_REVIEW, since=moment)
+        snapshot = replace(
+            snapshot,
+            tasks=tuple(done if task is left[0] else task for task in snapshot.tasks),
+            busy=snapshot.busy - {done.id},
+        )
+    return math.inf, ""
+
+
+def _is_left(task: TaskView) -> bool:
+    writing = task.state in (TaskState.QUEUED, TaskState.REVISING, TaskState.GENERATING)
+    return task.state is TaskState.CHECKING or (writing and task.writer is Role.GENERATOR)
+
+
+def _due_without_another(snapshot: SchedulerSnapshot, now: float) -> tuple[float, str]:
+    """The earliest rule of `reviewer_due`, if nothing is written any more."""
+    waiting = reviewer_work(snapshot)
+    if not waiting:
+        return math.inf, ""
+    tried = replace(snapshot, unreachable={})
+    if why := reviewer_due(tried, now):
+        return now, why
+    batch = snapshot.batch
+    ways = [
+        (
+            min(task.since for task in waiting) + batch.max_wait,
+            f"when the oldest has waited {minutes(batch.max_wait)}",
+        ),
+        (worth_from(snapshot), "when the wait is worth the swaps"),
+    ]
+    checks = [task.since for task in snapshot.tasks if task.state is TaskState.CHECKING]
+    if not writes_left(snapshot, Role.GENERATOR):
+        free = max(since + hold_seconds(snapshot) for since in checks) if checks else now
+        quiet = max(free, snapshot.last_arrival + batch.quiet)
+        ways.append((quiet, f"when no task came for {minutes(batch.quiet)}"))
+    return min(ways)

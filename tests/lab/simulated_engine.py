@@ -1,0 +1,158 @@
+"""A simulated model server whose acceptance and costs are known: `python simulated_engine.py KIND PORT [OPTION…]`.
+
+It speaks the wire format of llama.cpp, SGLang or vLLM and has their counters. Rounds are drawn with a known α; times are not
+spent but stated (llama.cpp states them itself). Options: gamma=N alpha=A c=C v=V step_ms=T seed=S lie=1 (the server counts
+only drafts that were accepted whole) fail=1 (end at once).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Engine:
+    """Draws rounds and adds up counters."""
+
+    def __init__(self, options: dict[str, float]) -> None:
+        self.gamma = int(options.get("gamma", 0))
+        self.alpha, self.c, self.v = options.get("alpha", 0.7), options.get("c", 0.1), options.get("v", 1.3)
+        self.step_ms = options.get("step_ms", 20.0)
+        self.lies = bool(options.get("lie"))
+        self.dice = random.Random(int(options.get("seed", 1)))
+        self.rounds = self.drafted = self.accepted = 0
+        self.positions = [0] * self.gamma
+        self.draft_ms = 0.0
+
+    def write(self, tokens: int) -> dict[str, float]:
+        """Write so many tokens, the first by reading the prompt; returns the answer's own counters."""
+        written, ms, drafted, accepted, rounds, whole = 1, 0.0, 0, 0, 0, 0
+        histogram = [0] * (self.gamma + 1)
+        while written < tokens:
+            kept = 0
+            while kept < self.gamma and self.dice.random() < self.alpha:
+                kept += 1
+            kept = min(kept, tokens - written - 1)
+            written += 1 + kept
+            rounds += 1
+            ms += self.step_ms * (self.gamma * self.c + self.v if self.gamma else 1.0)
+            drafted, accepted = drafted + self.gamma, accepted + kept
+            whole += self.gamma if kept == self.gamma else 0
+            histogram[kept] += 1
+            for place in range(kept):
+                self.positions[place] += 1
+        self.rounds, self.drafted, self.accepted = (
+            self.rounds + rounds,
+            self.drafted + drafted,
+            self.accepted + accepted,
+        )
+        self.draft_ms += rounds * self.gamma * self.c * self.step_ms
+        self.histogram = histogram
+        shown = (whole, whole) if self.lies else (drafted, accepted)
+        return {"tokens": written, "ms": ms, "drafted": shown[0], "accepted": shown[1], "rounds": rounds}
+
+    def statistics(self) -> str:
+        """As llama.cpp logs them."""
+        rates = ", ".join(f"{count / max(1, self.rounds):.3f}" for count in self.positions)
+        return (
+            f"I spec common_specu: statistics     draft-simple: #calls(b,g,a) =    1     {self.rounds}     {self.rounds},"
+            f" #gen drafts =     {self.rounds}, #acc drafts =    1, #gen tokens =    {self.drafted}, #acc tokens ="
+            f"    {self.accepted}, #mean acc len = 2.00, #acc rate/pos = ({rates}), dur(b,g,a) = 0.000,"
+            f" {self.draft_ms:.3f}, 0.011 ms"
+        )
+
+    def metrics(self) -> str:
+        """As vLLM has them on /metrics."""
+        label = '{engine="0",model_name="m"}'
+        lines = [
+            f"vllm:spec_decode_num_drafts_total{label} {float(self.rounds)}",
+            f"vllm:spec_decode_num_draft_tokens_total{label} {float(self.drafted)}",
+            f"vllm:spec_decode_num_accepted_tokens_total{label} {float(self.accepted)}",
+        ]
+        for place, count in enumerate(self.positions):
+            lines.append(
+                f'vllm:spec_decode_num_accepted_tokens_per_pos_total{{engine="0",position="{place}"}} {float(count)}'
+            )
+        return "\n".join(lines) + "\n"
+
+
+def handler(kind: str, engine: Engine) -> type[BaseHTTPRequestHandler]:
+    """The routes of one kind of server."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Its log is for statistics."""
+
+        def _send(self, body: bytes, content_type: str = "application/json") -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", content_type)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self) -> None:
+            if self.path == "/metrics":
+                self._send(engine.metrics().encode(), "text/plain")
+            else:
+                self._send(json.dumps({"data": [{"id": "m"}]}).encode())
+
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if self.path == "/tokenize":
+                self._send(json.dumps({"tokens": list(range(len(str(asked).split())))}).encode())
+            elif self.path == "/completion":
+                self._llama(asked)
+            elif self.path == "/generate":
+                self._events(_sglang(engine, asked["sampling_params"]["max_new_tokens"]))
+            else:
+                self._events(_vllm(engine, asked["max_tokens"]))
+
+        def _llama(self, asked: dict[str, Any]) -> None:
+            found = engine.write(asked["n_predict"])
+            timings: dict[str, Any] = {"predicted_n": found["tokens"], "predicted_ms": found["ms"]}
+            if engine.gamma:
+                timings |= {"draft_n": found["drafted"], "draft_n_accepted": found["accepted"]}
+            self._send(json.dumps({"timings": timings, "tokens": list(range(int(found["tokens"])))}).encode())
+            if engine.gamma:
+                print(engine.statistics(), flush=True)
+
+        def _events(self, events: list[dict[str, Any]]) -> None:
+            lines = [f"data: {json.dumps(event)}\n\n" for event in events] + ["data: [DONE]\n\n"]
+            self._send("".join(lines).encode(), "text/event-stream")
+
+    return Handler
+
+
+def _sglang(engine: Engine, tokens: int) -> list[dict[str, Any]]:
+    found = engine.write(tokens)
+    meta: dict[str, Any] = {"completion_tokens": int(found["tokens"])}
+    if engine.gamma:
+        meta |= {
+            "spec_num_proposed_drafts": found["drafted"],
+            "spec_num_correct_drafts": found["accepted"],
+            "spec_verify_ct": found["rounds"],
+            "spec_correct_drafts_histogram": engine.histogram,
+        }
+    first = {"output_ids": [7], "meta_info": {"completion_tokens": 1}}
+    return [first, {"output_ids": list(range(tokens)), "meta_info": meta}]
+
+
+def _vllm(engine: Engine, tokens: int) -> list[dict[str, Any]]:
+    engine.write(tokens)
+    return [{"choices": [], "usage": {"completion_tokens": written}} for written in (1, tokens, tokens)]
+
+
+def main() -> None:
+    """Serve until the end."""
+    kind, port, *rest = sys.argv[1:]
+    options = {name: float(value) for name, _, value in (word.partition("=") for word in rest if "=" in word)}
+    if options.get("fail"):
+        sys.exit("CUDA out of memory")
+    ThreadingHTTPServer(("127.0.0.1", int(port)), handler(kind, Engine(options))).serve_forever()
+
+
+if __name__ == "__main__":
+    main()

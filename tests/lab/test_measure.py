@@ -1,0 +1,322 @@
+"""Measuring: engines with known acceptance and costs, run as real processes. All figures here are simulated."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from navigator.cli.main import cli
+from navigator.domain.errors import ConfigError, Conflict, MissingPart, UsageError
+from navigator.lab.speculation import formulas
+from navigator.lab.speculation.checks import Facts, findings
+from navigator.lab.speculation.estimates import estimates
+from navigator.lab.speculation.measuring.counters import (
+    Counts,
+    llama_statistics,
+    llama_timings,
+    sglang_meta,
+    since,
+    vllm_metrics,
+)
+from navigator.lab.speculation.measuring.plan import Plan, prompt_texts, read_plan
+from navigator.lab.speculation.measuring.runner import finished, measure
+from navigator.lab.speculation.runs import Run, read_runs
+from tests.lab.simulated_engine import Engine
+
+ENGINE = Path(__file__).with_name("simulated_engine.py")
+
+
+def plan_file(
+    tmp_path: Path,
+    *,
+    kind: str = "llama.cpp",
+    options: str = "",
+    blocks: int = 2,
+    gammas: str = "[4]",
+    words: int = 600,
+) -> Path:
+    (tmp_path / "code.txt").write_text("word " * words)
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        f"""
+[engine]
+kind = "{kind}"
+command = ["{sys.executable}", "{ENGINE}", "{kind}", "{{port}}"]
+target = "big"
+about = "simulated"
+random_weights = true
+ready_seconds = 30
+
+[[method]]
+name = "small"
+gammas = {gammas}
+arguments = ["gamma={{gamma}}"{options}]
+
+[prompts]
+kinds = {{ code = "code.txt" }}
+lengths = [100, 500]
+answer_tokens = 256
+
+[design]
+blocks = {blocks}
+"""
+    )
+    return path
+
+
+def run(path: Path, out: Path, **more: int) -> tuple[int, list[str]]:
+    told: list[str] = []
+    plan = read_plan(path)
+    return measure(plan, prompt_texts(plan, path), out, told.append, **more), told
+
+
+@pytest.mark.parametrize(("alpha", "c", "v"), [(0.8, 0.05, 1.4), (0.4, 0.2, 2.5)])
+def test_known_acceptance_and_costs_are_recovered(tmp_path: Path, alpha: float, c: float, v: float) -> None:
+    path = plan_file(tmp_path, options=f', "alpha={alpha}", "c={c}", "v={v}"', blocks=1)
+    left, told = run(path, tmp_path / "runs.jsonl")
+    assert left == 0
+    assert len(told) == 2
+    runs = read_runs(tmp_path / "runs.jsonl").runs
+    (found,) = estimates(runs)
+    truth = formulas.rate_from_alpha(alpha, 4)
+    assert found.rate_low is not None
+    assert found.rate_high is not None
+    assert found.rate_low <= truth <= found.rate_high
+    assert found.alpha == pytest.approx(alpha, abs=0.06)
+    assert found.draft_cost == pytest.approx(c, rel=0.01)
+    assert found.verify_cost == pytest.approx(v, rel=0.01)
+    assert found.step_ms == pytest.approx(20.0)
+    assert found.drafter_rate == pytest.approx(found.rate, abs=0.001)
+    assert found.tokens_per_round == pytest.approx(1 + sum(found.positions), abs=0.05)
+    assert [each for each in findings(runs, Facts()) if each.severity == "impossible"] == []
+
+
+def test_a_lying_counter_is_found(tmp_path: Path) -> None:
+    path = plan_file(tmp_path, options=', "lie=1"', blocks=1)
+    run(path, tmp_path / "runs.jsonl")
+    runs = read_runs(tmp_path / "runs.jsonl").runs
+    lies = [each for each in findings(runs, Facts()) if each.kind == "two counters disagree"]
+    assert len(lies) == 2
+    (found,) = estimates(runs)
+    assert found.rate == 1.0
+    assert found.drafter_rate is not None
+    assert found.drafter_rate < 0.7
+
+
+@pytest.mark.parametrize("kind", ["sglang", "vllm"])
+def test_the_counters_of_other_engines_are_read(tmp_path: Path, kind: str) -> None:
+    run(plan_file(tmp_path, kind=kind, options=', "alpha=0.6"', blocks=1), tmp_path / "runs.jsonl")
+    runs = read_runs(tmp_path / "runs.jsonl").runs
+    (found,) = estimates(runs)
+    assert found.rate == pytest.approx(formulas.rate_from_alpha(0.6, 4), abs=0.08)
+    assert found.tokens_per_round == pytest.approx(formulas.expected_tokens(0.6, 4), rel=0.12)
+    assert len(found.positions) == 4
+    assert found.draft_ms is None  # neither of them times drafting
+    assert all(each.tokens == 255 for each in runs)
+    assert all(each.random_weights for each in runs)
+
+
+def test_every_block_has_every_start_in_an_order_of_its_own(tmp_path: Path) -> None:
+    plan = read_plan(plan_file(tmp_path, blocks=12, gammas="[1, 2, 4]"))
+    order = plan.order()
+    assert len(order) == 48
+    blocks = [[arm.name for block, arm in order if block == number] for number in range(12)]
+    assert all(sorted(block) == sorted(blocks[0]) for block in blocks)
+    assert len({tuple(block) for block in blocks}) > 3
+    assert order == plan.order()
+    assert plan.arms[2].arguments == ("gamma=2",)
+
+
+def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    path, out = plan_file(tmp_path, blocks=2), tmp_path / "runs.jsonl"
+    left, told = run(path, out, most_starts=1)
+    assert (left, len(told)) == (3, 1)
+    first = out.read_text()
+    # A crash while the next start was written: one whole line of it, and a torn one.
+    other = json.loads(first.splitlines()[0]) | {"block": "1", "draft": "small", "gamma": 4}
+    out.write_text(first + json.dumps(other) + "\n" + '{"target": "bi')
+    left, told = run(path, out)
+    assert (left, len(told)) == (0, 3)
+    assert out.read_text().startswith(first)
+    assert len(out.read_text().splitlines()) == 8
+    assert run(path, out) == (0, [])
+
+
+def test_results_of_another_plan_are_not_continued(tmp_path: Path) -> None:
+    path, out = plan_file(tmp_path, blocks=1), tmp_path / "runs.jsonl"
+    run(path, out, most_starts=1)
+    (tmp_path / "code.txt").write_text("other words " * 600)
+    with pytest.raises(Conflict, match="another plan"):
+        run(path, out)
+
+
+def test_a_prompt_is_never_shorter_than_it_says(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="fewer than the 500"):
+        run(plan_file(tmp_path, words=200), tmp_path / "runs.jsonl")
+    assert not (tmp_path / "runs.jsonl").exists()
+
+
+def test_a_server_that_does_not_start_is_named_with_its_last_words(tmp_path: Path) -> None:
+    path = plan_file(tmp_path, options=', "fail=1"')
+    with pytest.raises(MissingPart, match=r"small γ=4 ended with 1.*CUDA out of memory"):
+        run(path, tmp_path / "runs.jsonl")
+    text = path.read_text().replace(sys.executable, "/nowhere/server")
+    path.write_text(text)
+    with pytest.raises(MissingPart, match="cannot be started"):
+        run(path, tmp_path / "other.jsonl")
+
+
+def test_a_server_of_another_kind_is_recognised(tmp_path: Path) -> None:
+    path = plan_file(tmp_path, kind="sglang")
+    path.write_text(
+        path.read_text().replace('kind = "sglang"', 'kind = "llama.cpp"').replace("/generate", "/x")
+    )
+    text = path.read_text().replace(str(ENGINE), str(tmp_path / "odd.py"))
+    (tmp_path / "odd.py").write_text(ENGINE.read_text().replace('"timings": timings, ', ""))
+    path.write_text(text)
+    with pytest.raises(MissingPart, match="has no timings"):
+        run(path, tmp_path / "runs.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('kind = "llama.cpp"', 'kind = "other"', "engine.kind"),
+        ("{port}", "8000", r"no \{port\}"),
+        ("gammas = [4]", "gammas = [0]", "gammas"),
+        ("code.txt", "absent.txt", "absent.txt"),
+        ("[design]", "[designs]", "designs"),
+        ("[engine]", "[engine", "cannot be read"),
+    ],
+)
+def test_wrong_plans_are_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
+    path = plan_file(tmp_path)
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(ConfigError, match=words):
+        read_plan(path)
+    with pytest.raises(UsageError, match="no plan"):
+        read_plan(tmp_path / "nowhere.toml")
+
+
+def command(tmp_path: Path, *words: str) -> Result:
+    state = {"NAVIGATOR_STATE": str(tmp_path / "state")}
+    return CliRunner(env=state).invoke(cli, ["lab", "speculation", *words])
+
+
+def test_measured_runs_are_decided_from(tmp_path: Path) -> None:
+    path = plan_file(tmp_path, options=', "alpha=0.8", "c=0.05", "v=1.4"', blocks=5)
+    assert "done" not in command(tmp_path, "measure", str(path), "--dry-run").stdout
+    done = command(tmp_path, "measure", str(path), "--json")
+    document = json.loads(done.stdout)
+    assert (document["runs"], document["starts_left"], document["random_weights"]) == (20, 0, True)
+    assert command(tmp_path, "measure", str(path), "--dry-run").stdout.count("done") == 10
+    shown = command(tmp_path, "measure", str(path)).stdout
+    assert "random weights" in shown
+    choice = json.loads(command(tmp_path, "decide", "--json").stdout)
+    assert choice["decision"] == "use"
+    truth = formulas.speedup(0.8, 4, 0.05, 1.4)
+    assert choice["chosen"]["low"] <= truth * 1.05
+    assert choice["chosen"]["high"] >= truth * 0.95
+    assert choice["random_weights"] is True
+
+
+# Counters
+
+
+LINE = (
+    "0.02.688 I spec common_specu: statistics     draft-simple: #calls(b,g,a) =    1     30     30, #gen drafts ="
+    "     30, #acc drafts =    18, #gen tokens =    120, #acc tokens =    42, #mean acc len = 2.40,"
+    " #acc rate/pos = (0.700, 0.400, 0.200, 0.100), dur(b,g,a) = 0.000, 16.606, 0.011 ms\n"
+)
+
+
+def test_llama_counts_twice() -> None:
+    assert llama_timings({"draft_n": 115, "draft_n_accepted": 115}) == Counts(drafted=115, accepted=115)
+    assert llama_timings({}) == Counts()
+    own = llama_statistics("other line\n" + LINE)
+    counts = Counts(drafter_drafted=120, drafter_accepted=42, rounds=30, draft_seconds=16.606 / 1000)
+    assert own == replace(counts, positions=(21, 12, 6, 3))
+    assert llama_statistics("nothing") is None
+    older = LINE.replace(" #mean acc len = 2.40, #acc rate/pos = (0.700, 0.400, 0.200, 0.100),", "")
+    assert llama_statistics(older) == counts
+
+
+def test_sglang_counts_under_two_generations_of_names() -> None:
+    new = {
+        "spec_num_proposed_drafts": 40,
+        "spec_num_correct_drafts": 13,
+        "spec_verify_ct": 10,
+        "spec_correct_drafts_histogram": [4, 2, 1, 3],
+    }
+    assert sglang_meta(new) == Counts(drafted=40, accepted=13, rounds=10, positions=(6, 4, 3))
+    old = {"spec_draft_token_num": 40, "spec_accept_token_num": 13, "spec_verify_ct": 10}
+    assert sglang_meta(old) == Counts(drafted=40, accepted=13, rounds=10)
+    assert sglang_meta({}) == Counts()
+
+
+def test_vllm_counters_are_added_up_and_subtracted() -> None:
+    def text(factor: int) -> str:
+        rows = [("num_drafts", "", 10), ("num_draft_tokens", "", 40), ("num_accepted_tokens", "", 13)]
+        lines = [
+            f'vllm:spec_decode_{name}_total{{engine="{n}"}} {factor * value}.0'
+            for name, _, value in rows
+            for n in "01"
+        ]
+        for place, count in enumerate((8, 4, 1, 0)):
+            name = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
+            lines.append(f'{name}{{engine="0",position="{place}"}} {factor * count}.0')
+        return "\n".join(["# HELP x", *lines, "vllm:num_requests_running 1.0"])
+
+    once = vllm_metrics(text(1))
+    assert once == Counts(drafted=80, accepted=26, rounds=20, positions=(8, 4, 1, 0))
+    assert since(vllm_metrics(text(3)), once) == Counts(
+        drafted=160, accepted=52, rounds=40, positions=(16, 8, 2, 0)
+    )
+    assert since(once, None) == once
+    assert vllm_metrics("nothing 1") == Counts()
+
+
+def test_a_plan_is_one_object(tmp_path: Path) -> None:
+    assert isinstance(read_plan(plan_file(tmp_path)), Plan)
+    assert finished(tmp_path / "absent.jsonl", read_plan(plan_file(tmp_path))) == set()
+
+
+def test_intervals_of_the_rate_cover_the_truth() -> None:
+    """Rounds stand and fall together, which Wilson's interval of the tokens does not see."""
+    truth, covered, wilson_covered = formulas.rate_from_alpha(0.8, 8), 0, 0
+    for seed in range(200):
+        engine = Engine({"gamma": 8, "alpha": 0.8, "seed": seed})
+        written = engine.write(600)
+        counted = {"target": "big", "draft": "small", "gamma": 8, "speed": 50.0, "tokens": 599.0}
+        run = Run(
+            line=1,
+            **counted,
+            accepted=written["accepted"],
+            drafted=written["drafted"],
+            rounds=written["rounds"],
+            positions=tuple(engine.positions),
+        )
+        (found,) = estimates([run])
+        (narrow,) = estimates([replace(run, positions=())])
+        covered += (found.rate_low or 0) <= truth <= (found.rate_high or 0)
+        wilson_covered += (narrow.rate_low or 0) <= truth <= (narrow.rate_high or 0)
+    assert 180 <= covered <= 198
+    assert wilson_covered < 170
+
+
+def test_text_that_speculation_changed_is_counted(tmp_path: Path) -> None:
+    base = {"target": "big", "speed": 50.0, "prompt": "code", "prompt_tokens": 100}
+    drafted = base | {"draft": "small", "gamma": 2, "drafted": 10, "accepted": 5, "tokens": 15}
+    path = tmp_path / "runs.jsonl"
+    rows = [base | {"output": "x"}, drafted | {"output": "x"}, drafted | {"output": "y"}, drafted]
+    rows.append(drafted | {"output": "z", "prompt": "prose"})  # no run without speculation to compare with
+    path.write_text("\n".join(map(json.dumps, rows)))
+    (found,) = estimates(read_runs(path).runs)
+    assert (found.same_text.k, found.same_text.n) == (1, 2)
+    shown = command(tmp_path, "analyze", str(path)).stdout
+    assert "1 of 2" in shown

@@ -1,0 +1,145 @@
+"""Sums of calls, swaps, energy and what came of the work, on rows that the store wrote itself."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from navigator.domain.costs import EnergySpan, EnergyTotals, SwapTotals, WorkTotals, Yield
+from navigator.domain.models import Decision, Landing, Review, Swap, Task, Usage
+from navigator.domain.states import DecisionKind, LandingState, Role, Verdict
+from navigator.store.writes.writer import Store
+from tests.store.conftest import AnswerMaker
+
+START = datetime(2026, 11, 20, 10, tzinfo=UTC)
+G, R = Role.GENERATOR, Role.REVIEWER
+
+
+def at(seconds: float) -> str:
+    return (START + timedelta(seconds=seconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def called(store: Store, role: Role, purpose: str, *, outcome: str = "ok", rehearsal: bool = False) -> None:
+    with store.transaction() as tx:
+        call = tx.begin_call(role, purpose=purpose, model="m", rehearsal=rehearsal)
+        if outcome != "lost":
+            usage = Usage(prompt_tokens=100, completion_tokens=10, cached_tokens=40, seconds=2)
+            tx.end_call(call, outcome=outcome, usage=usage)
+        else:
+            tx.lose_calls()
+
+
+def test_calls_are_summed_by_role_and_kind_of_work(store: Store) -> None:
+    for role, purpose in (
+        (G, "generate"),
+        (G, "repair-tests"),
+        (G, "scan"),
+        (G, "review own"),
+        (R, "review"),
+        (R, "exam"),
+        (Role.FINAL, "final"),
+    ):
+        called(store, role, purpose)
+    called(store, G, "generate", outcome="failed")
+    called(store, G, "generate", outcome="lost")
+    called(store, R, "review", rehearsal=True)
+    with store.transaction() as tx:
+        tx.begin_call(G, purpose="generate", model="m")  # runs still
+    found = {(row.rehearsal, row.role, row.work): row for row in store.read.work_totals()}
+    assert {key: (row.calls, row.lost) for key, row in found.items()} == {
+        (False, G, "write"): (5, 1),
+        (False, G, "review"): (1, 0),
+        (False, R, "review"): (1, 0),
+        (False, R, "exam"): (1, 0),
+        (False, Role.FINAL, "final"): (1, 0),
+        (True, R, "review"): (1, 0),
+    }
+    assert found[False, G, "write"] == WorkTotals(
+        role=G,
+        work="write",
+        calls=5,
+        lost=1,
+        prompt_tokens=400,
+        completion_tokens=40,
+        cached_tokens=160,
+        seconds=8,
+    )
+    assert store.read.work_totals("9999") == []
+
+
+def swap(store: Store, to: Role, second: float, **more: object) -> None:
+    origin = None if more.pop("first", False) else (G if to is R else R)
+    values = {"from": origin, "to": to, "strategy": "s", "started": at(second), "seconds": 30.0}
+    with store.transaction() as tx:
+        tx.add_swap(Swap.model_validate({**values, **more}))
+
+
+def test_swaps_belong_to_a_batch_when_one_was_reviewed_between_them(store: Store) -> None:
+    swap(store, G, 0, first=True)
+    swap(store, R, 100)
+    with store.transaction() as tx:
+        tx.add_batch("a", at(150))
+    swap(store, G, 300)
+    swap(store, R, 400)  # nothing is reviewed
+    swap(store, G, 500, outcome="failed", seconds=7.0)
+    swap(store, G, 550, seconds=0.0, made_by="outside")
+    swap(store, R, 600, rehearsal=True)
+    with store.transaction() as tx:
+        tx.add_batch("b", at(700))
+    assert store.read.swap_totals() == [
+        SwapTotals(n=5, seconds=127.0, batch_n=2, batch_seconds=60.0, failed=1, unmeasured=1),
+        SwapTotals(rehearsal=True, n=1, seconds=30.0, batch_n=1, batch_seconds=30.0),
+    ]
+    assert store.read.swap_totals(at(300))[0].n == 3
+    assert store.read.swap_totals("9999") == []
+
+
+def test_energy_is_summed_by_phase(store: Store) -> None:
+    span = EnergySpan(
+        phase="writing",
+        resident="generator",
+        started=at(0),
+        ended=at(10),
+        seconds=10,
+        watt_hours=1.5,
+        samples=2,
+    )
+    with store.transaction() as tx:
+        for update in (
+            {},
+            {"resident": "", "started": at(20), "missed": 4.0},
+            {"phase": "swapping", "started": at(5)},
+            {"rehearsal": True},
+        ):
+            tx.add_energy(span.model_copy(update=update))
+    found = {(row.phase, row.rehearsal): row for row in store.read.energy_totals()}
+    assert found["writing", False] == EnergyTotals(
+        phase="writing", seconds=20, missed=4, watt_hours=3, samples=4, began=at(0)
+    )
+    assert sorted(found) == [("swapping", False), ("writing", False), ("writing", True)]
+    assert [row.began for row in store.read.energy_totals(at(6))] == [at(20)]
+
+
+def test_what_was_undone_withdrawn_or_split_is_not_accepted(
+    store: Store, task: Task, answer: AnswerMaker
+) -> None:
+    def approved(kind: DecisionKind = DecisionKind.APPROVE, **fields: object) -> str:
+        with store.transaction() as tx:
+            own = tx.add_task(task.project_id, "one more")
+            made = tx.add_proposal(answer(task_id=own.id, created=at(0), **fields))
+            tx.add_review(made.id, Review(verdict=Verdict.APPROVE, at=at(1), rehearsal=made.rehearsal))
+            tx.add_decision(made.id, Decision(kind=kind, tree=made.tree, at=at(2)))
+            return made.id
+
+    approved()
+    approved(rehearsal=True)
+    approved(DecisionKind.REJECT)
+    withdrawn, undone, split = approved(), approved(), approved()
+    approved(parent=split)
+    with store.transaction() as tx:
+        tx.set_proposal_state(withdrawn, tx.read.proposal("P1").state.OPEN)
+        tx.set_landing(undone, Landing(state=LandingState.LANDED, commit="c"))
+        tx.set_landing(undone, Landing(state=LandingState.UNDONE))
+    assert store.read.work_yield(rehearsal=False) == Yield(accepted=2, proposals=5, reviews=6)
+    assert store.read.work_yield(rehearsal=True) == Yield(rehearsal=True, accepted=1, proposals=1, reviews=1)
+    assert store.read.work_yield(at(2), rehearsal=False) == Yield(accepted=2)
+    assert store.read.work_yield("9999", rehearsal=True) == Yield(rehearsal=True)
