@@ -449,14 +449,10 @@ _FIFTH: Migration = (
         at TEXT NOT NULL,
         UNIQUE (review_id, finding)
     ) STRICT""",
-<<<<<<< HEAD
     "CREATE INDEX reproductions_proposal ON reproductions (proposal_id, outcome, rehearsal)",
     "CREATE INDEX reproductions_figures ON reproductions (at, rehearsal, severity, criterion, outcome, revised)",
-=======
-    "CREATE INDEX reproductions_proposal ON reproductions (proposal_id)",
     # The conductor's session a swap was made in: a round trip is a pair within one.
     "ALTER TABLE swaps ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
->>>>>>> main
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)

@@ -40,12 +40,8 @@ TERMS: dict[str, tuple[str, ...]] = {
         "compose": "task; kind; base",
         "stats": (
             "revise rate; interval; n; anecdotal; stated rate; differs; unread; mixture; way of writing; evidence; to ±10; rung; "
-<<<<<<< HEAD
-            "repaired; lost; repeated; residency; reproduced; rehearsal; modelled"
-=======
             "repaired; lost; repeated; fixed, cosmetic, harmful, no help; met; reverted; kappa; accepted change; "
-            "round trip; watt-hours; residency; rehearsal; modelled"
->>>>>>> main
+            "round trip; watt-hours; residency; reproduced; rehearsal; modelled"
         ),
         "fleet": (
             "conductor; residency; swap; strategy; externally; read-ahead; warm; streams; published; "

@@ -20,7 +20,7 @@ from navigator.evidence.reproductions import FindingTests, Proved, finding_tests
 
 _COLUMNS = (
     *SHARE_COLUMNS,
-    Column("could not run", 13),
+    Column("could not run", 13, wide=True),
     Column("regression", 10, wide=True),
     Column("unmet", 6, wide=True),
 )
@@ -33,6 +33,8 @@ def _tables(found: Tables[FindingTests], rehearsal: bool) -> Sequence[Table]:
     rows = [_row(tests.all)]
     rows += [_row(one, detail=True) for one in (*tests.by_severity, *tests.by_criterion)]
     notes = ["of findings whose test ran; a faked proof counts as not reproduced"]
+    if tests.all.could_not:
+        notes.append(f"{tests.all.could_not:,} more had no test that could be run")
     if tests.all.reproduced.n < ANECDOTAL_BELOW:
         notes.append(f"anecdotal: n below {ANECDOTAL_BELOW}")
     after = share_rows(
@@ -83,7 +85,7 @@ PAGE: StatisticsPage[Tables[FindingTests]] = StatisticsPage(
     name="findings",
     title="Findings",
     help="How many findings a test reproduced, by severity and criterion, and what followed.",
-    missing="No finding had a test yet. `[review] reproduce` asks for them, in projects with a check command.",
+    missing="No finding had a test yet.",
     read=lambda reader, question: finding_tests(
         reader.reproduction_counts(question.since), reader.reproduced_decisions(question.since)
     ),

@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from navigator.cascade.views.statistics import (
-<<<<<<< HEAD
-    edits,
-    exam,
-    findings,
-=======
     cost,
     edits,
     exam,
->>>>>>> main
+    findings,
     outcomes,
     revise_rate,
     summary,
