@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from navigator.domain.costs import EnergyTotals, SwapTotals, WorkTotals, Yield
 from navigator.store.reads.queries import Queries
-from navigator.store.rows import from_row, from_rows
+from navigator.store.rows import from_rows
 
 _WORK = (
     "CASE WHEN purpose = 'exam' THEN 'exam' WHEN purpose = 'final' THEN 'final'"
     " WHEN purpose >= 'review' AND purpose < 'reviex' THEN 'review' ELSE 'write' END"
 )
+
+_SINCE = "SELECT *, 1 AS calls FROM calls WHERE ended >= ? AND outcome <> 'started'"
 
 _IN_TURN = (
     "SELECT *, lag(started) OVER (ORDER BY id) AS before, lead(started) OVER (ORDER BY id) AS next"
@@ -41,15 +43,16 @@ class CostReads(Queries):
     """Sums over one connection."""
 
     def work_totals(self, since: str = "") -> list[WorkTotals]:
-        """Ended calls by role and kind of work."""
+        """Ended calls by role and kind of work. Those of all time are kept by triggers."""
+        source = f"({_SINCE})" if since else "call_sums"
         return from_rows(
             WorkTotals,
             self._all(
-                f"SELECT rehearsal, role, {_WORK} AS work, count(*) AS calls, sum(outcome = 'lost') AS lost,"
-                " sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,"
-                " sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds"
-                " FROM calls WHERE ended >= ? AND outcome <> 'started' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 DESC",
-                since,
+                f"SELECT rehearsal, role, {_WORK} AS work, sum(calls) AS calls,"
+                " sum(calls * (outcome = 'lost')) AS lost, sum(prompt_tokens) AS prompt_tokens,"
+                " sum(completion_tokens) AS completion_tokens, sum(cached_tokens) AS cached_tokens,"
+                f" sum(seconds) AS seconds FROM {source} GROUP BY 1, 2, 3 HAVING sum(calls) > 0 ORDER BY 1, 2, 3 DESC",
+                *((since,) if since else ()),
             ),
         )
 
@@ -81,7 +84,6 @@ class CostReads(Queries):
             ),
         )
 
-    def work_yield(self, since: str = "", *, rehearsal: bool) -> Yield:
-        """What came out of real work, or of the rehearsal's."""
-        found = [row for row in self._all(_YIELD, since, since, since) if bool(row["rehearsal"]) is rehearsal]
-        return from_row(Yield, found[0]) if found else Yield(rehearsal=rehearsal)
+    def work_yield(self, since: str = "") -> list[Yield]:
+        """What came out of real work, and of the rehearsal's."""
+        return from_rows(Yield, self._all(_YIELD, since, since, since))

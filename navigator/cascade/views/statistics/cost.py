@@ -14,7 +14,7 @@ from navigator.cascade.views.statistics.page import (
     number,
     percent,
 )
-from navigator.domain.costs import SwapTotals
+from navigator.domain.costs import SwapTotals, Yield
 from navigator.domain.states import Role
 from navigator.evidence.cost import Amount, Cost, EnergyCost, WorkCost, cost
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Tables
@@ -33,21 +33,25 @@ def _read_costs(reader: Reader, question: Question) -> Tables[Cost]:
     since = question.since
     work, calls = reader.work_totals(since), reader.call_totals(since)
     swaps, energy = reader.swap_totals(since), reader.energy_totals(since)
+    made = reader.work_yield(since)
 
     def of(rehearsal: bool) -> Cost:
         drawn = [row for row in energy if row.rehearsal is rehearsal]
-        began = min((row.began for row in drawn), default="")
-        made = reader.work_yield(since, rehearsal=rehearsal)
+        measured = reader.work_yield(max(since, min(row.began for row in drawn))) if drawn else []
         return cost(
-            made,
+            _yield(made, rehearsal),
             [row for row in work if row.rehearsal is rehearsal],
             [row for row in calls if row.rehearsal is rehearsal],
             next((row for row in swaps if row.rehearsal is rehearsal), SwapTotals(rehearsal=rehearsal)),
             drawn,
-            reader.work_yield(max(since, began), rehearsal=rehearsal) if began else made,
+            _yield(measured, rehearsal),
         )
 
     return Tables(of(False), of(True))
+
+
+def _yield(rows: Iterable[Yield], rehearsal: bool) -> Yield:
+    return next((row for row in rows if row.rehearsal is rehearsal), Yield(rehearsal=rehearsal))
 
 
 def _cost_tables(found: Tables[Cost], rehearsal: bool) -> Sequence[Table]:
@@ -85,7 +89,7 @@ def _whole(spent: Cost) -> Table:
         headline=f"{number(spent.tokens.per_accepted)} tokens, {parts}  n {spent.accepted:,}",
         notes=(
             f"of {spent.accepted:,} accepted changes, {spent.proposals:,} proposals, {spent.reviews:,} reviews",
-            "accepted: approved and not undone; what was rejected is part of the cost",
+            "accepted: approved and not undone; what was rejected is part of the cost, the exam is not",
             *few,
         ),
     )
