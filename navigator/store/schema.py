@@ -425,6 +425,8 @@ _FIFTH: Migration = (
     ) STRICT""",
     # How the writer worked: figures of different ways are never pooled.
     "ALTER TABLE proposals ADD COLUMN way TEXT NOT NULL DEFAULT 'blocks'",
+    # The rule that made a verdict of the findings; a rate under another rule is another rate.
+    "ALTER TABLE reviews ADD COLUMN block_on TEXT NOT NULL DEFAULT 'grounded'",
     # Tests that were to prove findings; `finding` is the index in the review's own list.
     f"""CREATE TABLE reproductions (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -446,6 +448,8 @@ _FIFTH: Migration = (
         UNIQUE (review_id, finding)
     ) STRICT""",
     "CREATE INDEX reproductions_proposal ON reproductions (proposal_id)",
+    # The conductor's session a swap was made in: a round trip is a pair within one.
+    "ALTER TABLE swaps ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)

@@ -140,9 +140,7 @@ def test_what_was_undone_withdrawn_or_split_is_not_accepted(
         tx.set_proposal_state(withdrawn, tx.read.proposal("P1").state.OPEN)
         tx.set_landing(undone, Landing(state=LandingState.LANDED, commit="c"))
         tx.set_landing(undone, Landing(state=LandingState.UNDONE))
-    assert store.read.work_yield() == [
-        Yield(accepted=2, proposals=5, reviews=6),
-        Yield(rehearsal=True, accepted=1, proposals=1, reviews=1),
-    ]
-    assert store.read.work_yield(at(2)) == [Yield(accepted=2), Yield(rehearsal=True, accepted=1)]
-    assert store.read.work_yield("9999") == []
+    assert store.read.work_yield(rehearsal=False) == Yield(accepted=2, proposals=5, reviews=6)
+    assert store.read.work_yield(rehearsal=True) == Yield(rehearsal=True, accepted=1, proposals=1, reviews=1)
+    assert store.read.work_yield(at(2), rehearsal=False) == Yield(accepted=2)
+    assert store.read.work_yield("9999", rehearsal=True) == Yield(rehearsal=True)

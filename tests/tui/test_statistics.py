@@ -264,6 +264,7 @@ async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> Non
             ("BY WAY", "blocks"),
             ("BY REVIEWER MODEL", "122B"),
             ("BY REVIEWER PROMPT", "review@a91e"),
+            ("BY BLOCK ON", "grounded"),
             ("BY KIND", "refactor"),
         ):
             await pilot.press("b")

@@ -14,7 +14,7 @@ from navigator.cascade.views.statistics.page import (
     number,
     percent,
 )
-from navigator.domain.costs import SwapTotals, Yield
+from navigator.domain.costs import SwapTotals
 from navigator.domain.states import Role
 from navigator.evidence.cost import Amount, Cost, EnergyCost, WorkCost, cost
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Tables
@@ -29,29 +29,26 @@ _COLUMNS = (
 _WORK = {"write": "writing", "review": "reviewing", "final": "final review", "exam": "exam"}
 
 
-def _read_costs(reader: Reader, question: Question) -> Tables[Cost]:
+def read_costs(reader: Reader, question: Question) -> Tables[Cost]:
+    """What the work of the time in question cost, and what came out of it."""
     since = question.since
     work, calls = reader.work_totals(since), reader.call_totals(since)
     swaps, energy = reader.swap_totals(since), reader.energy_totals(since)
-    made = reader.work_yield(since)
 
     def of(rehearsal: bool) -> Cost:
         drawn = [row for row in energy if row.rehearsal is rehearsal]
-        measured = reader.work_yield(max(since, min(row.began for row in drawn))) if drawn else []
+        began = min((row.began for row in drawn), default="")
+        made = reader.work_yield(since, rehearsal=rehearsal)
         return cost(
-            _yield(made, rehearsal),
+            made,
             [row for row in work if row.rehearsal is rehearsal],
             [row for row in calls if row.rehearsal is rehearsal],
             next((row for row in swaps if row.rehearsal is rehearsal), SwapTotals(rehearsal=rehearsal)),
             drawn,
-            _yield(measured, rehearsal),
+            reader.work_yield(max(since, began), rehearsal=rehearsal) if began else made,
         )
 
     return Tables(of(False), of(True))
-
-
-def _yield(rows: Iterable[Yield], rehearsal: bool) -> Yield:
-    return next((row for row in rows if row.rehearsal is rehearsal), Yield(rehearsal=rehearsal))
 
 
 def _cost_tables(found: Tables[Cost], rehearsal: bool) -> Sequence[Table]:
@@ -161,7 +158,7 @@ PAGE: StatisticsPage[Tables[Cost]] = StatisticsPage(
     title="Cost",
     help="What an accepted change costs in tokens, seconds of the models, swaps and energy.",
     missing="No model called yet.",
-    read=_read_costs,
+    read=read_costs,
     tables=_cost_tables,
     document=asdict,
 )
