@@ -116,6 +116,9 @@ def test_the_counters_of_other_engines_are_read(tmp_path: Path, kind: str) -> No
     assert found.rate == pytest.approx(formulas.rate_from_alpha(0.6, 4), abs=0.08)
     assert found.tokens_per_round == pytest.approx(formulas.expected_tokens(0.6, 4), rel=0.12)
     assert len(found.positions) == 4
+    assert {json.loads(line)["version"] for line in (tmp_path / "runs.jsonl").read_text().splitlines()} == {
+        "v"
+    }
     assert found.draft_ms is None  # neither of them times drafting
     assert all(each.tokens == 255 for each in runs)
     assert all(each.random_weights for each in runs)
