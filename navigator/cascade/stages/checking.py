@@ -137,12 +137,8 @@ async def remember(
 
 async def _run(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSpec) -> SuiteRun:
     """One run, when there is room for one more beside those under way. What it prints is redacted."""
-    deps.checks_wanted += 1
-    try:
-        async with deps.checks_at_once:
-            return await run_tree(deps, setup, tree, spec)
-    finally:
-        deps.checks_wanted -= 1
+    async with deps.room_for_check():
+        return await run_tree(deps, setup, tree, spec)
 
 
 async def run_tree(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSpec) -> SuiteRun:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from navigator.domain.ids import number_of, proposal_id, task_id
 from navigator.domain.models import Finding, Reproduction
@@ -16,12 +16,15 @@ _SHOWN = {"outcome", "reason", "path"}
 class ReproductionWrites(TransactionCore):
     """Events: reproduction, reproduction_revised, review_settled."""
 
-    def add_reproductions(self, proposal: str, review_id: int, made: Iterable[Reproduction]) -> None:
-        """One row for each finding whose test is asked for, or why none is."""
+    def add_reproductions(
+        self, proposal: str, review_id: int, findings: Sequence[Finding], made: Iterable[Reproduction]
+    ) -> None:
+        """One row for each finding whose test is asked for, or why none is. `findings` are the review's."""
         row = self._proposal_row(proposal)
         for reproduction in made:
-            columns = {"proposal_id": row["id"], "review_id": review_id, "at": self.at}
-            self._insert("reproductions", reproduction, **columns)
+            about = findings[reproduction.finding]
+            columns = {"severity": about.severity.value, "criterion": about.criterion.value, "at": self.at}
+            self._insert("reproductions", reproduction, proposal_id=row["id"], review_id=review_id, **columns)
 
     def set_reproduction(self, proposal: str, review_id: int, made: Reproduction) -> None:
         """What became of one of them since."""
