@@ -139,7 +139,7 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "removed": number % 70,
                 "tests": ("passed", "failed", "passed")[number % 3],
                 "rehearsal": rehearsed(number),
-                "prompt_version": f"generate@{number % 3}",
+                "prompt_version": f"generate@{number // 34_000}",
                 "model": "35B",
                 "usage": _USAGE,
                 "created": at(number, 10),
@@ -184,6 +184,7 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "proposal_id": number,
                 "commit": f"{number:040x}",
                 "fate": "kept" if number % 50 else "reverted",
+                "how": "" if number % 50 else "named",
                 "at": at(number, 9000),
             }
             for number in numbers
@@ -223,7 +224,7 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
         "exam_answers": (
             {
                 "item_id": number,
-                "verdict": ("REVISE", "REVISE", "APPROVE", "REVISE")[number * 7 % 4],
+                "verdict": "REVISE" if (number % 4 < 2 and number % 9) or number % 11 == 0 else "APPROVE",
                 "prompt_version": f"review@{version}",
                 "model": "122B",
                 "usage": _USAGE,
