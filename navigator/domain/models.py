@@ -259,7 +259,8 @@ class Review(Model):
 
     `role` is the generator's for its optional reading of its own change. `reversals` say in words where this reading
     asks for the opposite of the one before; `parts` is in how many prompts a large diff was read. `advice` says why its
-    REVISE did not send the change back; "" where it did, and for every other verdict.
+    REVISE did not send the change back; "" where it did, and for every other verdict. `block_on` is the setting by which the
+    verdict was derived.
     """
 
     role: Role = Role.REVIEWER
@@ -272,6 +273,7 @@ class Review(Model):
     reversals: tuple[str, ...] = ()
     parts: int = 1
     advice: str = ""
+    block_on: str = "grounded"
     prompt_version: str = ""
     model: str = ""
     rehearsal: bool = False

@@ -8,7 +8,17 @@ from pydantic import Field
 
 from navigator.domain.ids import ProposalId, TaskId
 from navigator.domain.models import Model, Usage
-from navigator.domain.states import DecisionKind, EditCode, Role, TaskState, Verdict
+from navigator.domain.states import (
+    Criterion,
+    DecisionKind,
+    EditCode,
+    ReproductionOutcome,
+    RevisedOutcome,
+    Role,
+    Severity,
+    TaskState,
+    Verdict,
+)
 
 
 class ModelCall(Model):
@@ -94,7 +104,8 @@ class JournalEntry(Model):
 class Versions(Model):
     """What a first verdict depends on: who wrote the proposal and who reviewed it, by which prompts.
 
-    `model` and `prompt_version` are the reviewer's; `way` is how the writer worked (`Proposal.way`).
+    `model` and `prompt_version` are the reviewer's; `way` is how the writer worked (`Proposal.way`), `block_on` which
+    findings make a REVISE (`Review.block_on`).
     """
 
     writer_model: str = ""
@@ -102,6 +113,7 @@ class Versions(Model):
     way: str = "blocks"
     model: str = ""
     prompt_version: str = ""
+    block_on: str = "grounded"
 
 
 class VerdictCount(Versions):
@@ -217,3 +229,23 @@ class CallTotals(Model):
     newest: str = ""
     batch_calls: int = 0
     batch_tokens: int = 0
+
+
+class ReproductionCount(Model):
+    """Findings that a test was to prove, by what became of it; `revised` is what the next revision made of the test."""
+
+    severity: Severity
+    criterion: Criterion
+    outcome: ReproductionOutcome
+    revised: RevisedOutcome = RevisedOutcome.NONE
+    rehearsal: bool = False
+    n: int = 1
+
+
+class ReproducedDecision(Model):
+    """Decisions on proposals whose newest review had findings with a test; `proved`: at least one was reproduced."""
+
+    decision: DecisionKind
+    proved: bool
+    rehearsal: bool = False
+    n: int = 1

@@ -13,6 +13,7 @@ from navigator.domain.states import (
     PROPOSAL_TRANSITIONS,
     TASK_TRANSITIONS,
     Complexity,
+    Criterion,
     DecisionKind,
     EditCode,
     ExamSource,
@@ -21,6 +22,7 @@ from navigator.domain.states import (
     ReproductionOutcome,
     RevisedOutcome,
     Role,
+    Severity,
     TaskKind,
     TaskState,
     Verdict,
@@ -425,12 +427,16 @@ _FIFTH: Migration = (
     ) STRICT""",
     # How the writer worked: figures of different ways are never pooled.
     "ALTER TABLE proposals ADD COLUMN way TEXT NOT NULL DEFAULT 'blocks'",
+    # The rule that made a verdict of the findings; a rate under another rule is another rate.
+    "ALTER TABLE reviews ADD COLUMN block_on TEXT NOT NULL DEFAULT 'grounded'",
     # Tests that were to prove findings; `finding` is the index in the review's own list.
     f"""CREATE TABLE reproductions (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         proposal_id INTEGER NOT NULL REFERENCES proposals (id),
         review_id INTEGER NOT NULL REFERENCES reviews (id),
         finding INTEGER NOT NULL CHECK (finding >= 0),
+        severity TEXT NOT NULL {_one_of("severity", Severity)},
+        criterion TEXT NOT NULL {_one_of("criterion", Criterion)},
         outcome TEXT NOT NULL {_one_of("outcome", ReproductionOutcome)},
         reason TEXT NOT NULL DEFAULT '',
         path TEXT NOT NULL DEFAULT '',
@@ -445,7 +451,8 @@ _FIFTH: Migration = (
         at TEXT NOT NULL,
         UNIQUE (review_id, finding)
     ) STRICT""",
-    "CREATE INDEX reproductions_proposal ON reproductions (proposal_id)",
+    "CREATE INDEX reproductions_proposal ON reproductions (proposal_id, outcome, rehearsal)",
+    "CREATE INDEX reproductions_figures ON reproductions (at, rehearsal, severity, criterion, outcome, revised)",
     # The conductor's session a swap was made in: a round trip is a pair within one.
     "ALTER TABLE swaps ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
 )

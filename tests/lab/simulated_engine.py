@@ -97,7 +97,7 @@ def handler(kind: str, engine: Engine) -> type[BaseHTTPRequestHandler]:
             if self.path == "/metrics":
                 self._send(engine.metrics().encode(), "text/plain")
             else:
-                self._send(json.dumps({"data": [{"id": "m"}]}).encode())
+                self._send(json.dumps({"data": [{"id": "m"}], "version": "v", "build_info": "v"}).encode())
 
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

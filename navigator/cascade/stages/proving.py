@@ -67,9 +67,10 @@ async def settle(deps: Dependencies, task: Task, proposal: Proposal) -> None:
     review = deps.reader.proposal(proposal.id).review
     if review is None or not held:
         return
-    verdict = derive_verdict(review.findings, deps.settings.review.block_on)
+    block_on = deps.settings.review.block_on
+    verdict = derive_verdict(review.findings, block_on)
     with deps.store.transaction() as tx:
-        tx.settle_review(proposal.id, held[0].review_id, verdict, review.findings)
+        tx.settle_review(proposal.id, held[0].review_id, verdict, review.findings, block_on)
         move_on(tx, deps, task, review.model_copy(update={"verdict": verdict}))
 
 
@@ -176,7 +177,7 @@ async def _judgement(
 async def _run(
     deps: Dependencies, setup: CheckSetup, spec: SandboxSpec, tree: str, test: TestFile, variant: Variant
 ) -> TestRun:
-    async with deps.checks_at_once:
+    async with deps.room_for_check():
         return await cancellable(
             partial(
                 run_test,

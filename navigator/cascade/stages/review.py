@@ -394,6 +394,8 @@ def _record(
     role = review.role
     if deps.strategy.one_base and role is Role.REVIEWER:
         review = review.model_copy(update={"self_review": True})
+    if role is Role.REVIEWER:
+        review = review.model_copy(update={"block_on": deps.settings.review.block_on})
     revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
     if revise and (advice := why_advice(deps, review)):
         review = review.model_copy(update={"advice": advice})
@@ -402,7 +404,7 @@ def _record(
         kept = Review.model_validate(deps.redact.data(review.model_dump()))
         number = tx.add_review(proposal.id, kept)
         if rows:
-            tx.add_reproductions(proposal.id, number, rows)
+            tx.add_reproductions(proposal.id, number, kept.findings, rows)
         elif role is Role.REVIEWER:
             move_on(tx, deps, task, review)
         elif role is Role.FINAL:

@@ -17,6 +17,7 @@ _VERBS = {
     "reject": "reject:Reject",
     "send-back": "send_back:SendBack",
     "split": "split:Split",
+    "tests.keep": "keep_tests:KeepTests",
     "undo": "undo:Undo",
     "review.now": "conducting:ReviewNow",
     "swap.to": "conducting:SwapTo",

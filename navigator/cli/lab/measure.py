@@ -9,10 +9,12 @@ import click
 
 from navigator.cli import output
 from navigator.cli.lab.decide import RANDOM
+from navigator.cli.lab.estimates import tell_estimates
 from navigator.cli.lab.places import runs_file
 from navigator.domain.states import Role
 from navigator.lab.speculation.checks import Facts, Finding, findings
 from navigator.lab.speculation.estimates import Estimate, estimates
+from navigator.lab.speculation.measuring.plan import Plan, prompt_texts, read_plan
 from navigator.lab.speculation.runs import read_runs
 
 
@@ -47,19 +49,13 @@ def measure(
     The server is started for every method, block by block, in random order. What was measured is kept after each start; run the
     command again to go on. Nothing else should use the machine meanwhile.
     """
-    from navigator.lab.speculation.measuring.plan import prompt_texts, read_plan
     from navigator.lab.speculation.measuring.runner import finished
     from navigator.lab.speculation.measuring.runner import measure as measured
 
     read = read_plan(plan)
     results = out or runs_file(Role(role))
     if dry_run:
-        done = finished(results, read)
-        rows = [
-            (block + 1, arm.name, read.each, "done" if (block, arm.method, arm.gamma) in done else "")
-            for block, arm in read.order()
-        ]
-        output.emit(output.table(("block", "start", "answers", ""), rows, right=(0, 2)))
+        _tell_order(read, finished(results, read), as_json)
         return
     left = measured(read, prompt_texts(read, plan), results, output.note, most_starts=starts)
     runs = read_runs(results).runs
@@ -80,6 +76,26 @@ def measure(
         _tell(read.engine.random_weights, costs, found, results, left)
 
 
+def _tell_order(plan: Plan, done: set[tuple[int, str, int]], as_json: bool) -> None:
+    starts = [
+        {
+            "block": block + 1,
+            "method": arm.method,
+            "gamma": arm.gamma,
+            "done": (block, arm.method, arm.gamma) in done,
+        }
+        for block, arm in plan.order()
+    ]
+    if as_json:
+        output.print_json({"starts": starts, "answers_each": plan.each})
+        return
+    rows = [
+        (block + 1, arm.name, plan.each, "done" if start["done"] else "")
+        for (block, arm), start in zip(plan.order(), starts, strict=True)
+    ]
+    output.emit(output.table(("block", "start", "answers", ""), rows, right=(0, 2)))
+
+
 def _tell(random: bool, costs: list[Estimate], found: list[Finding], results: Path, left: int) -> None:
     if random:
         output.say(RANDOM, bold=True)
@@ -92,52 +108,3 @@ def _tell(random: bool, costs: list[Estimate], found: list[Finding], results: Pa
         if left
         else f"Complete. `navigator lab speculation decide {results}` decides."
     )
-
-
-def tell_estimates(costs: list[Estimate]) -> None:
-    """What rounds yield and cost, as a table; and acceptance by position."""
-    heads = (
-        "method",
-        "γ",
-        "runs",
-        "starts",
-        "accepted ÷ drafted",
-        "95 %",
-        "draft's own",
-        "α",
-        "τ",
-        "round",
-        "step",
-        "c",
-        "v",
-    )
-    rows = [
-        (
-            row.draft,
-            row.gamma,
-            row.runs,
-            row.blocks,
-            _number(row.rate),
-            "–" if row.rate_low is None else f"{row.rate_low:.3f}–{row.rate_high:.3f}",
-            _number(row.drafter_rate),
-            _number(row.alpha),
-            _number(row.tokens_per_round, 2),
-            _number(row.round_ms, 2, " ms"),
-            _number(row.step_ms, 2, " ms"),
-            _number(row.draft_cost),
-            _number(row.verify_cost),
-        )
-        for row in costs
-    ]
-    output.emit(output.table(heads, rows, right=range(1, len(heads))))
-    for row in costs:
-        if row.positions:
-            shares = ", ".join(f"{share:.2f}" for share in row.positions)
-            output.say(f"{row.draft} γ = {row.gamma}: kept up to each position in {shares} of the rounds.")
-    output.say(
-        "τ: tokens a round. c: a draft step ÷ a step; v: verifying ÷ a step; – where the engine does not time drafting."
-    )
-
-
-def _number(value: float | None, digits: int = 3, unit: str = "") -> str:
-    return "–" if value is None else f"{value:.{digits}f}{unit}"

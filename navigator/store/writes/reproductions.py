@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from navigator.domain.ids import number_of, proposal_id, task_id
 from navigator.domain.models import Finding, Reproduction
@@ -16,12 +16,15 @@ _SHOWN = {"outcome", "reason", "path"}
 class ReproductionWrites(TransactionCore):
     """Events: reproduction, reproduction_revised, review_settled."""
 
-    def add_reproductions(self, proposal: str, review_id: int, made: Iterable[Reproduction]) -> None:
-        """One row for each finding whose test is asked for, or why none is."""
+    def add_reproductions(
+        self, proposal: str, review_id: int, findings: Sequence[Finding], made: Iterable[Reproduction]
+    ) -> None:
+        """One row for each finding whose test is asked for, or why none is. `findings` are the review's."""
         row = self._proposal_row(proposal)
         for reproduction in made:
-            columns = {"proposal_id": row["id"], "review_id": review_id, "at": self.at}
-            self._insert("reproductions", reproduction, **columns)
+            about = findings[reproduction.finding]
+            columns = {"severity": about.severity.value, "criterion": about.criterion.value, "at": self.at}
+            self._insert("reproductions", reproduction, proposal_id=row["id"], review_id=review_id, **columns)
 
     def set_reproduction(self, proposal: str, review_id: int, made: Reproduction) -> None:
         """What became of one of them since."""
@@ -49,13 +52,13 @@ class ReproductionWrites(TransactionCore):
             self.event("reproduction_revised", task_id(row["task_id"]), by, said)
 
     def settle_review(
-        self, proposal: str, review_id: int, verdict: Verdict, findings: Iterable[Finding]
+        self, proposal: str, review_id: int, verdict: Verdict, findings: Iterable[Finding], block_on: str
     ) -> None:
-        """The verdict that the findings' tests leave. The findings themselves are not altered."""
+        """The verdict that the findings' tests leave by the setting `block_on`. The findings themselves are not altered."""
         row = self._proposal_row(proposal)
         # An APPROVE needs no word on why it sent nothing back.
         advice = {} if verdict is Verdict.REVISE else {"advice": ""}
-        self._update("reviews", review_id, {"verdict": verdict.value, **advice})
+        self._update("reviews", review_id, {"verdict": verdict.value, "block_on": block_on, **advice})
         counted = sum(finding.reproduction is not None for finding in findings)
         said = {"verdict": verdict.value, "tests": counted}
         self.event("review_settled", task_id(row["task_id"]), proposal_id(row["id"]), said)

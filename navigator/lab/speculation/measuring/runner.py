@@ -94,6 +94,7 @@ def _rows(
     plan: Plan, texts: dict[str, str], server: Server, block: int, arm: Arm
 ) -> Iterator[dict[str, Any]]:
     prompts = list(_prompts(plan, texts, server))
+    version = server.version()
     # The first answer pays for what is made once: graphs, caches, page faults.
     server.answer(prompts[0][2], _WARM_TOKENS)
     for kind, length, ids in prompts:
@@ -104,6 +105,7 @@ def _rows(
                 "prompt_tokens": length,
                 "block": str(block),
                 "repeat": repeat,
+                "version": version,
             }
 
 
