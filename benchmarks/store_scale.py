@@ -2,9 +2,11 @@
 
     python benchmarks/store_scale.py [PROPOSALS]
 
-The store holds as many tasks as proposals, one review each, three model calls each, 900 tasks that are still open, and the
-rest landed or rejected earlier. Reference (= 1): `SELECT count(*)` over every row of `proposals` in the same database, its
-rows read, by plain sqlite3. The best of three is taken for each.
+Every fourth proposal is the revision of the one before. Each has a review and three model calls, a third are the simulated
+ones of a rehearsal, 900 tasks are still open, and the rest landed or were rejected earlier. Two swaps and a batch come with 30
+proposals, an exam with 400 items, and a test with every tenth finding. Reference (= 1): `SELECT count(*)` over every row of
+`proposals` in the same database, its rows read, by plain sqlite3. The least of five runs is taken for each, of the wall's time
+and of this process's.
 Aims at 100,000: every statistic below one second, the first snapshot below half a second.
 """
 
@@ -22,7 +24,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 PROPOSALS = 100_000
-OPEN = 900
+OPEN = 1_200
+"""Newest proposals without a decision: revisions apart, those of 900 tasks."""
 PROJECTS = 24
 _EDITS = '[{"path":"src/thing/module.py","rung":"exact"},{"path":"tests/test_module.py","rung":"%s"}]'
 _CHECKS = (
@@ -39,6 +42,7 @@ _USAGE = '{"prompt_tokens":9000,"completion_tokens":800,"cached_tokens":7000,"se
 
 def fill(database: Path, proposals: int) -> None:
     """Write the rows straight into the tables; the triggers come back when the store is opened next."""
+    from navigator.store.call_sums import FILL
     from navigator.store.database import open_writer
 
     open_writer(database).close()
@@ -56,6 +60,8 @@ def fill(database: Path, proposals: int) -> None:
             statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"
             connection.execute(statement, tuple(first.values()))
             connection.executemany(statement, (tuple(row.values()) for row in rows))
+        for statement in FILL:
+            connection.execute(statement)
         connection.commit()
     open_writer(database).close()
 
@@ -76,6 +82,21 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
     def verdict(number: int) -> str:
         return ("REVISE", "APPROVE", "APPROVE", "APPROVE" if number % 40 else "UNREVIEWED")[number % 4]
 
+    def round_of(number: int) -> int:
+        return int(number % 4 == 1 and number > 1)
+
+    def revised(number: int) -> bool:
+        return number % 4 == 0 and number < proposals
+
+    def task_of(number: int) -> int:
+        return number - round_of(number)
+
+    def rehearsed(number: int) -> int:
+        return int(task_of(number) % 3 == 0)
+
+    def landed(number: int) -> bool:
+        return not revised(number) and not is_open(number) and number % 3 != 2
+
     numbers = range(1, proposals + 1)
     kinds = ("implement", "fix", "refactor", "test", "docs")
     return {
@@ -94,14 +115,19 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "since": at(number, 60),
             }
             for number in numbers
+            if not round_of(number)
         ),
         "proposals": (
             {
                 "id": number,
-                "task_id": number,
+                "task_id": task_of(number),
                 "attempt": 0,
-                "round": 0,
-                "state": "open" if is_open(number) else ("landed", "landed", "decided")[number % 3],
+                "round": round_of(number),
+                "state": "superseded"
+                if revised(number)
+                else "open"
+                if is_open(number)
+                else ("landed", "landed", "decided")[number % 3],
                 "base_commit": "b" * 40,
                 "tree": f"{number:040x}",
                 "written_by": "generator",
@@ -111,6 +137,8 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "checks": _CHECKS,
                 "added": number % 200,
                 "removed": number % 70,
+                "tests": ("passed", "failed", "passed")[number % 3],
+                "rehearsal": rehearsed(number),
                 "prompt_version": f"generate@{number % 3}",
                 "model": "35B",
                 "usage": _USAGE,
@@ -126,6 +154,9 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "verdict": verdict(number),
                 "stated_verdict": verdict(number + (number % 9 == 0)),
                 "findings": _FINDING if verdict(number) == "REVISE" else "[]",
+                "asked": int(verdict(number) == "REVISE"),
+                "met": round_of(number),
+                "rehearsal": rehearsed(number),
                 "prompt_version": f"review@{number // 40_000}",
                 "model": "122B",
                 "usage": _USAGE,
@@ -141,12 +172,71 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "at": at(number, 60),
             }
             for number in numbers
-            if not is_open(number)
+            if not is_open(number) and not revised(number)
+        ),
+        "landings": (
+            {"proposal_id": number, "state": "landed", "commit": f"{number:040x}", "at": at(number, 70)}
+            for number in numbers
+            if landed(number)
+        ),
+        "fates": (
+            {
+                "proposal_id": number,
+                "commit": f"{number:040x}",
+                "fate": "kept" if number % 50 else "reverted",
+                "at": at(number, 9000),
+            }
+            for number in numbers
+            if landed(number)
+        ),
+        "batches": (
+            {"name": f"batch-{number}", "started": at(30 * number, 60), "ended": at(30 * number, 900)}
+            for number in range(1, proposals // 30)
+        ),
+        "reproductions": (
+            {
+                "proposal_id": number,
+                "review_id": number,
+                "finding": 0,
+                "outcome": ("regression", "unmet", "not_reproduced")[number % 3],
+                "at": at(number, 40),
+            }
+            for number in numbers
+            if number % 40 == 0
+        ),
+        "exam_items": (
+            {
+                "id": number,
+                "source": ("mutant", "reversed_fix", "clean", "clean")[number % 4],
+                "faulty": int(number % 4 < 2),
+                "origin": f"item {number}",
+                "text": "Make it right",
+                "kind": "fix",
+                "complexity": "simple",
+                "base_commit": "b" * 40,
+                "tree": f"{number:040x}",
+                "changed_lines": number,
+                "created": at(1),
+            }
+            for number in range(1, 401)
+        ),
+        "exam_answers": (
+            {
+                "item_id": number,
+                "verdict": ("REVISE", "REVISE", "APPROVE", "REVISE")[number * 7 % 4],
+                "prompt_version": f"review@{version}",
+                "model": "122B",
+                "usage": _USAGE,
+                "at": at(version * 40_000 + number),
+            }
+            for version in range(3)
+            for number in range(1, 401)
         ),
         "calls": (
             {
                 "role": "reviewer" if turn == 2 else "generator",
-                "task_id": number,
+                "task_id": task_of(number),
+                "rehearsal": rehearsed(number),
                 "purpose": ("generate", "repair", "review")[turn],
                 "model": "122B" if turn == 2 else "35B",
                 "outcome": "ok" if number % 50 else "failed",
@@ -163,9 +253,9 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
         ),
         "edit_failures": (
             {
-                "task_id": number,
+                "task_id": task_of(number),
                 "attempt": 0,
-                "round": 0,
+                "round": round_of(number),
                 "code": "NO_MATCH" if number % 20 else "AMBIGUOUS",
                 "path": "a.py",
                 "at": at(number, 12),
@@ -178,7 +268,7 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "from_role": "generator" if number % 2 else "reviewer",
                 "to_role": "reviewer" if number % 2 else "generator",
                 "strategy": "systemd",
-                "started": at(30 * number),
+                "started": at(15 * number),
                 "phases": '[{"name":"drain","seconds":0.4},{"name":"load","seconds":30.5}]',
                 "seconds": 31.0 + number % 11,
                 "outcome": "done" if number % 60 else "failed",
@@ -188,14 +278,14 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
     }
 
 
-def best(work: Callable[[], object], rounds: int = 3) -> float:
-    """Seconds of the fastest of a few runs."""
+def best(work: Callable[[], object], rounds: int = 5) -> tuple[float, float]:
+    """Seconds of the wall and of this process, each of its fastest run."""
     taken = []
     for _ in range(rounds):
-        began = time.perf_counter()
+        began, cpu = time.perf_counter(), time.process_time()
         work()
-        taken.append(time.perf_counter() - began)
-    return min(taken)
+        taken.append((time.perf_counter() - began, time.process_time() - cpu))
+    return min(wall for wall, _ in taken), min(cpu for _, cpu in taken)
 
 
 def main() -> None:
@@ -214,7 +304,7 @@ def main() -> None:
         size = database.stat().st_size / 1e6
         with closing(open_reader(database)) as connection:
             reader, cards = Reader(connection), CardReads(connection)
-            reference = best(
+            reference, _ = best(
                 lambda: connection.execute(
                     "SELECT count(*) FROM proposals WHERE length(usage) > 0"
                 ).fetchone()
@@ -232,8 +322,9 @@ def main() -> None:
             _tell("one task's open proposals", best(lambda: reader.proposals(task_id="T77")), reference)
 
 
-def _tell(name: str, seconds: float, reference: float) -> None:
-    print(f"{name:<40} {seconds:8.4f} s  {seconds / reference:7.2f} times the reference")
+def _tell(name: str, taken: tuple[float, float], reference: float) -> None:
+    wall, cpu = taken
+    print(f"{name:<40} {wall:8.4f} s  cpu {cpu:7.4f} s  {wall / reference:7.2f} times the reference")
 
 
 if __name__ == "__main__":

@@ -182,6 +182,7 @@ class Residency:
             weight_bytes=read[0],
             warm_bytes=read[1],
             rehearsal=deps.strategy.rehearsal,
+            session=self._session.number,
         )
         with self._storage.writing("a swap"), deps.store.transaction() as tx:
             tx.add_swap(swap)
@@ -234,6 +235,7 @@ class Residency:
             started=utc_now(),
             made_by="outside",
             rehearsal=deps.strategy.rehearsal,
+            session=self._session.number,
         )
         self._live.resident = found
         self._live.pardon(found)

@@ -136,6 +136,8 @@ def _show(made: ExamPrepared) -> None:
             output.say(f"  Nothing was prepared: {one.problem}")
             if one.hint:
                 output.say(f"  {one.hint}")
+        elif not any(count.found for count in one.sources.values()):
+            output.say("  Nothing to make items of: no commits that change code, and no approved proposals.")
         else:
             _counts(one)
 

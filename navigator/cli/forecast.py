@@ -11,7 +11,17 @@ from navigator.cascade.views.figures import measured_figures
 from navigator.cli import output
 from navigator.cli.session import reading
 from navigator.domain.states import TaskState
-from navigator.scheduling.forecast import Figures, break_even_tokens, price
+from navigator.scheduling.forecast import (
+    BEST_WITHIN,
+    BreakEven,
+    Figures,
+    Forecast,
+    Step,
+    best_batch,
+    break_even,
+    price,
+    task_steps,
+)
 from navigator.scheduling.forecast import forecast as batch_forecast
 
 if TYPE_CHECKING:
@@ -40,14 +50,36 @@ _FIGURES = 8
     type=click.FloatRange(0, 1),
     default=None,
     metavar="R",
-    help="Share of proposals sent back.",
+    help="Share of proposals sent back; by default as measured, 0 where nothing was reviewed yet.",
 )
 @click.option(
     "--single-speed", type=float, default=None, metavar="TOK/S", help="Of one model that does all the work."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
-    """Estimate the time of a batch from figures measured here, else published ones. Options override them."""
+@click.option(
+    "--revisions",
+    type=click.IntRange(min=0, max=100),
+    default=None,
+    metavar="N",
+    help="Also follow one task alone through N revisions, each reviewed again.",
+)
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Print each published figure of the cascade beside what Navigator computes from the same inputs, and "
+    "say where the publication contradicts itself.",
+)
+@output.JSON
+def forecast(
+    batch: int | None, revisions: int | None, explain: bool, as_json: bool, **given: float | None
+) -> None:
+    """Estimate the time of a batch from figures measured here, else published ones. Options override them.
+
+    The break-even is against one model that stays loaded, writes every change and is not reviewed. The best batch is the
+    smallest one whose time per change is within 5% of an endless batch's.
+    """
+    if explain:
+        _explain(as_json)
+        return
     from navigator.config.settings import load_settings
 
     target = load_settings().batch.target
@@ -56,21 +88,41 @@ def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
         waiting = len(store.tasks({TaskState.AWAITING_REVIEW}))
     named: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if named:
-        figures, origin = replace(figures, **named), f"{origin}, with {', '.join(sorted(named))} as given"
+        known = 0 if "revise_rate" in named else figures.revise_n
+        figures = replace(figures, **named, revise_n=known)
+        origin = f"{origin}, with {', '.join(sorted(named))} as given"
     result = batch_forecast(batch or target, figures)
     now = price(waiting, target, figures)
-    alone = break_even_tokens(figures)
+    even, best = break_even(figures), best_batch(figures)
+    steps = None if revisions is None else task_steps(figures, revisions=revisions)
     if as_json:
-        output.print_json(
-            {
-                "figures": asdict(figures) | {"source": origin},
-                "forecast": asdict(result) | {"source": origin},
-                "price": asdict(now),
-                "break_even": {"tokens": alone, "against_speed": figures.single_speed},
+        document: dict[str, Any] = {
+            "figures": asdict(figures) | {"source": origin},
+            "forecast": asdict(result) | {"source": origin},
+            "price": asdict(now),
+            "break_even": asdict(even),
+            "best_batch": best,
+        }
+        if steps is not None:
+            document["one_task"] = {
+                "revisions": revisions,
+                "seconds": sum(step.seconds for step in steps),
+                "steps": [asdict(step) for step in steps],
             }
-        )
+        output.print_json(document)
         return
     output.say(f"Figures: {origin}.")
+    _tell_batch(result, figures)
+    if waiting:
+        output.say(
+            f"{waiting} waiting; swap time per proposal: {now.now_each:.1f} s now, {now.target_each:.1f} s at {target}."
+        )
+    _tell_even(even, best, figures)
+    if steps is not None:
+        _tell_steps(steps, revisions or 0)
+
+
+def _tell_batch(result: Forecast, figures: Figures) -> None:
     lines = [
         ("written in", output.duration(result.write_seconds)),
         ("swaps, there and back", output.duration(result.swap_seconds)),
@@ -81,15 +133,75 @@ def forecast(batch: int | None, as_json: bool, **given: float | None) -> None:
         ("written tokens per second, overall", f"{result.tokens_per_second:.0f}"),
     ]
     output.emit(output.table((f"a batch of {result.batch}", ""), lines))
-    if waiting:
+    output.say(_revise_rate(figures))
+
+
+def _revise_rate(figures: Figures) -> str:
+    """Where the revise rate is from."""
+    from navigator.evidence.intervals import ANECDOTAL_BELOW, share
+
+    n = figures.revise_n
+    if not n:
+        return f"Revise rate: {figures.revise_rate:.0%}, {'as given' if figures.revise_rate else 'none measured yet'}."
+    found = share(round(figures.revise_rate * n), n)
+    few = ", anecdotal" if n < ANECDOTAL_BELOW else ""
+    return f"Revise rate: {found.rate:.0%} [{100 * found.low:.0f}–{100 * found.high:.0f}], n = {n} first verdicts{few}."
+
+
+def _tell_even(even: BreakEven, best: int | None, figures: Figures) -> None:
+    against = f"a single model at {even.against_speed:.0f} tok/s without a reviewer"
+    if even.tokens is None:
+        output.say(f"Compared with {against}, no batch is ever faster: reviews and revisions cost more.")
+    else:
         output.say(
-            f"{waiting} waiting; swap time per proposal: {now.now_each:.1f} s now, {now.target_each:.1f} s at {target}."
+            f"Compared with {against}, a batch is no slower from {even.batch} proposals on"
+            f" ({even.tokens:,.0f} tokens)."
         )
-    if alone is not None:
+    if best is not None:
         output.say(
-            f"Compared with a single model at {figures.single_speed:.0f} tok/s without a reviewer, the swaps pay after"
-            f" {alone:,.0f} tokens of proposals."
+            f"Best batch: {best}. A larger one saves less than {BEST_WITHIN:.0%} of the {figures.least_seconds_each:.1f} s"
+            " that a change takes without swaps, and each change waits longer."
         )
+
+
+def _tell_steps(steps: tuple[Step, ...], revisions: int) -> None:
+    output.say()
+    times = "no revision" if not revisions else "1 revision" if revisions == 1 else f"{revisions} revisions"
+    rows = [(step.name, output.duration(step.seconds)) for step in steps]
+    rows.append(("total", output.duration(sum(step.seconds for step in steps))))
+    output.emit(output.table((f"one task alone, {times}", ""), rows))
+
+
+def _explain(as_json: bool) -> None:
+    """Every published figure of the cascade, recomputed by the functions that this command uses."""
+    from navigator.cli.lab.golden import document, value
+    from navigator.lab.golden.rows import CASCADE, recompute
+
+    found = [outcome for outcome in recompute() if outcome.row.source == _SOURCE] + recompute(CASCADE)
+    if as_json:
+        output.print_json({"rows": [document(outcome) for outcome in found]})
+        return
+    rows = [
+        (outcome.row.id, outcome.row.what, outcome.row.printed, value(outcome.computed), outcome.verdict)
+        for outcome in found
+    ]
+    output.emit(output.table(("id", "figure", "printed", "computed", "printed figure"), rows))
+    wrong = [outcome for outcome in found if outcome.verdict in ("contradicts", "premise does not hold")]
+    output.say()
+    output.say("What is printed does not follow from the publication's own figures:", bold=True)
+    for outcome in wrong:
+        row = outcome.row
+        output.say(f"{row.id:<4}{row.what}: printed {row.printed}, computed {value(outcome.computed)}.")
+        output.say(f"    {row.note}")
+    output.say()
+    output.say("Printed figures that follow, and what to know about them:", bold=True)
+    for outcome in found:
+        if outcome.row.note and outcome not in wrong:
+            output.say(f"{outcome.row.id:<4}{outcome.row.note}")
+
+
+_SOURCE = "Thornveil"
+"""The source of the cascade's rows among the published figures."""
 
 
 def _measured(reader: Reader) -> tuple[Figures, str]:

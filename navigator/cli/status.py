@@ -84,7 +84,7 @@ def _show(document: dict[str, Any]) -> None:
     conductor = document["conductor"]
     if document["advice"]:
         output.say(
-            f"{plural(document['advice'], 'REVISE')} only advice: the exam found the reviewer no better than chance. "
+            f"{document['advice']} REVISE no more than advice: the exam found the reviewer no better than chance. "
             "`navigator exam show` says why."
         )
     if document["disk_full"]:

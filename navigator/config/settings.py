@@ -364,7 +364,7 @@ class ExamSettings(Section):
     items: Positive = 20
     """Faulty changes to prepare for each project; as many clean ones are added."""
     history: Positive = 400
-    """Newest commits of a project that are looked at."""
+    """Newest commits, and newest approved proposals, of a project that are looked at."""
     prepare_seconds: Positive = 1800
     """Longest time in seconds that tests run to prepare a project's changes, in one session or command."""
 

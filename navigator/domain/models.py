@@ -259,7 +259,8 @@ class Review(Model):
 
     `role` is the generator's for its optional reading of its own change. `reversals` say in words where this reading
     asks for the opposite of the one before; `parts` is in how many prompts a large diff was read. `advice` says why its
-    REVISE did not send the change back; "" where it did, and for every other verdict.
+    REVISE did not send the change back; "" where it did, and for every other verdict. `block_on` is the setting by which the
+    verdict was derived.
     """
 
     role: Role = Role.REVIEWER
@@ -272,6 +273,7 @@ class Review(Model):
     reversals: tuple[str, ...] = ()
     parts: int = 1
     advice: str = ""
+    block_on: str = "grounded"
     prompt_version: str = ""
     model: str = ""
     rehearsal: bool = False
@@ -383,7 +385,8 @@ class Swap(Model):
 
     `failure` is the class of what went wrong ("no_memory", "port_taken", "unit_failed", "timeout", "wrong_model" …).
     `weight_bytes` are the target's weight files and `warm_bytes` how much of them stood in the page cache when the swap
-    began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made.
+    began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made. `session` tells the
+    conductor's sessions apart; 0 for a swap that a command made alone.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -402,6 +405,7 @@ class Swap(Model):
     warm_bytes: int = 0
     made_by: str = "navigator"
     rehearsal: bool = False
+    session: int = 0
 
 
 class Event(Model):

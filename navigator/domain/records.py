@@ -94,7 +94,8 @@ class JournalEntry(Model):
 class Versions(Model):
     """What a first verdict depends on: who wrote the proposal and who reviewed it, by which prompts.
 
-    `model` and `prompt_version` are the reviewer's; `way` is how the writer worked (`Proposal.way`).
+    `model` and `prompt_version` are the reviewer's; `way` is how the writer worked (`Proposal.way`), `block_on` which
+    findings make a REVISE (`Review.block_on`).
     """
 
     writer_model: str = ""
@@ -102,6 +103,7 @@ class Versions(Model):
     way: str = "blocks"
     model: str = ""
     prompt_version: str = ""
+    block_on: str = "grounded"
 
 
 class VerdictCount(Versions):

@@ -18,6 +18,7 @@ PARTS = {
     "way": "writer",
     "model": "reviewer",
     "prompt_version": "reviewer",
+    "block_on": "reviewer",
 }
 """The fields of `Versions`, and whose each is."""
 

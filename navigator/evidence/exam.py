@@ -151,11 +151,9 @@ def _score(rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount]) -> ExamS
     sensitivity, specificity = _right(scored, faulty=True), _right(scored, faulty=False)
     youden = _youden(sensitivity, specificity)
     revise = _revise_rate(first, verdicts)
-    verdict, why = _verdict(youden, sensitivity.n + specificity.n)
     reason = _refusal(youden, revise)
-    shares = (
-        prevalence(revise, sensitivity, specificity) if not reason and youden is not None else (None, None)
-    )
+    faulty, genuine = (None, None) if reason else prevalence(revise, sensitivity, specificity)
+    verdict, why = _verdict(youden, sensitivity.n + specificity.n, genuine)
     return ExamScore(
         model=first.model,
         prompt_version=first.prompt_version,
@@ -170,8 +168,8 @@ def _score(rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount]) -> ExamS
         by_size=tuple(_by_size(scored)),
         youden=youden,
         revise=revise,
-        faulty_share=shares[0],
-        genuine_share=shares[1],
+        faulty_share=faulty,
+        genuine_share=genuine,
         reason=reason,
         small_better=_small_better([row for row in scored if row.faulty]),
         verdict=verdict,
@@ -270,18 +268,21 @@ def difference(k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
     return max(-1.0, p1 - p2 - half), min(1.0, p1 - p2 + half)
 
 
-def _verdict(youden: Estimate | None, n: int) -> tuple[str, str]:
+def _verdict(youden: Estimate | None, n: int, genuine: Estimate | None) -> tuple[str, str]:
     if youden is None:
         return CANNOT_TELL, "It takes answers on faulty and on clean items."
     said = f"J = {youden.value:.2f} [{youden.low:.2f} to {youden.high:.2f}], {n} items"
+    if youden.low > 0 and genuine is not None and genuine.value <= 0:
+        return (
+            CANNOT_TELL,
+            f"{said}: better than chance, but it says REVISE to proposals no more often than false alarms would.",
+        )
     if youden.low > 0:
         return WORTH_IT, f"{said}: better than chance."
-    if youden.high < 0:
-        return CHANCE, f"{said}: it objects to clean changes more often than to faulty ones."
     if n >= NEEDED and youden.high < USEFUL:
-        return CHANCE, f"{said}: the interval holds 0 and ends below {USEFUL}."
+        return CHANCE, f"{said}: the interval does not lie above 0, and ends below {USEFUL}."
     if n < NEEDED:
-        return CANNOT_TELL, f"{said}: the interval holds 0; {NEEDED} items are the least."
+        return CANNOT_TELL, f"{said}: the interval does not lie above 0; {NEEDED} items are the least."
     return CANNOT_TELL, f"{said}: the interval holds 0 and reaches {USEFUL}; more items will tell."
 
 

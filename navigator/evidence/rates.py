@@ -38,6 +38,7 @@ class RateRow:
         disagreed: of the n, how often the model's stated verdict is not the derived one, in either direction.
         models: how many reviewer models it pools.
         writer_models, writer_prompts, ways: the same of the writer's models, prompt versions and ways of writing.
+        rules: the same of the settings of `block_on`.
         versions: how many combinations of all these. A row that pools several is a mixture and says nothing about any
             one of them.
         more_for_10, more_for_5: how many more verdicts it takes until the interval is about ±10, ±5 points wide; at the
@@ -61,6 +62,7 @@ class RateRow:
     writer_models: int = 0
     writer_prompts: int = 0
     ways: int = 0
+    rules: int = 0
     versions: int = 0
     more_for_10: int = 0
     more_for_5: int = 0
@@ -125,6 +127,7 @@ def _row(group: str, counts: Sequence[VerdictCount]) -> RateRow:
         writer_models=len({row.writer_model for row in counts}),
         writer_prompts=len({row.writer_prompt for row in counts}),
         ways=len({row.way for row in counts}),
+        rules=len({row.block_on for row in counts}),
         versions=len({versions_of(row) for row in counts}),
         more_for_10=max(0, verdicts_needed(0.10, revise, n) - n),
         more_for_5=max(0, verdicts_needed(0.05, revise, n) - n),

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from navigator.domain.models import Swap
+from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.states import Role
 from navigator.evidence.intervals import Summary, summarise
 
@@ -72,6 +72,56 @@ def swap_stats(swaps: Iterable[Swap]) -> tuple[Direction, ...]:
     return tuple(_direction(groups[key]) for key in sorted(groups))
 
 
+@dataclass(frozen=True, slots=True)
+class RoundTrip:
+    """All round trips of one strategy: a swap to the reviewer and the next swap of the same session, back.
+
+    Attributes:
+        seconds: of both swaps together; the time between them is not counted.
+        phases: both swaps' seconds in each phase, summarised over the round trips that had it.
+    """
+
+    strategy: str
+    rehearsal: bool
+    seconds: Summary
+    phases: dict[str, Summary]
+
+
+def round_trips(swaps: Iterable[Swap]) -> tuple[RoundTrip, ...]:
+    """Round trips by strategy, real ones before rehearsed ones.
+
+    Swaps are paired in the order in which they were made. Both have to be done; a failed or an external swap between them,
+    or the end of the session, leaves the first one without a partner.
+    """
+    groups: defaultdict[tuple[bool, str], list[tuple[Swap, Swap]]] = defaultdict(list)
+    there: Swap | None = None
+    for swap in sorted(swaps, key=lambda swap: swap.id):
+        ours = swap.made_by != OUTSIDE and swap.outcome == DONE and swap.session > 0
+        if ours and there is not None and _returns(swap, there):
+            groups[swap.rehearsal, swap.strategy].append((there, swap))
+        outward = swap.from_role is Role.GENERATOR and swap.to_role is Role.REVIEWER
+        there = swap if ours and outward else None
+    return tuple(
+        RoundTrip(
+            strategy=strategy,
+            rehearsal=rehearsal,
+            seconds=_summary([one.seconds + other.seconds for one, other in pairs]),
+            phases=_phases([(*one.phases, *other.phases) for one, other in pairs]),
+        )
+        for (rehearsal, strategy), pairs in sorted(groups.items())
+    )
+
+
+def _returns(swap: Swap, there: Swap) -> bool:
+    """Whether a swap leads back from where the one before it led, in the same session and in the same way."""
+    back = swap.from_role is Role.REVIEWER and swap.to_role is Role.GENERATOR
+    return back and (swap.session, swap.strategy, swap.rehearsal) == (
+        there.session,
+        there.strategy,
+        there.rehearsal,
+    )
+
+
 def durations(swaps: Iterable[Swap], rehearsal: bool) -> dict[str, list[float]]:
     """Seconds of the swaps between the two roles that were done and measured, by direction and strategy in words."""
     found: defaultdict[str, list[float]] = defaultdict(list)
@@ -98,14 +148,6 @@ def _direction(swaps: Sequence[Swap]) -> Direction:
     ours = [swap for swap in swaps if swap.made_by != OUTSIDE]
     done = [swap for swap in ours if swap.outcome == DONE]
     failed = [swap for swap in ours if swap.outcome != DONE]
-    by_phase: dict[str, list[float]] = {}
-    for swap in done:
-        took: dict[str, float] = {}
-        for phase in swap.phases:
-            took[phase.name] = took.get(phase.name, 0.0) + phase.seconds
-        for name, seconds in took.items():
-            by_phase.setdefault(name, []).append(seconds)
-    phases = {name: summary for name, values in by_phase.items() if (summary := summarise(values))}
     first = swaps[0]
     return Direction(
         from_role=first.from_role,
@@ -113,12 +155,30 @@ def _direction(swaps: Sequence[Swap]) -> Direction:
         strategy=first.strategy,
         rehearsal=first.rehearsal,
         seconds=summarise([swap.seconds for swap in done]),
-        phases=phases,
+        phases=_phases([swap.phases for swap in done]),
         failed=len(failed),
         failures=dict(Counter(swap.failure or "unknown" for swap in failed).most_common()),
         outside=len(swaps) - len(ours),
         warmth=_warmth(done),
     )
+
+
+def _phases(each: Iterable[Sequence[SwapPhase]]) -> dict[str, Summary]:
+    """Seconds by phase, each summarised over those that had it; a phase that occurs twice counts with its sum."""
+    by_phase: dict[str, list[float]] = {}
+    for phases in each:
+        took: dict[str, float] = {}
+        for phase in phases:
+            took[phase.name] = took.get(phase.name, 0.0) + phase.seconds
+        for name, seconds in took.items():
+            by_phase.setdefault(name, []).append(seconds)
+    return {name: _summary(values) for name, values in by_phase.items()}
+
+
+def _summary(values: Sequence[float]) -> Summary:
+    found = summarise(values)
+    assert found is not None  # a group has at least one
+    return found
 
 
 def _warmth(done: Sequence[Swap]) -> tuple[Warmth, ...]:

@@ -7,6 +7,7 @@ forecast says which.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from navigator.domain.errors import UsageError
@@ -26,6 +27,7 @@ class Figures:
         revise_rate: share of first proposals that the reviewer sends back.
         single_speed: tokens per second of one model that stays loaded and does all the work, to compare with.
         source: "measured", "given" or "published".
+        revise_n: first verdicts that the revise rate was measured on; 0 where it was not measured.
     """
 
     swap_in: float
@@ -37,6 +39,7 @@ class Figures:
     revise_rate: float = 0.0
     single_speed: float = 38.0
     source: str = "given"
+    revise_n: int = 0
 
     def __post_init__(self) -> None:
         if min(self.generator_speed, self.reviewer_speed, self.single_speed) <= 0:
@@ -62,6 +65,20 @@ class Figures:
     def review_seconds(self) -> float:
         """Seconds the reviewer needs for one review."""
         return self.review_tokens / self.reviewer_speed
+
+    @property
+    def single_seconds(self) -> float:
+        """Seconds that the single model needs for one change, which nobody reviews."""
+        return self.proposal_tokens / self.single_speed
+
+    @property
+    def least_seconds_each(self) -> float:
+        """Seconds of one change in an endless batch: written and reviewed, revisions included, no share of a swap."""
+        return (1 + self.revise_rate) * (self.write_seconds + self.review_seconds)
+
+    def swaps_in(self, batch: float) -> float:
+        """Seconds of swapping for a batch: a round trip, and another one as likely as at least one is sent back."""
+        return self.round_trip * (2 - math.pow(1 - self.revise_rate, batch))
 
 
 PUBLISHED = Figures(
@@ -124,9 +141,8 @@ def forecast(batch: int, figures: Figures = PUBLISHED) -> Forecast:
     _require_items(batch)
     write = batch * figures.write_seconds
     review = batch * figures.review_seconds
-    # Another round trip where at least one proposal is sent back; what is sent back is written and reviewed again.
-    any_revised = 1 - (1 - figures.revise_rate) ** batch
-    revision = any_revised * figures.round_trip + figures.revise_rate * (write + review)
+    # What is sent back is written and reviewed again, and needs a round trip of its own.
+    revision = figures.swaps_in(batch) - figures.round_trip + figures.revise_rate * (write + review)
     total = write + figures.round_trip + review + revision
     return Forecast(
         batch=batch,
@@ -143,21 +159,44 @@ def forecast(batch: int, figures: Figures = PUBLISHED) -> Forecast:
     )
 
 
-def one_task_seconds(figures: Figures = PUBLISHED, *, revisions: int = 0, back: bool = False) -> float:
-    """Seconds of one task alone: written, swapped to its review, reviewed; then back, and revised.
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a task's way, in seconds."""
+
+    name: str
+    seconds: float
+
+
+def task_steps(figures: Figures, *, revisions: int = 0, reviewed: bool = True) -> tuple[Step, ...]:
+    """One task alone, step by step: written, the swap, reviewed; for each revision back, revised, and there again.
+
+    Args:
+        figures: speeds and swaps; a revision is taken to be as long as a first proposal.
+        revisions: how many follow.
+        reviewed: whether the last revision is reviewed as well, as each one before it is.
+    """
+    there = (Step("swap to the reviewer", figures.swap_in), Step("review", figures.review_seconds))
+    steps = [Step("write", figures.write_seconds), *there]
+    for number in range(1, revisions + 1):
+        steps += [Step("swap to the generator", figures.swap_back), Step("revise", figures.write_seconds)]
+        if reviewed or number < revisions:
+            steps += there
+    return tuple(steps)
+
+
+def one_task_seconds(
+    figures: Figures = PUBLISHED, *, revisions: int = 0, back: bool = False, reviewed: bool = False
+) -> float:
+    """Seconds of one task alone; see `task_steps`.
 
     Args:
         figures: speeds and swaps.
-        revisions: how many follow. Each is written with the generator resident, and each but the last is
-            reviewed again; the last is counted as written only, so that the figure compares with published
-            ones.
+        revisions: how many follow.
         back: count the swap back even when nothing is revised.
+        reviewed: count the review of the last revision, which the published figures leave out.
     """
-    seconds = figures.write_seconds + figures.swap_in + figures.review_seconds
-    if revisions == 0:
-        return seconds + (figures.swap_back if back else 0.0)
-    again = figures.swap_in + figures.review_seconds
-    return seconds + revisions * (figures.swap_back + figures.write_seconds) + (revisions - 1) * again
+    steps = task_steps(figures, revisions=revisions, reviewed=reviewed)
+    return sum(step.seconds for step in steps) + (figures.swap_back if back and not revisions else 0.0)
 
 
 def price(waiting: int, target: int, figures: Figures = PUBLISHED) -> Price:
@@ -174,23 +213,66 @@ def price(waiting: int, target: int, figures: Figures = PUBLISHED) -> Price:
     return Price(waiting, target, figures.round_trip / waiting, at_target, extra)
 
 
-def break_even_tokens(figures: Figures) -> float | None:
-    """Tokens of first proposals after which the cascade has earned its swaps against a single model.
+@dataclass(frozen=True, slots=True)
+class BreakEven:
+    """From where on a batch takes no longer than the single model; None for both where no batch ever does.
 
-    The single model writes at `figures.single_speed` and is not reviewed; the cascade also pays for its reviews and for
-    one round of revisions with a round trip of its own.
-
-    Returns:
-        The tokens, or None where the cascade never earns them.
+    Attributes:
+        batch: the smallest such batch.
+        tokens: what the generator writes in the shortest such session, fractions of a change included.
+        against_speed: of the single model, in tokens per second.
     """
-    revised = 1 + figures.revise_rate
-    seconds_each = revised * (figures.write_seconds + figures.review_seconds)
-    gained = (
-        1 / figures.single_speed - seconds_each / figures.proposal_tokens if figures.proposal_tokens else 0.0
-    )
+
+    batch: int | None
+    tokens: float | None
+    against_speed: float
+
+
+def break_even(figures: Figures) -> BreakEven:
+    """When the cascade has earned its swaps against a single model that writes everything and is not reviewed.
+
+    The cascade also pays for its reviews, and at the revise rate for revisions, their reviews and a second round trip.
+    """
+    gained = figures.single_seconds - figures.least_seconds_each
     if gained <= 0:
+        return BreakEven(None, None, figures.single_speed)
+    # A batch of `size` gains size · gained and costs `swaps_in(size)`, which a second round trip bounds. Swaps per change
+    # fall with the size, so there is one point from which on it pays: bisection finds it.
+    low, high = 0.0, 2 * figures.round_trip / gained
+    for _ in range(100):
+        size = (low + high) / 2
+        low, high = (low, size) if size * gained >= figures.swaps_in(size) else (size, high)
+    batch = max(1, math.ceil(high - 1e-9))
+    return BreakEven(batch, high * figures.proposal_tokens, figures.single_speed)
+
+
+def break_even_tokens(figures: Figures) -> float | None:
+    """The tokens of `break_even`."""
+    return break_even(figures).tokens
+
+
+BEST_WITHIN = 0.05
+"""A batch is large enough when a larger one could save no more than this share of the time of each change."""
+
+
+def best_batch(figures: Figures) -> int | None:
+    """The smallest batch whose time per change is within `BEST_WITHIN` of what an endless batch would take.
+
+    A larger batch saves next to nothing, and every change in it waits longer for its review. None where writing and
+    reviewing take no time, so that no batch is large enough for its swaps.
+    """
+    least = figures.least_seconds_each
+    allowed = BEST_WITHIN * least
+    if figures.round_trip == 0:
+        return 1
+    if allowed == 0:
         return None
-    return figures.round_trip * (2 if figures.revise_rate else 1) / gained
+    high = max(1, math.ceil(2 * figures.round_trip / allowed))
+    low = 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if figures.swaps_in(middle) <= middle * allowed else (middle, high)
+    return high
 
 
 def _require_items(count: int) -> None:

@@ -25,6 +25,7 @@ from navigator.domain.states import (
     TaskState,
     Verdict,
 )
+from navigator.store import call_sums
 
 APPLICATION_ID = 0x4E415631
 """`PRAGMA application_id` of Navigator's databases: "NAV1"."""
@@ -316,6 +317,8 @@ _FOURTH: Migration = (
 )
 
 _FIFTH: Migration = (
+    *call_sums.TABLES,
+    *call_sums.FILL,
     # The reviewer's exam: blinded items with a known answer, and what the reviewer said of each.
     f"""CREATE TABLE exam_items (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -422,6 +425,8 @@ _FIFTH: Migration = (
     ) STRICT""",
     # How the writer worked: figures of different ways are never pooled.
     "ALTER TABLE proposals ADD COLUMN way TEXT NOT NULL DEFAULT 'blocks'",
+    # The rule that made a verdict of the findings; a rate under another rule is another rate.
+    "ALTER TABLE reviews ADD COLUMN block_on TEXT NOT NULL DEFAULT 'grounded'",
     # Tests that were to prove findings; `finding` is the index in the review's own list.
     f"""CREATE TABLE reproductions (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -443,6 +448,8 @@ _FIFTH: Migration = (
         UNIQUE (review_id, finding)
     ) STRICT""",
     "CREATE INDEX reproductions_proposal ON reproductions (proposal_id)",
+    # The conductor's session a swap was made in: a round trip is a pair within one.
+    "ALTER TABLE swaps ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
@@ -457,6 +464,8 @@ TABLES = (
     "decisions",
     "landings",
     "calls",
+    "call_sums",
+    "call_busy",
     "swaps",
     "edit_failures",
     "baselines",
@@ -477,10 +486,11 @@ TABLES = (
 
 
 def triggers() -> dict[str, str]:
-    """Every trigger by name: legal transitions, first states, and proposals that nothing alters once reviewed."""
+    """Every trigger by name: legal transitions, first states, proposals that nothing alters once reviewed, and sums."""
     made = {
         **_transition_triggers("tasks", TASK_TRANSITIONS, TaskState.QUEUED),
         **_transition_triggers("proposals", PROPOSAL_TRANSITIONS, ProposalState.OPEN),
+        **call_sums.call_triggers(),
     }
     made["proposals_immutable"] = (
         "CREATE TRIGGER proposals_immutable"

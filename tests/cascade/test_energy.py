@@ -13,11 +13,14 @@ import pytest
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.energy import EnergyMeter
+from navigator.cascade.stages.calls import call_model
 from navigator.cascade.storage_faults import Storage
 from navigator.cli.session import locked_dependencies
 from navigator.config.settings import EnergySettings
 from navigator.domain.costs import Phase
-from tests.cascade.support import REHEARSAL, Desk, make_repository
+from navigator.domain.states import Role
+from navigator.serving.client.errors import ServingError
+from tests.cascade.support import REHEARSAL, Desk, hurry, make_repository
 
 WATTS = f'[energy]\ncommand = ["{sys.executable}", "-c", "print(240); print(120.0)"]\ninterval_seconds = 1\n'
 
@@ -105,3 +108,25 @@ def test_a_session_measures_what_its_work_takes(tmp_path: Path) -> None:
     doctor = desk.json("doctor", codes=(0, 3))
     (item,) = [item for item in doctor["items"] if item["name"] == "energy"]
     assert (item["state"], item["found"]) == ("ok", "360.0 W now, read every 1 s")
+
+
+async def test_a_rehearsal_s_call_that_fails_is_no_real_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hurry(monkeypatch, retries=0)
+    with world(tmp_path / "desk", monkeypatch) as deps:
+        with deps.store.transaction() as tx:
+            project = tx.add_project(name="p", path="/p")
+            task = tx.add_task(project.id, "do it")
+        with pytest.raises(ServingError):
+            await call_model(
+                deps,
+                Role.REVIEWER,
+                task,
+                purpose="review",
+                prompt_version="review@1",
+                messages=[],
+                max_tokens=9,
+            )
+        await deps.close()
+        assert [(row.rehearsal, row.calls) for row in deps.reader.work_totals()] == [(True, 1)]

@@ -14,18 +14,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.exam import background
+from navigator.cascade.exam import prepare as preparing
 from navigator.cascade.exam import trial as trials
+from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.making import keep_name
 from navigator.cascade.exam.prepare import prepare_project
 from navigator.cascade.exam.repository import exam_repository, repository_of
 from navigator.cascade.exam.rows import read_rows
 from navigator.cascade.exam.wording import neutral_words
+from navigator.cascade.storage_faults import Storage
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
 from navigator.domain.exam import ExamItem, PreparedProject
-from navigator.domain.states import ExamSource
+from navigator.domain.models import Decision, Proposal
+from navigator.domain.outcomes import Fate
+from navigator.domain.states import DecisionKind, ExamSource
 from navigator.workspace.sandbox.probe import Sandbox
 from tests.cascade.support import Desk, fingerprint, git, make_repository
 from tests.workspace.sandbox.support import needs_sandbox
@@ -266,6 +272,19 @@ def test_a_failure_that_does_not_repeat_proves_nothing(room: Room, monkeypatch: 
 
 @needs_sandbox
 @pytest.mark.sandbox
+def test_a_fault_that_hangs_is_ended_and_proves_nothing(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = "\n\ndef last(x):\n    while x > 1:\n        x -= {0}\n    return x\n"
+    test = "\n    def test_last(self):\n        self.assertEqual(app.last(3), 1)\n"
+    room.commit("Add last()", {"app.py": RENAMED + loop.format(0), "test_app.py": T_FEATURE})
+    room.commit("Fix last()", {"app.py": RENAMED + loop.format(1), "test_app.py": T_FEATURE + test})
+    room.add()
+    monkeypatch.setattr(preparing, "_PATIENCE", 1.0)
+    found = room.prepare(sources=["reversed_fix"]).sources["reversed_fix"]
+    assert found.rejected == {"the tests run into a limit": 1}
+
+
+@needs_sandbox
+@pytest.mark.sandbox
 def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: Room) -> None:
     room.add()
 
@@ -307,6 +326,104 @@ def test_a_removed_project_has_no_items_and_gc_frees_them(room: Room) -> None:
     assert room.items() == []
     assert {item.retired for item in room.items(retired=True)} == {"its project was removed"}
     assert json.loads(room.desk.run("gc", "--json").stdout)["exam_items"] == 2
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.add()
+    monkeypatch.setattr(background, "_FIRST", 0.0)
+
+    async def both(deps: Dependencies) -> dict[str, Any]:
+        beside = asyncio.create_task(keep_preparing(deps, Storage(deps, lambda reason: None)))
+        while not deps.reader.exam_trials(1):
+            await asyncio.sleep(0.01)
+        assert deps.exam_lock.locked(), "the background is at work"
+        found = await perform(deps, "exam.prepare", {})
+        beside.cancel()
+        await asyncio.gather(beside, return_exceptions=True)
+        return found
+
+    with room.working() as deps:
+        (made,) = asyncio.run(both(deps))["projects"]
+    assert made["ended"] == "no candidates are left" and made["faulty"] == made["clean"] > 0
+    assert sum(count["known"] for count in made["sources"].values()) > 0, "what the background tried is known"
+    items = room.items()
+    assert len({item.origin for item in items}) == len(items) == 2 * made["faulty"]
+
+
+def test_without_a_share_nothing_is_prepared_in_the_background(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = Room(tmp_path, monkeypatch, "[exam]\nshare = 0.0\n")
+    room.add()
+    with room.working() as deps:
+        asyncio.run(keep_preparing(deps, Storage(deps, lambda reason: None)))
+        assert deps.reader.exam_trials(1) == [] and deps.reader.exam_items() == []
+
+
+def approve(room: Room, base: str, after: str, text: str) -> str:
+    """An approved proposal that makes what the commit `after` made of `base`."""
+    with room.working() as deps:
+        project = deps.reader.project("code")
+        private = deps.private(project)
+        private.pin_base(base)
+        tree = private.place(base, private.raw_diff(base, after))
+        with deps.store.transaction() as tx:
+            task = tx.add_task(project.id, text)
+            proposal = tx.add_proposal(
+                Proposal(
+                    id="",
+                    task_id=task.id,
+                    project_id=project.id,
+                    project="code",
+                    attempt=0,
+                    round=0,
+                    base_commit=base,
+                    tree=tree,
+                    title="Halves",
+                    added=9,
+                    removed=1,
+                )
+            )
+            private.keep(proposal.id, tree, base)
+            tx.add_decision(proposal.id, Decision(kind=DecisionKind.APPROVE, tree=tree))
+        return proposal.id
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_approved_proposals_come_first_unless_they_were_reverted(room: Room) -> None:
+    room.add()
+    feature = git(room.path, "rev-parse", "HEAD~2")
+    mine = approve(room, f"{git(room.path, 'rev-parse', 'HEAD~3')}", feature, "Add whole halves")
+    other = approve(room, f"{git(room.path, 'rev-parse', 'HEAD~3')}", feature, "Was reverted")
+    with room.working() as deps, deps.store.transaction() as tx:
+        tx.set_fate(Fate(proposal_id=other, commit="c" * 40, fate="reverted"))
+    room.prepare(sources=["omission"], limit=1)
+    wrong, right = room.items()
+    for item in (wrong, right):
+        assert (item.text, item.title) == ("Add whole halves", "Halves")
+        assert item.evidence["accepted"] is True and item.origin.split(":")[2] == mine
+    assert [trial for trial in changes_tried(room) if trial == other] == []
+
+
+def changes_tried(room: Room) -> list[str]:
+    with room.desk.reading() as reader:
+        return [trial.change for trial in reader.exam_trials(1)]
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_what_later_commits_corrected_is_no_clean_change(room: Room) -> None:
+    room.commit("Add third()", {"app.py": RENAMED + "\n\ndef third(x):\n    return x / 4\n"})
+    room.commit("Fix third()", {"app.py": RENAMED + "\n\ndef third(x):\n    return x / 3\n"})
+    room.add()
+    made = room.prepare(sources=["mutant", "omission"])
+    assert made.sources["mutant"].rejected["later commits changed what it added"] >= 1
+    assert not any("Add third()" in item.title for item in room.items())
 
 
 def test_without_a_test_command_it_says_what_to_do(room: Room) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,15 +16,18 @@ import pytest
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.exam.asking import exam_subject
-from navigator.cascade.exam.queue import in_order, within
+from navigator.cascade.exam.queue import ExamQueue, in_order, within
 from navigator.cascade.stages.review import gather_subject, plan_review, prompt_dependencies
+from navigator.cascade.views.statistics.exam import PAGE
+from navigator.cascade.views.statistics.page import Question
 from navigator.cli.session import locked_dependencies
+from navigator.domain.errors import Conflict
 from navigator.domain.exam import ExamAnswer
 from navigator.domain.models import utc_now
 from navigator.domain.states import ExamSource, Role, TaskState, Verdict
 from tests.cascade.exam_items import add_item
 from tests.cascade.scripted_models import Messages, Models, Refusal, approval, objection, speaking
-from tests.cascade.support import hurry
+from tests.cascade.support import git, hurry
 from tests.cascade.test_conductor import CODE, Room, edit, text_of
 
 RIGHT = CODE.replace("x + x", "x * 2")
@@ -147,6 +154,58 @@ def test_an_item_that_was_not_answered_is_asked_again_and_counted_once(room: Roo
     assert len({answer.item_id for answer in answers(room)}) == 2
 
 
+def test_a_crash_amid_an_item_means_that_it_is_asked_again(room: Room) -> None:
+    prepare(room, 1)
+    with locked_dependencies(room.paths) as deps, deps.store.transaction() as tx:
+        tx.begin_call(Role.REVIEWER, purpose="exam", exam_item=1, prompt_version="v")
+    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    room.work()
+    assert sorted(answer.item_id for answer in answers(room)) == [1, 2]
+    outcomes = [call.outcome for call in room.read().calls() if call.exam_item == 1]
+    assert outcomes == ["lost", "ok"]
+    (first, *_) = answers(room)
+    with (
+        locked_dependencies(room.paths) as deps,
+        pytest.raises(Conflict),
+        deps.store.transaction() as tx,
+    ):
+        tx.add_exam_answer(first.model_copy(update={"id": 0}))
+
+
+def test_real_work_cuts_items_off(room: Room) -> None:
+    with locked_dependencies(room.paths) as deps:
+
+        async def held() -> tuple[list[bool], int]:
+            queue = ExamQueue(deps)
+            tasks = [asyncio.create_task(asyncio.sleep(60)) for _ in range(3)]
+            for number, task in enumerate(tasks):
+                queue.begin(number, task)
+            queue.make_room(1)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            left = queue.running
+            queue.make_room(-1)
+            await asyncio.gather(*tasks, return_exceptions=True)
+            return [task.cancelled() for task in tasks], left
+
+        assert asyncio.run(held()) == ([True, True, True], 1)
+
+
+def test_an_item_whose_commits_are_gone_holds_nothing_up(room: Room) -> None:
+    prepare(room, 1)
+    with locked_dependencies(room.paths) as deps:
+        item = deps.reader.exam_item(1)
+        with deps.store.transaction() as tx:
+            lost = item.model_copy(update={"id": 0, "origin": "gone", "tree": "0" * 40})
+            assert tx.add_exam_item(lost)
+    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    task = room.queue()
+    room.work()
+    room.work()
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL
+    assert sorted(answer.item_id for answer in answers(room)) == [1, 2]
+
+
 def test_an_answer_that_cannot_be_read_is_a_third_kind(room: Room, models: Models) -> None:
     prepare(room, 1)
     set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
@@ -268,3 +327,67 @@ def test_hours_may_go_over_midnight() -> None:
     assert within("22:00-06:00", time(23, 30))
     assert within("22:00-06:00", time(5, 59))
     assert not within("22:00-06:00", time(12, 0))
+
+
+@contextmanager
+def rehearsing(role: str, *options: str) -> Iterator[str]:
+    """A stand-in server of the embedded rehearsal, and its address."""
+    command = [sys.executable, "-m", "navigator.rehearsal", "--role", role, "--time-scale", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{json.loads(server.stdout.readline())['port']}"
+        finally:
+            server.terminate()
+
+
+@pytest.mark.parametrize(
+    ("skill", "verdict", "advice"),
+    [((0.95, 0.95), "worth it", False), ((0.0, 1.0), "no better than chance", True)],
+)
+def test_a_rehearsal_reviewer_over_http_is_examined_by_the_conductor(
+    room: Room, skill: tuple[float, float], verdict: str, advice: bool
+) -> None:
+    pairs = 18
+    with locked_dependencies(room.paths) as deps:
+        for number in range(pairs):
+            old = f"def check{number}(count):\n    if count > LIMIT:\n        raise ValueError(count)\n    return count\n"
+            (room.repository / f"c{number}.py").write_text(old, encoding="utf-8")
+        git(room.repository, "add", "--all")
+        git(room.repository, "commit", "-qm", "Add checks")
+        for number in range(pairs):
+            old = (room.repository / f"c{number}.py").read_text(encoding="utf-8")
+            right = old.replace("return count", "return abs(count)")
+            wrong = right.replace("count >", "count >=")
+            text = "Return the absolute value"
+            name = f"c{number}.py"
+            add_item(deps, "code", {name: right}, faulty=False, origin=f"r{number}", text=text)
+            add_item(
+                deps, "code", {name: wrong}, faulty=True, origin=f"w{number}", text=text, path=name, line=2
+            )
+    with (
+        rehearsing("generator") as generator,
+        rehearsing("reviewer", "--skill", *(f"{share}" for share in skill), "--seed", "5") as reviewer,
+    ):
+        room.config.write_text(
+            f'[generator]\nmodel = "rehearsal/Qwen3.5-35B-A3B"\nbase_url = "{generator}"\n'
+            f'[reviewer]\nmodel = "rehearsal/Qwen3.5-122B-A10B"\nbase_url = "{reviewer}"\n'
+            '[swap]\nstrategy = "resident"\n[exam]\nwhen = "nightly"\nhours = "00:00-23:59"\n',
+            encoding="utf-8",
+        )
+        room.work()
+    reader = room.read()
+    document = PAGE.document(PAGE.read(reader, Question()))
+    assert document["rehearsal"] is True
+    assert document["items"] == 2 * pairs
+    assert document["faulty"]["n"] + document["clean"]["n"] + document["unreviewed"] == 2 * pairs
+    assert document["sensitivity"]["low"] <= skill[0] <= document["sensitivity"]["high"]
+    assert document["specificity"]["low"] <= skill[1] <= document["specificity"]["high"]
+    assert document["verdict"] == verdict
+    assert document["advice"] is advice
+    assert document["genuine_share"] is None
+    assert document["reason"]
+    assert document["cost"]["tokens"] > 0
+    if document["faulty"]["caught"]:
+        assert document["named"]["value"] == 1.0
+    assert not reader.tasks()

@@ -46,6 +46,7 @@ def add(store: Store) -> Add:
         pattern: tuple[bool, ...],
         prompt: str = "generate@1",
         review_prompt: str = "review@1",
+        block_on: str = "grounded",
         **fields: object,
     ) -> None:
         with store.transaction() as tx:
@@ -73,6 +74,7 @@ def add(store: Store) -> Add:
                         stated_verdict=verdict,
                         model="122B",
                         prompt_version=review_prompt,
+                        block_on=block_on,
                         at=at,
                     ),
                 )
@@ -112,6 +114,18 @@ def test_a_return_is_called_one_and_counts_only_what_came_after(store: Store, ad
     add(10, NEVER)
     ((_, said),) = facts(store)
     assert said.startswith("the return to generate@1 (Nov 3): 50% (n 20) before, 0% (n 10) since")
+
+
+def test_another_rule_for_verdicts_is_a_change_like_another_prompt(store: Store, add: Add) -> None:
+    add(40, HALF)
+    add(20, NEVER, block_on="reproduced")
+    ((_, said),) = facts(store)
+    assert said.startswith("block_on = reproduced (Nov 2): fell from 50% (n 40) to 0% (n 20)")
+    found = PAGE.read(store.read, Question("block-on"))
+    assert [(row.group, row.n) for row in found.grouped.rows] == [("grounded", 40), ("reproduced", 20)]
+    assert ("Mixture", "pools 2 settings of block_on; the rate holds for none of them alone") in PAGE.tables(
+        found, False
+    )[0].facts
 
 
 def test_the_rehearsal_is_watched_apart(store: Store, add: Add) -> None:

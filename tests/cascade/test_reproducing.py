@@ -130,7 +130,7 @@ def test_the_settings_say_whether_a_finding_that_was_not_reproduced_causes_revis
     task = room.queue("Rework half()")
     room.work()
     first = room.reading().proposals(task_id=task)[0]
-    assert first.review is not None and first.review.verdict is verdict
+    assert first.review is not None and (first.review.verdict, first.review.block_on) == (verdict, block_on)
     made = first.review.findings[0].reproduction
     assert made is not None and made.reason == "the test passes on the proposal"
     assert room.task(task).round == (1 if verdict is Verdict.REVISE else 0)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from navigator.domain.records import VersionCount
 from navigator.evidence.changes import changes, first_uses
 
@@ -92,3 +95,31 @@ def test_first_uses_leave_out_what_was_there_from_the_start() -> None:
         ("2026-11-06", "writer_prompt", "generate@2"),
         ("2026-11-08", "prompt_version", "review@2"),
     ]
+
+
+COUNTS = st.lists(
+    st.builds(
+        lambda first, length, prompt, more: used(first, first + length, prompt, **more),
+        st.integers(1, 20),
+        st.integers(0, 10),
+        st.sampled_from(("generate@1", "generate@2", "generate@3")),
+        st.fixed_dictionaries(
+            {"writer_model": st.sampled_from(("35B", "80B")), "model": st.sampled_from(("122B", "397B"))}
+        ),
+    ),
+    max_size=8,
+    unique_by=lambda row: (row.writer_prompt, row.writer_model, row.model),
+)
+
+
+@given(COUNTS)
+def test_whatever_happened_a_change_is_between_two_versions_and_has_verdicts_before_it(
+    counts: list[VersionCount],
+) -> None:
+    found = changes(counts)
+    assert len({change.current.writer_model for change in found}) == len(found)
+    for change in found:
+        assert change.differs
+        assert change.former.first <= change.since <= change.current.last
+        same_line = change.former.writer_model == change.current.writer_model
+        assert same_line or change.former.last < change.current.first

@@ -96,6 +96,18 @@ def test_a_share_is_refused_where_the_interval_of_j_holds_0() -> None:
     assert found.verdict == CHANCE
 
 
+def test_one_that_is_better_than_chance_may_still_raise_nothing_but_false_alarms() -> None:
+    """4 of 32 is less than the false alarms that a specificity of .82 gives by itself."""
+    found = score(answered(19, 22, 18, 22), real(4, 28))
+    assert found.genuine_share is not None
+    assert (found.genuine_share.value, found.genuine_share.low) == (0.0, 0.0)
+    assert found.verdict == CANNOT_TELL
+    assert found.why.endswith(
+        "better than chance, but it says REVISE to proposals no more often than false alarms would."
+    )
+    assert not found.no_better_than_chance
+
+
 def test_shares_need_reviews_of_proposals() -> None:
     good = answered(18, 20, 18, 20)
     assert score(good).reason.startswith("there is no first review")
@@ -113,7 +125,8 @@ def test_shares_need_reviews_of_proposals() -> None:
         (7, 15, 12, 15, CANNOT_TELL),  # J = 0.27 [-0.08 to 0.55]: more items will tell
         (14, 16, 14, 16, WORTH_IT),
         (0, 20, 20, 20, CHANCE),  # it never objects
-        (0, 6, 0, 6, CHANCE),  # worse than a coin, however few
+        (0, 6, 0, 6, CANNOT_TELL),  # worse than a coin, and too few to say so
+        (2, 15, 2, 15, CHANCE),  # worse than a coin
         (3, 3, 0, 0, CANNOT_TELL),  # no clean items
     ],
 )

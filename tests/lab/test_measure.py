@@ -307,3 +307,16 @@ def test_intervals_of_the_rate_cover_the_truth() -> None:
         wilson_covered += (narrow.rate_low or 0) <= truth <= (narrow.rate_high or 0)
     assert 180 <= covered <= 198
     assert wilson_covered < 170
+
+
+def test_text_that_speculation_changed_is_counted(tmp_path: Path) -> None:
+    base = {"target": "big", "speed": 50.0, "prompt": "code", "prompt_tokens": 100}
+    drafted = base | {"draft": "small", "gamma": 2, "drafted": 10, "accepted": 5, "tokens": 15}
+    path = tmp_path / "runs.jsonl"
+    rows = [base | {"output": "x"}, drafted | {"output": "x"}, drafted | {"output": "y"}, drafted]
+    rows.append(drafted | {"output": "z", "prompt": "prose"})  # no run without speculation to compare with
+    path.write_text("\n".join(map(json.dumps, rows)))
+    (found,) = estimates(read_runs(path).runs)
+    assert (found.same_text.k, found.same_text.n) == (1, 2)
+    shown = command(tmp_path, "analyze", str(path)).stdout
+    assert "1 of 2" in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -12,10 +13,13 @@ from navigator.domain.errors import UsageError
 from navigator.scheduling.forecast import (
     PUBLISHED,
     Figures,
+    best_batch,
+    break_even,
     break_even_tokens,
     forecast,
     one_task_seconds,
     price,
+    task_steps,
 )
 
 TEN_SECOND_REVIEWS = replace(PUBLISHED, review_tokens=480.0)
@@ -80,10 +84,62 @@ def test_the_price_of_now_falls_to_that_of_the_target() -> None:
 
 
 def test_reviews_and_revisions_put_the_break_even_off() -> None:
-    alone = break_even_tokens(PUBLISHED)
-    assert alone == pytest.approx(75.4 / (1 / 38 - 1 / 184 - 500 / 48 / 2000))
-    revised = break_even_tokens(replace(PUBLISHED, revise_rate=0.2))
-    assert revised == pytest.approx(2 * 75.4 / (1 / 38 - 1.2 * (1 / 184 + 500 / 48 / 2000)))
+    assert break_even_tokens(PUBLISHED) == pytest.approx(75.4 / (1 / 38 - 1 / 184 - 500 / 48 / 2000))
+    rates = [break_even(replace(PUBLISHED, revise_rate=rate)) for rate in (0.0, 0.1, 0.2, 0.35)]
+    assert [even.batch for even in rates] == [3, 4, 5, 7]
+    assert [even.tokens for even in rates] == sorted(even.tokens or 0 for even in rates)
+
+
+FIGURES = st.builds(
+    Figures,
+    swap_in=st.floats(0, 300),
+    swap_back=st.floats(0, 300),
+    generator_speed=st.floats(20, 500),
+    reviewer_speed=st.floats(20, 500),
+    proposal_tokens=st.floats(100, 10_000),
+    review_tokens=st.floats(0, 2_000),
+    revise_rate=st.floats(0, 1),
+    single_speed=st.floats(1, 200),
+)
+
+
+@given(FIGURES)
+def test_the_break_even_is_the_smallest_batch_that_is_no_slower(figures: Figures) -> None:
+    even = break_even(figures)
+    if even.batch is None or even.tokens is None:
+        assert forecast(100_000, figures).seconds_each > figures.single_seconds * (1 - 1e-9)
+        return
+    slack = 1 + 1e-6
+    assert forecast(even.batch, figures).seconds_each <= figures.single_seconds * slack
+    if even.batch > 1:
+        assert forecast(even.batch - 1, figures).seconds_each * slack >= figures.single_seconds
+    assert even.batch - 1 <= even.tokens / figures.proposal_tokens * slack
+    assert even.tokens / figures.proposal_tokens <= even.batch * slack
+
+
+@given(FIGURES)
+def test_the_best_batch_is_the_smallest_within_five_percent_of_an_endless_one(figures: Figures) -> None:
+    best = best_batch(figures)
+    assert best is not None
+    least = figures.least_seconds_each
+    assert forecast(best, figures).seconds_each <= least * 1.05 * (1 + 1e-9)
+    if best > 1:
+        assert forecast(best - 1, figures).seconds_each > least * 1.05 * (1 - 1e-9)
+
+
+def test_the_best_batch_of_the_published_figures() -> None:
+    assert best_batch(PUBLISHED) == math.ceil(75.4 / (0.05 * (2000 / 184 + 500 / 48)))
+    assert best_batch(replace(PUBLISHED, swap_in=0, swap_back=0)) == 1
+    assert best_batch(replace(PUBLISHED, proposal_tokens=0, review_tokens=0)) is None
+
+
+def test_one_task_through_revisions_that_are_each_reviewed_again() -> None:
+    assert one_task_seconds(revisions=1, reviewed=True) == pytest.approx(
+        2 * (2000 / 184 + 42.7 + 500 / 48) + 32.7
+    )
+    names = [step.name for step in task_steps(PUBLISHED, revisions=2)]
+    assert names[:3] == ["write", "swap to the reviewer", "review"]
+    assert names[3:] == ["swap to the generator", "revise", "swap to the reviewer", "review"] * 2
 
 
 @pytest.mark.parametrize("single", [94.0, 184.0, 200.0])

@@ -17,7 +17,14 @@ from navigator.domain.models import (
     Task,
     Usage,
 )
-from navigator.domain.records import CallTotals, EditTotals, ReviewTotals, VerdictCount, VerdictPair
+from navigator.domain.records import (
+    CallTotals,
+    EditTotals,
+    ReviewTotals,
+    VerdictCount,
+    VerdictPair,
+    VersionCount,
+)
 from navigator.domain.states import (
     Criterion,
     DecisionKind,
@@ -91,6 +98,7 @@ def test_only_the_first_review_of_a_first_proposal_counts(
         ("complexity", [("medium", 2), ("medium", 1)]),
         ("model", [("r", 2), ("r", 1)]),
         ("week", [("2026-11-09", 2), ("2026-11-16", 1)]),
+        ("way", [("blocks", 2), ("blocks", 1)]),
     ],
 )
 def test_verdicts_are_counted_by_group(
@@ -105,6 +113,44 @@ def test_verdicts_are_counted_by_group(
     found = store.read.verdict_counts(by)
     assert sorted((row.group, row.n) for row in found) == sorted(groups)
     assert sum(row.n for row in store.read.verdict_counts(by, "2026-11-15T00:00:00.000Z")) == 2
+    weeks = [(row.week, row.n) for row in store.read.verdict_counts(by, weekly=True)]
+    assert sorted(weeks) == [("2026-11-09", 2), ("2026-11-16", 1)]
+
+
+def test_versions_are_counted_with_their_times(store: Store, task: Task, answer: AnswerMaker) -> None:
+    """What could not be read, and what the writer's own model reviewed, is no verdict of a version."""
+
+    def reviewed(second: int, review: Review, prompt: str) -> None:
+        another(
+            store,
+            task,
+            answer,
+            review.model_copy(update={"at": at(second)}),
+            model="w",
+            prompt_version=prompt,
+            way="looking",
+        )
+
+    reviewed(1, REVISE, "generate@1")
+    reviewed(3, APPROVE, "generate@1")
+    reviewed(2, REVISE, "generate@1")
+    reviewed(4, UNREADABLE, "generate@1")
+    reviewed(5, REVISE.model_copy(update={"self_review": True}), "generate@1")
+    reviewed(6, REVISE, "generate@2")
+    first, second = store.read.version_counts()
+    versions = {
+        "writer_model": "w",
+        "writer_prompt": "generate@1",
+        "way": "looking",
+        "model": "r",
+        "prompt_version": "review@1",
+    }
+    assert first == VersionCount(**versions, revise=2, approve=1, first=at(1), last=at(3), written=3)
+    assert (second.writer_prompt, second.first, second.written) == ("generate@2", at(6), 6)
+    assert store.read.verdicts_of(first) == [True, True, False]
+    assert store.read.verdicts_of(first, since=at(2)) == [True, False]
+    assert store.read.verdicts_of(first, until=at(2)) == [True, True]
+    assert store.read.verdicts_of(first, rehearsal=True) == []
 
 
 def test_pairs_need_a_self_review_and_an_independent_one(

@@ -238,6 +238,7 @@ async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
         assert "IS THE REVIEWER WORTH IT?" in shown(screen)
         marks = (
             "30% [23–37]  n 166",
+            "No exam item answered yet",
             "YOU AND THE REVIEWER",
             "COST PER ACCEPTED CHANGE",
             "generator → reviewer",
@@ -263,6 +264,7 @@ async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> Non
             ("BY WAY", "blocks"),
             ("BY REVIEWER MODEL", "122B"),
             ("BY REVIEWER PROMPT", "review@a91e"),
+            ("BY BLOCK ON", "grounded"),
             ("BY KIND", "refactor"),
         ):
             await pilot.press("b")
@@ -291,7 +293,8 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
             await pilot.press("tab")
             name = PAGES[screen._page].name
             assert "7 days" in screen.query_one(PageTabs).render().plain
-            if name != "throughput":  # every call of that day's state was made today
+            # Every call of that state was made today, and it has no exam.
+            if name not in ("throughput", "exam"):
                 assert shown(screen) != whole[name], name
         assert "landed" in screen.counted["outcomes"].outcomes.real.states
         assert screen.counted["edits"].real.clean_first.n < before["edits"].real.clean_first.n

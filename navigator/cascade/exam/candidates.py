@@ -110,7 +110,7 @@ def of_commits(commits: Iterable[Commit]) -> list[Change]:
 
 
 def of_proposals(found: Sequence[tuple[Proposal, Task]]) -> list[Change]:
-    """Approved proposals, newest first."""
+    """Approved proposals, in the order given."""
     return [
         Change(
             key=proposal.id,
@@ -125,8 +125,7 @@ def of_proposals(found: Sequence[tuple[Proposal, Task]]) -> list[Change]:
             accepted=True,
             rehearsal=proposal.rehearsal,
         )
-        for proposal, task in reversed(found)
-        if 0 < proposal.added + proposal.removed <= MOST_CHANGED and proposal.added
+        for proposal, task in found
     ]
 
 

@@ -23,7 +23,7 @@ from navigator.workspace.edits.source_protocol import FileChange
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.mining.guard import why_withheld
 from navigator.workspace.mining.history import Commit
-from navigator.workspace.mining.planting import left_out, planted
+from navigator.workspace.mining.planting import left_out, planted, stands
 from navigator.workspace.mining.reversal import NotReversible, commit_of, taken_back
 
 _FAULTS_TRIED = 4
@@ -215,20 +215,22 @@ class Maker:
         """The change's tree, pinned like its base, and the faults to be tried. Runs git: called in a thread."""
         words = "\n".join((change.text, change.title, change.summary))
         try:
-            self.private.pin_base(change.base)
-            if not change.accepted:
-                self.private.pin_base(change.tree)
             tree = self.private.tree_of(change.tree)
             if why := why_withheld(self.private, self.project, change.base, tree, words):
                 raise Rejected(why)
+            if not change.accepted and not stands(self.private, change.base, tree, self.head):
+                raise Rejected("later commits changed what it added")
             plant = planted if source is ExamSource.MUTANT else left_out
             found: Iterator[Fault] = plant(self.private, change.base, tree, change.key)
             faults = list(islice(found, _FAULTS_TRIED))
+            if not faults:
+                none = "no fault can be planted"
+                raise Rejected(none if source is ExamSource.MUTANT else "it has no hunk to leave out")
+            self.private.pin_base(change.base)
+            if not change.accepted:
+                self.private.pin_base(change.tree)
         except NavigatorError as error:
             raise Rejected("its files are no longer there") from error
-        if not faults:
-            none = "no fault can be planted" if source is ExamSource.MUTANT else "it has no hunk to leave out"
-            raise Rejected(none)
         return tree, faults
 
     def _pair(

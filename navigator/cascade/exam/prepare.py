@@ -9,19 +9,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.exam.candidates import Change, fixes, of_commits, of_proposals
+from navigator.cascade.exam.candidates import MOST_CHANGED, Change, fixes, of_commits, of_proposals
 from navigator.cascade.exam.making import Maker, Pair, keep_name
 from navigator.cascade.exam.trial import OutOfTime, Rejected, Trials
 from navigator.cascade.stages.checking import CheckSetup, baseline_of, check_setup
 from navigator.domain.errors import NavigatorError
 from navigator.domain.exam import ExamItem, PreparedProject, SourceCount
 from navigator.domain.models import Baseline, Project
-from navigator.domain.states import CheckOutcome, DecisionKind, ExamSource, ProposalState
+from navigator.domain.states import CheckOutcome, ExamSource
 from navigator.workspace.git.facts import WORKTREE, read_base
-from navigator.workspace.mining.history import Commit, read_history
+from navigator.workspace.mining.history import Commit, named_faulty, read_history
 from navigator.workspace.sandbox.compare import passed_before
 
 _SOURCES = (ExamSource.REVERSED_FIX, ExamSource.MUTANT, ExamSource.OMISSION)
+
+
+_PATIENCE, _TIMES = 20.0, 10.0
+"""A trial's tests may take this many seconds, or as many times what they take on today's tree."""
 
 
 class NotReady(NavigatorError):
@@ -148,6 +152,7 @@ async def _maker(deps: Dependencies, project: Project, seconds: float) -> Maker:
         head = await asyncio.to_thread(read_base, project.path, base)
         tree = await asyncio.to_thread(setup.private.pin_base, head)
         commits = await asyncio.to_thread(read_history, facts, head, deps.settings.exam.history)
+    doubted = named_faulty(commits)
     _say(deps, project, f"runs the tests on {head[:12]}")
     found = await baseline_of(deps, setup, tree)
     _require_passing(project, head, found)
@@ -155,11 +160,11 @@ async def _maker(deps: Dependencies, project: Project, seconds: float) -> Maker:
         deps=deps,
         project=project,
         private=setup.private,
-        trials=Trials(deps, setup, seconds),
+        trials=Trials(deps, setup, seconds, max(_PATIENCE, _TIMES * found.seconds)),
         head=head,
         passed=passed_before(found) or None,
         against=f"{project.check}\n{found.environment}",
-        commits=commits,
+        commits=[commit for commit in commits if commit.sha not in doubted],
         known={(trial.source, trial.change): trial for trial in deps.reader.exam_trials(project.id)},
     )
 
@@ -196,13 +201,13 @@ def _begin(deps: Dependencies, maker: Maker, limit: int, sources: Sequence[ExamS
     items = [item for item in deps.reader.exam_items(retired=True) if item.project_id == project.id]
     maker.used.update(item.origin.split(":")[2] for item in items)
     accepted = [
-        (proposal, deps.reader.task(proposal.task_id))
-        for proposal in deps.reader.proposals(
-            {ProposalState.DECIDED, ProposalState.LANDED}, project=project.id
+        deps.reader.proposal(number)
+        for number in deps.reader.accepted_changes(
+            project.id, most_lines=MOST_CHANGED, limit=deps.settings.exam.history
         )
-        if proposal.decision is not None and proposal.decision.kind is DecisionKind.APPROVE
     ]
-    changes = [*of_proposals(accepted), *of_commits(maker.commits)]
+    known = [(proposal, deps.reader.task(proposal.task_id)) for proposal in accepted]
+    changes = [*of_proposals(known), *of_commits(maker.commits)]
     found: dict[ExamSource, list[Commit | Change]] = {
         source: [*fixes(maker.commits)] if source is ExamSource.REVERSED_FIX else [*changes]
         for source in sources

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.checking import CheckSetup, remember, run_tree
@@ -35,12 +35,14 @@ class Trials:
 
     Attributes:
         seconds: that the runs may take in all; a run that has begun ends.
+        longest: seconds after which one run is ended: a fault that makes the tests hang is not to use up all the time.
         runs: how many ran; `spent` is the seconds they took.
     """
 
     deps: Dependencies
     setup: CheckSetup
     seconds: float
+    longest: float
     runs: int = 0
     spent: float = 0.0
 
@@ -55,7 +57,11 @@ class Trials:
         environment = await asyncio.to_thread(environment_digest, setup.sandbox, spec, setup.limits)
         known = self.deps.reader.baseline(project.id, tree, project.check, environment)
         if known is None:
-            known = await remember(self.deps, setup, spec, tree, await self._run(tree))
+            run = await self._run(tree)
+            if run.cut:
+                # Not remembered: a task's own check may take longer.
+                raise Rejected("the tests run into a limit")
+            known = await remember(self.deps, setup, spec, tree, run)
         if known.outcome is CheckOutcome.UNTESTED:
             raise Rejected("the tests cannot run on that commit today")
         if known.outcome is not CheckOutcome.PASSED:
@@ -83,10 +89,12 @@ class Trials:
         """One run, begun while no task's check is wanted, and ended and repeated where one is wanted meanwhile."""
         if self.spent >= self.seconds:
             raise OutOfTime
-        spec = await asyncio.to_thread(prepare, self.setup.project, self.setup.private, tree)
+        limits = replace(self.setup.limits, seconds=min(self.longest, self.setup.limits.seconds))
+        setup = replace(self.setup, limits=limits)
+        spec = await asyncio.to_thread(prepare, setup.project, setup.private, tree)
         while True:
             await self._stand_back()
-            running = asyncio.create_task(run_tree(self.deps, self.setup, tree, spec))
+            running = asyncio.create_task(run_tree(self.deps, setup, tree, spec))
             try:
                 while not running.done() and not self.deps.checks_wanted:
                     await asyncio.wait([running], timeout=_LOOK)

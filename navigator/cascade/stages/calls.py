@@ -65,6 +65,8 @@ async def call_model(
             exam_item=exam_item,
             seq=seq,
             prompt_version=prompt_version,
+            # Said now: a call that fails never learns which model would have answered.
+            rehearsal=is_rehearsal(deps.settings.server(role).model),
         )
     about = task.id or f"exam item {exam_item}"
     request = chat_request(deps.settings.server(role), messages, max_tokens, schema, thinking)

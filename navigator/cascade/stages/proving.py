@@ -67,9 +67,10 @@ async def settle(deps: Dependencies, task: Task, proposal: Proposal) -> None:
     review = deps.reader.proposal(proposal.id).review
     if review is None or not held:
         return
-    verdict = derive_verdict(review.findings, deps.settings.review.block_on)
+    block_on = deps.settings.review.block_on
+    verdict = derive_verdict(review.findings, block_on)
     with deps.store.transaction() as tx:
-        tx.settle_review(proposal.id, held[0].review_id, verdict, review.findings)
+        tx.settle_review(proposal.id, held[0].review_id, verdict, review.findings, block_on)
         move_on(tx, deps, task, review.model_copy(update={"verdict": verdict}))
 
 

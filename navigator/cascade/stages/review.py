@@ -394,6 +394,8 @@ def _record(
     role = review.role
     if deps.strategy.one_base and role is Role.REVIEWER:
         review = review.model_copy(update={"self_review": True})
+    if role is Role.REVIEWER:
+        review = review.model_copy(update={"block_on": deps.settings.review.block_on})
     revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
     if revise and (advice := why_advice(deps, review)):
         review = review.model_copy(update={"advice": advice})

@@ -56,20 +56,21 @@ def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, 
             found[tokens] = row.batch_tokens / row.batch_calls
     rates = revise_rate(reader.verdict_counts())
     rate = next(iter(rates.rehearsal if rehearsal else rates.rows), None)
-    if rate is not None and rate.rate is not None and rate.n >= ANECDOTAL_BELOW:
-        found["revise_rate"] = rate.rate
-    figures = replace(PUBLISHED, **found, source="measured") if found else PUBLISHED
+    n = 0
+    if rate is not None and rate.rate is not None:
+        found["revise_rate"], n = rate.rate, rate.n
+    figures = replace(PUBLISHED, **found, source="measured", revise_n=n) if found else PUBLISHED
     return figures, tuple(sorted(found))
 
 
 def measured_prices(reader: Reader, *, with_rehearsal: bool) -> Prices:
     """What the scheduler weighs, from the same figures."""
-    figures, found = measured_figures(reader, with_rehearsal=with_rehearsal)
+    figures, _ = measured_figures(reader, with_rehearsal=with_rehearsal)
     usual = Prices()
     return Prices(
         swap_in=figures.swap_in,
         swap_back=figures.swap_back,
         write_seconds=figures.write_seconds,
         review_seconds=figures.review_seconds,
-        revise_rate=figures.revise_rate if "revise_rate" in found else usual.revise_rate,
+        revise_rate=figures.revise_rate if figures.revise_n >= ANECDOTAL_BELOW else usual.revise_rate,
     )

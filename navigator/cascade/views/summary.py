@@ -23,6 +23,7 @@ class Session:
         self._before_calls = deps.reader.last_number("calls")
         self._before_proposals = deps.reader.last_number("proposals")
         self._before_events = deps.reader.last_seq()
+        self.number = self._before_events + 1
         self._wall: float | None = None
         self._assumptions: dict[Role, TimingModel] = {}
         self.swaps: list[Swap] = []

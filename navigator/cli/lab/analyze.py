@@ -10,9 +10,11 @@ from typing import Any
 import click
 
 from navigator.cli import output
+from navigator.cli.lab.estimates import tell_estimates
 from navigator.domain.errors import UsageError
 from navigator.lab.speculation import tables
 from navigator.lab.speculation.checks import Facts, Finding, findings
+from navigator.lab.speculation.estimates import estimates
 from navigator.lab.speculation.runs import COLUMNS, RunTable, read_runs
 
 _SHOWN_BAD = 20
@@ -106,6 +108,7 @@ def _document(file: Path, table: RunTable, found: list[Finding], facts: Facts) -
         "baselines": [asdict(row) for row in tables.baselines(table.runs)],
         "speculation": [asdict(row) for row in tables.speculation(table.runs)],
         "prompt_lengths": [asdict(row) for row in tables.lengths(table.runs)],
+        "estimates": [asdict(row) for row in estimates(table.runs)],
         "findings": [asdict(finding) for finding in found],
         "not_checked": _not_checked(table, facts),
     }
@@ -138,6 +141,9 @@ def _tell(file: Path, table: RunTable, found: list[Finding], facts: Facts) -> No
         output.say(f"  and {len(table.bad) - _SHOWN_BAD} more; --json lists all")
     output.say()
     _tables(table)
+    if costs := estimates(table.runs):
+        tell_estimates(costs)
+        output.say()
     _findings(found)
     output.say("Not checked:", bold=True)
     for line in _not_checked(table, facts):

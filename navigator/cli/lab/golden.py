@@ -29,14 +29,15 @@ def golden(ctx: click.Context, path: Path, as_json: bool) -> None:
     found = recompute(path)
     agree = sum(outcome.agrees for outcome in found)
     if as_json:
-        output.print_json({"rows": list(map(_document, found)), "agree": agree, "total": len(found)})
+        output.print_json({"rows": list(map(document, found)), "agree": agree, "total": len(found)})
     else:
         _tell(found, agree)
     if agree < len(found):
         ctx.exit(1)
 
 
-def _document(outcome: Outcome) -> dict[str, Any]:
+def document(outcome: Outcome) -> dict[str, Any]:
+    """One row as JSON."""
     row = outcome.row
     return {
         "id": row.id,
@@ -58,11 +59,11 @@ def _tell(found: list[Outcome], agree: int) -> None:
             outcome.row.id,
             outcome.row.source,
             outcome.row.what,
-            _value(outcome.computed),
+            value(outcome.computed),
             outcome.row.printed,
             outcome.verdict
             if outcome.agrees
-            else f"computed is not the expected {_value(outcome.row.expected)}",
+            else f"computed is not the expected {value(outcome.row.expected)}",
         )
         for outcome in found
     ]
@@ -82,9 +83,10 @@ def _tell(found: list[Outcome], agree: int) -> None:
     )
 
 
-def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(map(_value, value))
-    return f"{value:.5g}" if isinstance(value, (int, float)) else str(value)
+def value(computed: object) -> str:
+    """A computed value in a table."""
+    if isinstance(computed, bool):
+        return "yes" if computed else "no"
+    if isinstance(computed, list):
+        return ", ".join(map(value, computed))
+    return f"{computed:.5g}" if isinstance(computed, (int, float)) else str(computed)

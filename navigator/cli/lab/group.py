@@ -18,6 +18,7 @@ _SPECULATION = {
     cls=LazyGroup,
     table={
         "speculation": ("lab.group", "Does speculative decoding pay?"),
+        "judge": ("lab.judge", "Compare answers in pairs, blind, and say what that is worth"),
         "golden": ("lab.golden", "Recompute published figures"),
     },
 )

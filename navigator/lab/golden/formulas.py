@@ -86,6 +86,7 @@ FORMULAS: dict[str, Callable[..., Value]] = {
     "longest_prompt": longest_prompt,
     "mean": statistics.fmean,
     "means": lambda groups: [statistics.fmean(group) for group in groups],
+    "one_task_against_single": lambda: forecast.one_task_seconds() / PUBLISHED.single_seconds,
     "one_task_seconds": lambda **given: forecast.one_task_seconds(_figures(), **given),
     "possible_percentages": lambda n: [100 * k / n for k in range(n + 1)],
     "rate_for_rounds": formulas.rate_for_rounds,
@@ -97,6 +98,9 @@ FORMULAS: dict[str, Callable[..., Value]] = {
     "round_milliseconds": lambda **given: 1000 * formulas.rounds_seconds(**given),
     "round_trip": lambda **given: _figures(given).round_trip,
     "routing": _routing,
+    "session_against_single": lambda batch: (
+        forecast.forecast(batch).tokens_per_second / PUBLISHED.single_speed
+    ),
     "session_speed": lambda batch, figures: forecast.forecast(batch, _figures(figures)).tokens_per_second,
     "share": lambda k, n: share(k, n).rate or 0.0,
     "sign_test": sign_test,

@@ -14,6 +14,8 @@ from navigator.domain.errors import ConfigError, UsageError
 from navigator.lab.golden.formulas import FORMULAS, Value
 
 PACKAGED = Path(__file__).with_name("rows.toml")
+CASCADE = Path(__file__).with_name("cascade.toml")
+"""What the publication of the cascade leaves out."""
 
 Verdict = Literal["reproduces", "contradicts", "premise does not hold", "no claim"]
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from navigator.evidence.intervals import Z_95, wilson
+from navigator.evidence.intervals import Z_95, Share, share, wilson
 from navigator.lab.speculation.formulas import alpha_from_rate
 from navigator.lab.speculation.runs import Run
 
@@ -28,6 +28,8 @@ class Estimate:
         round_ms, step_ms: T_round and T0.
         draft_ms, verify_ms: T_draft and T_verify of a round, None where the engine does not time drafting.
         draft_cost, verify_cost: c and v, in steps.
+        same_text: runs that wrote the very tokens that the same prompt gets without speculation. Speculation is meant to keep the
+            text at temperature 0; engines differ in whether it does.
     """
 
     target: str
@@ -48,6 +50,7 @@ class Estimate:
     verify_ms: float | None
     draft_cost: float | None
     verify_cost: float | None
+    same_text: Share
 
 
 def estimates(runs: Sequence[Run]) -> list[Estimate]:
@@ -59,8 +62,13 @@ def estimates(runs: Sequence[Run]) -> list[Estimate]:
             groups[run.target, run.draft, run.gamma].append(run)
         else:
             steps[run.target].append(1 / run.speed)
+    plain = {
+        (run.target, run.prompt, run.prompt_tokens, run.output)
+        for run in runs
+        if run.output and not run.speculated
+    }
     return [
-        _estimate(group, 1000 * statistics.fmean(steps[target]) if target in steps else None)
+        _estimate(group, plain, 1000 * statistics.fmean(steps[target]) if target in steps else None)
         for (target, _, _), group in sorted(groups.items())
         if any(run.accepted is not None or run.drafter_accepted is not None for run in group)
     ]
@@ -71,7 +79,9 @@ def _sum(values: Sequence[float | None]) -> float | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _estimate(group: list[Run], step_ms: float | None) -> Estimate:
+def _estimate(
+    group: list[Run], plain: set[tuple[str, str, float | None, str]], step_ms: float | None
+) -> Estimate:
     first = group[0]
     accepted, drafted = _sum([run.accepted for run in group]), _sum([run.drafted for run in group])
     own_accepted = _sum([run.drafter_accepted for run in group])
@@ -109,7 +119,15 @@ def _estimate(group: list[Run], step_ms: float | None) -> Estimate:
         verify_ms=verify_ms,
         draft_cost=draft_ms / first.gamma / step_ms if draft_ms is not None and step_ms else None,
         verify_cost=verify_ms / step_ms if verify_ms is not None and step_ms else None,
+        same_text=_same_text(group, plain),
     )
+
+
+def _same_text(group: Sequence[Run], plain: set[tuple[str, str, float | None, str]]) -> Share:
+    prompts = {key[:3] for key in plain}
+    known = [run for run in group if run.output and (run.target, run.prompt, run.prompt_tokens) in prompts]
+    same = sum((run.target, run.prompt, run.prompt_tokens, run.output) in plain for run in known)
+    return share(same, len(known))
 
 
 def _interval(

@@ -57,6 +57,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "draft_seconds": ("draft_seconds",),
     "engine": ("engine",),
     "about": ("about",),
+    "output": ("output",),
     "random_weights": ("random_weights",),
     "arguments": ("arguments",),
     "positions": ("positions",),
@@ -64,7 +65,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 """What a column may be called, the likeliest name first."""
 
-_WORDS = ("target", "draft", "prompt", "block", "engine", "about")
+_WORDS = ("target", "draft", "prompt", "block", "engine", "about", "output")
 _T = TypeVar("_T", str, int)
 _OTHERS = ("gamma", "status", "random_weights", "arguments", "positions")
 _NONE = {"", "none", "no", "off", "-", "baseline", "0", "null", "nan"}
@@ -85,6 +86,7 @@ class Run:
         block: which start of the server.
         draft_seconds: time spent drafting.
         engine, about: which server, and what its owner says about the machine and the models.
+        output: digest of the tokens that were written.
         random_weights: the models are not trained: times may be real, acceptance and text are not.
         arguments: of the server, those that make it speculate.
         positions: rounds whose draft was kept up to each position.
@@ -110,6 +112,7 @@ class Run:
     draft_seconds: float | None = None
     engine: str = ""
     about: str = ""
+    output: str = ""
     random_weights: bool = False
     arguments: tuple[str, ...] = ()
     positions: tuple[int, ...] = ()
@@ -271,6 +274,7 @@ def _run(line: int, row: Mapping[str, str]) -> Run:
         block=words["block"],
         engine=words["engine"],
         about=words["about"],
+        output=words["output"],
         random_weights=row.get("random_weights", "").lower() == "true",
         arguments=tuple(_list(row.get("arguments", ""), str)),
         positions=tuple(_list(row.get("positions", ""), int)),

@@ -26,14 +26,12 @@ _OF_A_BATCH = (
 """A batch began in the residency that the swap began or ended."""
 
 _YIELD = (
-    "SELECT rehearsal, sum(accepted) AS accepted, sum(proposals) AS proposals, sum(reviews) AS reviews FROM ("
-    "SELECT a.rehearsal, count(*) AS accepted, 0 AS proposals, 0 AS reviews FROM decisions d"
-    " JOIN proposals a ON a.id = d.proposal_id WHERE d.withdrawn = 0 AND d.kind = 'approve' AND d.at >= ?"
+    "SELECT (SELECT count(*) FROM decisions d JOIN proposals a ON a.id = d.proposal_id"
+    " WHERE a.rehearsal = ? AND d.withdrawn = 0 AND d.kind = 'approve' AND d.at >= ?"
     " AND a.id NOT IN (SELECT proposal_id FROM landings WHERE state = 'undone')"
-    " AND NOT EXISTS (SELECT 1 FROM proposals x WHERE x.parent = a.id) GROUP BY 1"
-    " UNION ALL SELECT rehearsal, 0, count(*), 0 FROM proposals WHERE parent IS NULL AND created >= ? GROUP BY 1"
-    " UNION ALL SELECT rehearsal, 0, 0, count(*) FROM reviews WHERE role = 'reviewer' AND at >= ? GROUP BY 1"
-    ") GROUP BY 1"
+    " AND NOT EXISTS (SELECT 1 FROM proposals x WHERE x.parent = a.id)) AS accepted,"
+    " (SELECT count(*) FROM proposals WHERE rehearsal = ? AND parent IS NULL AND created >= ?) AS proposals,"
+    " (SELECT count(*) FROM reviews WHERE rehearsal = ? AND role = 'reviewer' AND at >= ?) AS reviews"
 )
 
 
@@ -41,14 +39,17 @@ class CostReads(Queries):
     """Sums over one connection."""
 
     def work_totals(self, since: str = "") -> list[WorkTotals]:
-        """Ended calls by role and kind of work."""
+        """Ended calls by role and kind of work. Those of all time are kept by triggers."""
+        counted = "1", "FROM calls WHERE ended >= ? AND outcome <> 'started'"
+        kept = "calls", "FROM call_sums WHERE ? = ''"
+        n, rows = counted if since else kept
         return from_rows(
             WorkTotals,
             self._all(
-                f"SELECT rehearsal, role, {_WORK} AS work, count(*) AS calls, sum(outcome = 'lost') AS lost,"
+                f"SELECT rehearsal, role, {_WORK} AS work, sum({n}) AS calls, sum({n} * (outcome = 'lost')) AS lost,"
                 " sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,"
                 " sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds"
-                " FROM calls WHERE ended >= ? AND outcome <> 'started' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 DESC",
+                f" {rows} GROUP BY 1, 2, 3 HAVING sum({n}) > 0 ORDER BY 1, 2, 3 DESC",
                 since,
             ),
         )
@@ -83,5 +84,5 @@ class CostReads(Queries):
 
     def work_yield(self, since: str = "", *, rehearsal: bool) -> Yield:
         """What came out of real work, or of the rehearsal's."""
-        found = [row for row in self._all(_YIELD, since, since, since) if bool(row["rehearsal"]) is rehearsal]
-        return from_row(Yield, found[0]) if found else Yield(rehearsal=rehearsal)
+        (found,) = self._all(_YIELD, *(rehearsal, since) * 3)
+        return from_row(Yield, found, rehearsal=rehearsal)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from navigator.domain.errors import NotFound
 from navigator.domain.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial
+from navigator.domain.ids import proposal_id
 from navigator.domain.models import CheckResult
 from navigator.domain.records import VerdictCount
 from navigator.store.reads.queries import OWN_FAULT, Queries
@@ -157,6 +158,26 @@ class ExamReads(Queries):
             project_id,
         )
         return str(found[0]["detail"]).partition("\n")[0] if found else ""
+
+    def accepted_changes(self, project_id: int, *, most_lines: int, limit: int) -> list[str]:
+        """The newest approved proposals of a project that were neither undone nor reverted since, newest first.
+
+        Args:
+            most_lines: changed lines of one.
+        """
+        found = self._all(
+            "SELECT a.id FROM proposals a JOIN tasks t ON t.id = a.task_id"
+            " JOIN decisions d ON d.proposal_id = a.id AND d.withdrawn = 0 AND d.kind = 'approve'"
+            " LEFT JOIN fates f ON f.proposal_id = a.id"
+            " WHERE t.project_id = ? AND a.added > 0 AND a.added + a.removed <= ?"
+            " AND coalesce(f.fate, '') <> 'reverted'"
+            " AND NOT EXISTS (SELECT 1 FROM landings l WHERE l.proposal_id = a.id AND l.state = 'undone')"
+            " GROUP BY a.id ORDER BY a.id DESC LIMIT ?",
+            project_id,
+            most_lines,
+            limit,
+        )
+        return [proposal_id(row["id"]) for row in found]
 
     def newest_verdicts(self, model: str, prompt_version: str) -> list[VerdictCount]:
         """The newest first verdicts on first proposals by one reviewer, `_NEWEST` at most, as the revise rate counts them."""

@@ -41,6 +41,17 @@ _SUMS = (
     " sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds, max(ended) AS newest,"
     f" sum({_BATCH} AND {_ANSWERED}) AS batch_calls, sum({_BATCH} * completion_tokens) AS batch_tokens{_ENDED}"
 )
+_KEPT_SUMS = (
+    "SELECT s.role, s.model, s.rehearsal, sum(s.calls) AS calls,"
+    f" sum(s.calls * NOT {_ANSWERED}) AS failed, sum(s.prompt_tokens) AS prompt_tokens,"
+    " sum(s.completion_tokens) AS completion_tokens, sum(s.cached_tokens) AS cached_tokens,"
+    " total(s.seconds) AS seconds, round(max(coalesce(b.seconds, 0)), 3) AS busy_seconds,"
+    " (SELECT c.ended FROM calls c WHERE c.rehearsal = s.rehearsal AND c.role = s.role AND c.model = s.model"
+    " AND c.outcome NOT IN ('started', 'lost') AND c.purpose <> 'exam' ORDER BY c.ended DESC LIMIT 1) AS newest,"
+    f" sum(s.calls * ({_BATCH} AND {_ANSWERED})) AS batch_calls, sum({_BATCH} * s.completion_tokens) AS batch_tokens"
+    " FROM call_sums s LEFT JOIN call_busy b USING (rehearsal, role, model)"
+    " WHERE s.outcome <> 'lost' AND s.purpose <> 'exam' GROUP BY 3, 1, 2 HAVING sum(s.calls) > 0 ORDER BY 3, 1, 2"
+)
 _REHEARSED = (
     "WITH rehearsed(id) AS (SELECT task_id FROM calls WHERE rehearsal = 1 AND task_id IS NOT NULL"
     " UNION SELECT task_id FROM proposals WHERE parent IS NOT NULL AND rehearsal = 1)"
@@ -153,7 +164,9 @@ class StatisticsReads(VerdictReads):
         ]
 
     def call_totals(self, since: str = "") -> list[CallTotals]:
-        """Sums over ended calls by role and model, real ones first."""
+        """Sums over ended calls by role and model, real ones first. Those of all time are kept by triggers."""
+        if not since:
+            return from_rows(CallTotals, self._all(_KEPT_SUMS))
         keys = self._all("SELECT DISTINCT rehearsal, role, model FROM calls ORDER BY rehearsal, role, model")
         found = []
         for key in keys:

@@ -15,6 +15,7 @@ _COLUMNS = {
     "way": "a.way",
     "model": "r.model",
     "prompt_version": "r.prompt_version",
+    "block_on": "r.block_on",
 }
 _VERSIONS = ", ".join(f"{column} AS {name}" for name, column in _COLUMNS.items())
 _REHEARSAL = "(a.rehearsal OR r.rehearsal)"
@@ -29,6 +30,7 @@ _GROUPS = {
     "way": "a.way",
     "reviewer-model": "r.model",
     "reviewer-prompt": "r.prompt_version",
+    "block-on": "r.block_on",
     "week": "date(r.at, 'weekday 0', '-6 days')",
 }
 """Properties to group verdicts by, as SQL. A week is named by its Monday, in UTC."""
@@ -63,7 +65,7 @@ class VerdictReads(Queries):
                 f" {_GROUPS['week'] if weekly else _GROUPS['']} AS week, {_VERSIONS}, r.verdict, r.stated_verdict,"
                 f" r.self_review, {_REHEARSAL} AS rehearsal, count(*) AS n FROM proposals a"
                 f"{tasks if by in ('kind', 'complexity', 'project') else ''}{FIRST}"
-                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11",
+                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12",
                 since,
             ),
         )
@@ -76,7 +78,7 @@ class VerdictReads(Queries):
                 f"SELECT {_VERSIONS}, {_REHEARSAL} AS rehearsal, sum(r.verdict = 'REVISE') AS revise,"
                 " sum(r.verdict = 'APPROVE') AS approve, min(r.at) AS first, max(r.at) AS last,"
                 f" max(a.id) AS written FROM proposals a{FIRST} AND r.self_review = 0"
-                " AND r.verdict IN ('REVISE', 'APPROVE') GROUP BY 1, 2, 3, 4, 5, 6",
+                " AND r.verdict IN ('REVISE', 'APPROVE') GROUP BY 1, 2, 3, 4, 5, 6, 7",
                 "",
             ),
         )

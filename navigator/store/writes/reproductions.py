@@ -49,11 +49,13 @@ class ReproductionWrites(TransactionCore):
             self.event("reproduction_revised", task_id(row["task_id"]), by, said)
 
     def settle_review(
-        self, proposal: str, review_id: int, verdict: Verdict, findings: Iterable[Finding]
+        self, proposal: str, review_id: int, verdict: Verdict, findings: Iterable[Finding], block_on: str
     ) -> None:
-        """The verdict that the findings' tests leave. The findings themselves are not altered."""
+        """The verdict that the findings' tests leave by the setting `block_on`. The findings themselves are not altered."""
         row = self._proposal_row(proposal)
-        self._update("reviews", review_id, {"verdict": verdict.value})
+        # An APPROVE needs no word on why it sent nothing back.
+        advice = {} if verdict is Verdict.REVISE else {"advice": ""}
+        self._update("reviews", review_id, {"verdict": verdict.value, "block_on": block_on, **advice})
         counted = sum(finding.reproduction is not None for finding in findings)
         said = {"verdict": verdict.value, "tests": counted}
         self.event("review_settled", task_id(row["task_id"]), proposal_id(row["id"]), said)

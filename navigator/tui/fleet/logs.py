@@ -31,7 +31,7 @@ class LogSource:
 
 def log_sources(settings: Settings, paths: StatePaths) -> tuple[LogSource, ...]:
     """The conductor's log first; then the rehearsal's processes or systemd's units. Other servers keep theirs elsewhere."""
-    found = [LogSource("the conductor's", LogTail(paths.log).read)]
+    found = [LogSource("conductor", LogTail(paths.log).read)]
     strategy = settings.swap.strategy
     for log in strategy_class(strategy).logs(settings, paths) if strategy else ():
         if log.path is not None:

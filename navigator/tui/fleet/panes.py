@@ -306,7 +306,7 @@ def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
     return lines
 
 
-def log_lines(lines: Sequence[str], width: int, name: str = "the conductor's") -> list[Line]:
+def log_lines(lines: Sequence[str], width: int, name: str = "conductor") -> list[Line]:
     """A log: the conductor's without date and place, warnings and errors marked by word and colour."""
     if not lines:
         return [

@@ -103,7 +103,7 @@ class FleetScreen(NavScreen):
         return history_lines(self._snapshot.swaps, width)
 
     def _log_page(self, width: int) -> list[Line]:
-        name = self._sources[self._source].name if self._sources else "the conductor's"
+        name = self._sources[self._source].name if self._sources else "conductor"
         return log_lines(self._logs.get(self._source, []), width, name)
 
     def _ask_if_shown(self) -> None:

@@ -4,11 +4,12 @@ A commit counts as reverted where a later commit of the branch names it ("This r
 that was reverted), or is its exact reverse: the same paths, and the patch id of the landed diff turned around. What takes
 back only a part of it, or together with something else, is no revert.
 
-A rebase or a cherry-pick leaves the change under another commit: the one with the same paths and the same patch id.
+A rebase or a cherry-pick leaves the change under another commit: the one with the same paths and the same diff.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 from collections.abc import Collection, Iterable, Sequence
@@ -204,7 +205,7 @@ def _undone_exactly(git: Git, history: Sequence[_Commit], seen: dict[str, Seen])
     found: dict[str, Seen] = {}
     for commit, one in seen.items():
         for sha in reversed(list(like)):
-            same = wanted.get(one.found_as) == like[sha] and sha in theirs
+            same = sha != one.found_as and wanted.get(one.found_as) == like[sha] and sha in theirs
             if same and theirs[sha] == backwards.get(one.found_as) and _follows(git, sha, one.found_as):
                 found[commit] = Seen(one.found_as, sha, "exact")
                 break
@@ -236,18 +237,21 @@ def _is_id(field: bytes) -> bool:
 
 
 def _patch_ids(git: Git, commits: Iterable[str], *, reverse: bool = False) -> dict[str, str]:
-    """The stable patch id of each commit's diff, or of its reverse; none where a file is binary."""
+    """A digest of each commit's diff, or of its reverse, without line numbers; none where a file is binary.
+
+    Like `git patch-id --verbatim`, which is younger than the oldest git that is supported. Without `--verbatim` a patch id
+    ignores white space, and a change of nothing else would be its own reverse.
+    """
     listed = "".join(f"{commit}\n" for commit in commits).encode()
     if not listed:
         return {}
     turned = ("-R",) if reverse else ()
     out = git.run(*_DIFF, "-p", *turned, input=listed, max_output=_MOST_BYTES, timeout=_SECONDS).stdout
     parts = _SECTION.split(out)[1:]
-    texts = [
-        name + b"\n" + patch
-        for name, patch in zip(parts[::2], parts[1::2], strict=True)
-        if b"\nBinary files " not in patch
-    ]
-    told = git.run("patch-id", "--stable", input=b"".join(texts), timeout=_SECONDS).text
-    pairs = (line.split() for line in told.splitlines())
-    return {commit: patch for patch, commit in pairs}
+    found: dict[str, str] = {}
+    for name, patch in zip(parts[::2], parts[1::2], strict=True):
+        lines = patch.split(b"\n")
+        if not any(line.startswith(b"Binary files ") for line in lines):
+            kept = b"\n".join(line for line in lines if not line.startswith((b"@@ ", b"index ")))
+            found[name.decode("ascii")] = hashlib.sha256(kept).hexdigest()
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -139,6 +140,24 @@ def read_history(facts: RepoFacts, head: str, limit: int) -> list[Commit]:
     )
     commits = (_commit(record) for record in found.stdout.split(mark.encode("ascii"))[1:])
     return [commit for commit in commits if commit is not None]
+
+
+_TAKEN_BACK = re.compile(
+    r"(?:reverts commit|fixes:?|fixup of|regression from) ([0-9a-f]{7,40})\b", re.IGNORECASE
+)
+_REVERT = re.compile(r'^Revert "(.+)"')
+
+
+def named_faulty(commits: Iterable[Commit]) -> frozenset[str]:
+    """The commits that a later one says to revert or to fix, by id or by subject."""
+    listed = list(commits)
+    ids = {match[1].lower() for commit in listed for match in _TAKEN_BACK.finditer(commit.body)}
+    subjects = {match[1] for commit in listed if (match := _REVERT.match(commit.subject))}
+    return frozenset(
+        commit.sha
+        for commit in listed
+        if commit.subject in subjects or any(commit.sha.startswith(one) for one in ids)
+    )
 
 
 def _commit(record: bytes) -> Commit | None:

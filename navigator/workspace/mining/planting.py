@@ -10,6 +10,7 @@ from navigator.domain.diff import FileDiff
 from navigator.faults.plant import Fault, mutants, without_hunks
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.mining.history import is_code
+from navigator.workspace.mining.reversal import today_path
 
 _LARGEST = 400_000
 """Bytes of a file that faults are planted into."""
@@ -49,6 +50,22 @@ def left_out(private: PrivateRepo, base: str, tree: str, *seed: object) -> Itera
             )
     for fault in _in_turns(per_file):
         yield replace(fault, kind="hunk-left-out")
+
+
+def stands(private: PrivateRepo, base: str, tree: str, today: str) -> bool:
+    """Whether every line of code that the change added is still in its file today: no later commit had to correct one."""
+    now = private.tree_entries(today)
+    for file in private.diff(base, tree, context=0):
+        if not _changes_code(file):
+            continue
+        entry = now.get(today_path(file.new_path, now))
+        if entry is None:
+            return False
+        held = {line.strip() for line in private.read_blob(entry.sha).decode("utf-8", "replace").splitlines()}
+        added = (line.text.strip() for hunk in file.hunks for line in hunk.lines if line.kind == "+")
+        if not all(line in held for line in added):
+            return False
+    return True
 
 
 def _in_turns(found: list[Iterator[Fault]]) -> Iterator[Fault]:

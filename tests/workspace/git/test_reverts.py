@@ -80,6 +80,25 @@ def test_the_same_change_made_before_is_no_revert_of_a_later_one(repo: Path) -> 
     assert look(repo, landed) == {landed: Seen(landed)}
 
 
+def test_white_space_counts(repo: Path) -> None:
+    landed = commit(repo, {"README.md": b"# thing  \n"})
+    commit(repo, {"README.md": b"# thing   \n"})
+    assert look(repo, landed) == {landed: Seen(landed)}
+    commit(repo, {"README.md": b"# thing  \n"})
+    undo = commit(repo, {"README.md": b"# thing\n"})
+    assert look(repo, landed) == {landed: Seen(landed, undo, "exact")}
+
+
+def test_a_mode_and_an_empty_file_are_taken_back_too(repo: Path) -> None:
+    (repo / "empty").touch()
+    (repo / "src/util.py").chmod(0o755)
+    landed = commit(repo, {})
+    (repo / "empty").unlink()
+    (repo / "src/util.py").chmod(0o644)
+    undo = commit(repo, {})
+    assert look(repo, landed) == {landed: Seen(landed, undo, "exact")}
+
+
 def test_binary_files_prove_nothing(repo: Path) -> None:
     commit(repo, {"logo.png": b"\0\1"})
     landed = commit(repo, {"logo.png": b"\0\2"})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from navigator.workspace.mining.guard import why_withheld
-from navigator.workspace.mining.history import Commit, is_code, read_history
+from navigator.workspace.mining.history import Commit, is_code, named_faulty, read_history
 from navigator.workspace.mining.reversal import NotReversible, commit_of, taken_back
 from tests.workspace.git.world import World, commit, fingerprint, git, make_repo
 
@@ -138,6 +138,16 @@ def test_the_commit_of_a_tree_is_the_same_each_time_and_stays(world: World) -> N
     world.private.keep("exam-1", tree, made)
     world.private.collect()
     assert world.private.tree_of(made) == tree and world.private.diff(made, tree) == []
+
+
+def test_commits_that_later_ones_name_as_wrong_are_known(world: World) -> None:
+    one = commit(world.repo, {"a.py": b"1\n"}, "Add a")
+    two = commit(world.repo, {"b.py": b"1\n"}, "Add b")
+    three = commit(world.repo, {"c.py": b"1\n"}, "Add c")
+    commit(world.repo, {"d.py": b"1\n"}, f"Repair a\n\nFixes: {one[:12]} (it was wrong)")
+    commit(world.repo, {"b.py": None}, f'Revert "Add b"\n\nThis reverts commit {two}.')
+    commit(world.repo, {"e.py": b"1\n"}, "Mention deadbeef")
+    assert named_faulty(newest(world)) == {one, two} and three not in named_faulty(newest(world))
 
 
 KEY = "ghp_" + "aZ3bY4cX5dW6eV7fU8gT9hS0iR1jQ2kP3lO4"

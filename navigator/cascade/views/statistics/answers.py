@@ -12,13 +12,12 @@ from navigator.cascade.views.statistics.page import bounds, percent
 from navigator.cascade.views.statistics.rate_changes import change_words, rate_words
 from navigator.evidence.changes import PARTS, Watched
 from navigator.evidence.compare import newcombe
+from navigator.evidence.cost import Cost
 from navigator.evidence.exam import CANNOT_TELL, WORTH_IT, ExamScore, worth_words
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.evidence.outcomes import Outcomes
 from navigator.evidence.rates import RateRow
 from navigator.evidence.revisions import Revisions
-from navigator.evidence.swaps import Direction
-from navigator.evidence.throughput import Throughput
 
 RECENT_WEEKS = 4
 """Newest weeks that are compared with those before."""
@@ -33,7 +32,8 @@ class Figure:
         n: observations behind it.
         low: lower limit of its 95 % interval; None where it has none.
         high: upper limit.
-        unit: "share", "estimate" (a share that was computed, not counted), "J" (Youden's, -1 to 1), "odds", "s" or "tokens".
+        unit: "share", "estimate" (a share that was computed, not counted), "J" (Youden's, -1 to 1), "part" (of a sum), "odds",
+            "s", "tokens" or "Wh".
         source: the page that has more about it.
     """
 
@@ -151,28 +151,30 @@ def _better_by_week(weeks: Sequence[RateRow]) -> Answer:
     return Answer(f"{'Yes' if high < 0 else 'No'}. Revise rate: {rates}.", True, figures)
 
 
-def cost(speeds: Sequence[Throughput], swaps: Sequence[Direction], decided: Outcomes) -> Answer:
-    """What does it cost? Tokens and seconds of the models, and of swaps, for each landed task."""
-    landed = decided.states.get("landed", 0)
-    tokens = sum(row.prompt_tokens + row.completion_tokens for row in speeds)
-    working = sum(row.busy_seconds for row in speeds)
-    timed = [row.seconds for row in swaps if row.seconds is not None]
-    swapping = sum(took.n * took.mean for took in timed)
-    total = working + swapping
+def price(spent: Cost) -> Answer:
+    """What does it cost? Tokens and seconds of the models, of swaps and energy, for each accepted change."""
+    total = spent.model_time.total + spent.swaps.seconds.total
     if not total:
         return Answer("Not measured yet: no model was called. `navigator run` starts the work.", False)
-    swap_share = swapping / total
+    swapping = spent.swaps.seconds.total / total
+    n = spent.accepted
     figures = {
-        "swap_share_of_time": Figure(swap_share, sum(took.n for took in timed), source="swaps"),
+        "tokens_per_accepted_change": Figure(spent.tokens.per_accepted, n, unit="tokens", source="cost"),
+        "seconds_per_accepted_change": Figure(total / n if n else None, n, unit="s", source="cost"),
+        "swap_share_of_time": Figure(swapping, spent.swaps.n, unit="part", source="cost"),
     }
-    if not landed:
-        said = f"Nothing has landed yet; so far the models worked {_time(working)} and swaps took {_time(swapping)}."
-        return Answer(said, False, figures)
-    figures["tokens_per_landed_task"] = Figure(tokens / landed, landed, unit="tokens", source="throughput")
-    figures["seconds_per_landed_task"] = Figure(total / landed, landed, unit="s", source="throughput")
+    if spent.energy is not None:
+        energy = spent.energy
+        figures["watt_hours_per_accepted_change"] = Figure(
+            energy.watt_hours.per_accepted, energy.accepted, unit="Wh", source="cost"
+        )
+    if not n:
+        spans = f"the models worked {_time(spent.model_time.total)} and swaps took {_time(spent.swaps.seconds.total)}"
+        return Answer(f"Nothing was accepted yet; so far {spans}.", False, figures)
+    few = f" Anecdotal: {n} accepted." if n < ANECDOTAL_BELOW else ""
     said = (
-        f"A landed task costs {tokens / landed:,.0f} tokens and {_time(total / landed)} of the GPU;"
-        f" {percent(swap_share)} of that time is swapping."
+        f"An accepted change costs {spent.tokens.per_accepted:,.0f} tokens and {_time(total / n)} of the GPU,"
+        f" {percent(swapping)} of it swaps.{few}"
     )
     return Answer(said, True, figures)
 

@@ -29,7 +29,8 @@ _COLUMNS = (
 _WORK = {"write": "writing", "review": "reviewing", "final": "final review", "exam": "exam"}
 
 
-def _read_costs(reader: Reader, question: Question) -> Tables[Cost]:
+def read_costs(reader: Reader, question: Question) -> Tables[Cost]:
+    """What the work of the time in question cost, and what came out of it."""
     since = question.since
     work, calls = reader.work_totals(since), reader.call_totals(since)
     swaps, energy = reader.swap_totals(since), reader.energy_totals(since)
@@ -128,8 +129,12 @@ def _energy_table(found: EnergyCost | None) -> Table:
     ]
     n = f"{found.accepted:,} accepted changes, {found.proposals:,} proposals, {found.reviews:,} reviews"
     notes = [f"since the first reading ({found.began[:10]}): {n}; {found.samples:,} readings"]
-    if found.missed_share:
-        notes.append(f"not known for {percent(found.missed_share)} of the time: no reading")
+    missed = sum(one.missed for one in found.phases)
+    if missed:
+        covered = sum(one.seconds for one in found.phases)
+        notes.append(
+            f"not known for {number(missed)} s without a reading, beside {number(covered)} s with one"
+        )
     return Table(
         "ENERGY",
         _COLUMNS,
@@ -155,7 +160,7 @@ PAGE: StatisticsPage[Tables[Cost]] = StatisticsPage(
     title="Cost",
     help="What an accepted change costs in tokens, seconds of the models, swaps and energy.",
     missing="No model called yet.",
-    read=_read_costs,
+    read=read_costs,
     tables=_cost_tables,
     document=asdict,
 )

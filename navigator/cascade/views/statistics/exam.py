@@ -8,7 +8,7 @@ from typing import Any
 
 from navigator.cascade.exam.worth import scores
 from navigator.cascade.views.statistics.page import (
-    SHARE_COLUMNS,
+    Column,
     Question,
     Row,
     StatisticsPage,
@@ -16,11 +16,12 @@ from navigator.cascade.views.statistics.page import (
     bounds,
     number,
     percent,
-    share_rows,
 )
 from navigator.evidence.exam import Estimate, ExamScore, SizeScore, SourceScore, worth_words
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
 from navigator.store.reads.reader import Reader
+
+_COLUMNS = (Column("share", 6), Column("95 %", 15), Column("of", 14))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,40 +49,41 @@ def _score_tables(score: ExamScore) -> Sequence[Table]:
     cost = f"{score.tokens:,} tokens, {number(score.seconds)} s of the reviewer"
     unread = f", {score.unreviewed} could not be read" if score.unreviewed else ""
     verdict = Table(
-        "IS IT WORTH LISTENING TO?",
-        SHARE_COLUMNS,
+        "WHAT IS ITS REVISE WORTH?",
+        _COLUMNS,
         (
-            *share_rows(
-                (
-                    ("sensitivity: faulty, caught", score.sensitivity),
-                    ("specificity: clean, passed", score.specificity),
-                    ("caught at the right place", score.named),
-                )
-            ),
+            _shown("sensitivity: faulty, caught", score.sensitivity),
+            _shown("specificity: clean, passed", score.specificity),
+            _shown("caught at the right place", score.named),
             _estimate("Youden's J", score.youden),
             _estimate("proposals that are faulty", score.faulty_share, score.reason),
             _estimate("REVISE that is right", score.genuine_share, score.reason),
         ),
-        about=version,
         answer=worth_words(score),
         headline=score.verdict,
-        facts=(("verdict", f"{score.verdict}. {score.why}"), ("counted from", score.basis)),
+        facts=(
+            ("reviewer", version),
+            ("verdict", f"{score.verdict}. {score.why}"),
+            ("basis", score.basis),
+        ),
         notes=(f"{score.answers} answers{unread}: {cost}",),
     )
-    sources = Table("BY SOURCE", SHARE_COLUMNS, tuple(map(_source_row, score.by_source)), about=version)
+    sources = Table("BY SOURCE", _COLUMNS, tuple(map(_source_row, score.by_source)), about=version)
     sizes = tuple(row for size in score.by_size for row in _size_rows(size))
-    return (verdict, sources, Table("BY CHANGED LINES", SHARE_COLUMNS, sizes, about=version))
+    return (verdict, sources, Table("BY CHANGED LINES", _COLUMNS, sizes, about=version))
 
 
 def _estimate(name: str, found: Estimate | None, why: str = "") -> Row:
     if found is None:
         return Row(name, note=f"refused: {why}" if why else "none yet")
     if name == "Youden's J":
-        return Row(name, (f"{found.value:.2f}", f"[{found.low:.2f}–{found.high:.2f}]", ""))
+        return Row(name, (f"{found.value:.2f}", f"[{found.low:.2f} to {found.high:.2f}]", ""))
     return Row(name, (percent(found.value), f"[{100 * found.low:.0f}–{100 * found.high:.0f}]", ""))
 
 
 def _shown(label: str, found: Share) -> Row:
+    if not found.n:
+        return Row(label, note="none yet")
     few = "anecdotal" if found.n < ANECDOTAL_BELOW else ""
     return Row(label, (percent(found.rate), bounds(found), f"{found.k} of {found.n}"), share=found, note=few)
 
@@ -172,7 +174,7 @@ PAGE: StatisticsPage[Exam] = StatisticsPage(
     name="exam",
     title="Exam",
     help="What the reviewer catches and lets pass of changes whose right verdict is known, and what its REVISE is worth.",
-    missing="The reviewer has answered no exam item yet. `navigator exam prepare` makes items.",
+    missing="No exam item answered yet. `navigator exam prepare` makes items.",
     read=_read,
     tables=_tables,
     document=_document,

@@ -96,7 +96,11 @@ def _what(change: Change) -> str:
 
 def _named(field: str, value: str) -> str:
     """Prompt versions bear the name of what they are for; a model's name does not say what it does."""
-    return safe_line(f"{PARTS[field]} {value}" if field in _MODELS else value) or "–"
+    if field in _MODELS:
+        value = f"{PARTS[field]} {value}"
+    elif field == "block_on":
+        value = f"block_on = {value}"
+    return safe_line(value) or "–"
 
 
 def _odds(evidence: float) -> str:

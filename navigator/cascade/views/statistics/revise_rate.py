@@ -156,6 +156,7 @@ def pooled(row: RateRow) -> str:
         (row.ways, "ways of writing"),
         (row.models, "reviewer models"),
         (row.prompt_versions, "reviewer prompts"),
+        (row.rules, "settings of block_on"),
     )
     what = [f"{count} {name}" for count, name in many if count > 1]
     return f"pools {', '.join(what)}" if what else ""

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from navigator.cascade.exam.worth import scores
-from navigator.cascade.views.statistics.answers import RECENT_WEEKS, Answer, Figure, better, cost, worth
+from navigator.cascade.views.statistics.answers import RECENT_WEEKS, Answer, Figure, better, price, worth
+from navigator.cascade.views.statistics.cost import read_costs
 from navigator.cascade.views.statistics.page import (
     Column,
     Question,
@@ -18,13 +19,10 @@ from navigator.cascade.views.statistics.page import (
     percent,
 )
 from navigator.cascade.views.statistics.rate_changes import watched
-from navigator.evidence.exam import ExamScore
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, Tables
 from navigator.evidence.outcomes import outcomes
-from navigator.evidence.rates import revise_rate
+from navigator.evidence.rates import RateTables, revise_rate
 from navigator.evidence.revisions import revisions
-from navigator.evidence.swaps import swap_stats
-from navigator.evidence.throughput import throughput
 from navigator.store.reads.reader import Reader
 
 QUESTIONS = {
@@ -44,31 +42,26 @@ class Summary:
 
 def _read(reader: Reader, question: Question) -> Tables[Summary]:
     since = question.since
-    decided = outcomes(reader.task_counts(since), reader.decision_counts(since))
-    weeks = revise_rate(reader.verdict_counts("week", since))
-    versions = reader.version_counts()
-    speeds = throughput(reader.call_totals(since))
-    swaps = swap_stats(reader.swaps(since=since))
-
+    decided = outcomes((), reader.decision_counts(since))
     revised = revisions(reader.revision_counts(since))
     examined = scores(reader)
-
-    def newest(rehearsal: bool) -> ExamScore | None:
-        return next((score for score in examined if score.rehearsal is rehearsal), None)
+    versions = reader.version_counts()
+    spent = read_costs(reader, question)
+    changed = {kind: watched(reader, versions, rehearsal=kind) for kind in (False, True)}
+    weeks = RateTables((), ())
+    if any(row.rehearsal is kind for row in versions for kind in changed if not changed[kind]):
+        weeks = revise_rate(reader.verdict_counts("week", since))
 
     def of(rehearsal: bool) -> Summary:
-        called = [row for row in speeds if row.rehearsal is rehearsal]
-        swapped = [row for row in swaps if row.rehearsal is rehearsal]
-        ours = decided.of(rehearsal)
+        score = next((score for score in examined if score.rehearsal is rehearsal), None)
+        cost = spent.of(rehearsal)
         answers = {
-            "worth": worth(newest(rehearsal), ours, revised.of(rehearsal)),
-            "better": better(
-                watched(reader, versions, rehearsal=rehearsal),
-                weeks.rehearsal if rehearsal else weeks.rows,
-            ),
-            "cost": cost(called, swapped, ours),
+            "worth": worth(score, decided.of(rehearsal), revised.of(rehearsal)),
+            "better": better(changed[rehearsal], weeks.rehearsal if rehearsal else weeks.rows),
+            "cost": price(cost),
         }
-        return Summary(answers, bool(called or swapped or ours.states))
+        counted = score is not None or any((cost.proposals, cost.work, cost.swaps.n, cost.energy))
+        return Summary(answers, counted)
 
     return Tables(of(False), of(True))
 
@@ -81,6 +74,7 @@ _LABELS = {
     "revisions_broke_tests": "revisions that broke tests",
     "better_than_chance": "better than chance (J)",
     "revise_that_is_right": "REVISE that is right",
+    "watt_hours_per_accepted_change": "energy per accepted change",
     "revise_rate_recent": f"revise rate, newest {RECENT_WEEKS} weeks",
     "revise_rate_before": "revise rate before",
     "revise_rate_since": "revise rate since the change",
@@ -123,14 +117,14 @@ def _row(name: str, figure: Figure) -> Row:
 
 
 def _text(figure: Figure) -> str:
-    if figure.unit in ("share", "estimate"):
+    if figure.unit in ("share", "estimate", "part"):
         return percent(figure.value)
     if figure.unit == "J":
         return number(figure.value, 2)
     if figure.unit == "odds":
         return f"{min(figure.value or 0.0, 999):.3g} : 1"
-    if figure.unit == "s":
-        return f"{number(figure.value)} s"
+    if figure.unit in ("s", "Wh"):
+        return f"{number(figure.value)} {figure.unit}"
     return number(figure.value)
 
 

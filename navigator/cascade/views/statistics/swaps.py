@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from navigator.cascade.views.statistics.page import (
     Column,
@@ -17,10 +18,12 @@ from navigator.cascade.views.statistics.page import (
 )
 from navigator.evidence.intervals import Summary, Tables
 from navigator.evidence.spread import Spread, spread
-from navigator.evidence.swaps import Direction, durations, swap_stats
+from navigator.evidence.swaps import Direction, RoundTrip, durations, round_trips, swap_stats
 from navigator.store.reads.reader import Reader
 
 _P95_FROM = 20
+
+PAIRED = "a round trip is a swap to the reviewer and the next swap of the same session, back; both swaps' seconds together"
 
 _SWAP_COLUMNS = (
     Column("n", 6),
@@ -33,19 +36,24 @@ _SWAP_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Swaps:
-    """What swaps took, and how that is distributed by direction."""
+    """What swaps took one way and both ways, and how that is distributed by direction."""
 
     directions: tuple[Direction, ...]
+    trips: tuple[RoundTrip, ...]
     spreads: Tables[Spread | None]
 
 
 def _read_swaps(reader: Reader, question: Question) -> Swaps:
     swaps = reader.swaps(since=question.since)
-    return Swaps(swap_stats(swaps), Tables(*(spread(durations(swaps, kind)) for kind in (False, True))))
+    spreads = Tables(*(spread(durations(swaps, kind)) for kind in (False, True)))
+    return Swaps(swap_stats(swaps), round_trips(swaps), spreads)
 
 
-def swap_table(directions: Sequence[Direction]) -> Table:
-    """Directions with count, mean, median and P95 in seconds; below each its phases and how warm its weights were."""
+def swap_table(directions: Sequence[Direction], trips: Sequence[RoundTrip] = ()) -> Table:
+    """Directions with count, mean, median and P95 in seconds; below each its phases and how warm its weights were.
+
+    Round trips follow in the same columns.
+    """
     rows: list[Row] = []
     few = False
     for found in directions:
@@ -69,13 +77,23 @@ def swap_table(directions: Sequence[Direction]) -> Table:
             )
             for kind in found.warmth
         ]
-    note = (
-        (f"~ P95 of fewer than {_P95_FROM} is only indicative: it lies between the two longest",)
-        if few
-        else ()
-    )
+    for trip in trips:
+        few = few or trip.seconds.n < _P95_FROM
+        medians = tuple((phase, summary.median) for phase, summary in trip.phases.items())
+        rows.append(Row(f"round trip  by {trip.strategy}", (*_seconds(trip.seconds), ""), parts=medians))
+        rows += [
+            Row(f"  {phase}", (*_seconds(summary, rough=False), ""), detail=True)
+            for phase, summary in trip.phases.items()
+        ]
+    notes = []
+    if few:
+        notes.append(f"~ P95 of fewer than {_P95_FROM} is only indicative: it lies between the two longest")
+    if trips:
+        notes.append(PAIRED)
     about = "seconds, completed swaps only"
-    return Table("SWAPS", _SWAP_COLUMNS, tuple(rows), about=about, empty="no swap measured yet", notes=note)
+    return Table(
+        "SWAPS", _SWAP_COLUMNS, tuple(rows), about=about, empty="no swap measured yet", notes=tuple(notes)
+    )
 
 
 def _seconds(took: Summary | None, *, rough: bool = True) -> tuple[str, ...]:
@@ -87,17 +105,27 @@ def _seconds(took: Summary | None, *, rough: bool = True) -> tuple[str, ...]:
 
 def _swap_tables(found: Swaps, rehearsal: bool) -> Sequence[Table]:
     rows = [row for row in found.directions if row.rehearsal is rehearsal]
+    trips = [trip for trip in found.trips if trip.rehearsal is rehearsal]
     shape = found.spreads.of(rehearsal)
     plot = SpreadPlot(shape.start, shape.step, tuple(shape.counts.items())) if shape else None
-    return (replace(swap_table(rows), plot=plot),) if rows else ()
+    return (replace(swap_table(rows, trips), plot=plot),) if rows else ()
+
+
+def document(found: Swaps) -> dict[str, Any]:
+    """The figures as JSON."""
+    return {
+        "directions": [asdict(row) for row in found.directions],
+        "round_trips": [asdict(trip) for trip in found.trips],
+        "pairing": PAIRED,
+    }
 
 
 PAGE: StatisticsPage[Swaps] = StatisticsPage(
     name="swaps",
     title="Swaps",
-    help="What a swap costs: count, mean, median and P95 by direction and phase, in seconds.",
+    help="What a swap costs: count, mean, median and P95 by direction and phase and of the round trip, in seconds.",
     missing="No swap measured yet.",
     read=_read_swaps,
     tables=_swap_tables,
-    document=lambda found: {"directions": [asdict(row) for row in found.directions]},
+    document=document,
 )
