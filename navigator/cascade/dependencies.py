@@ -61,6 +61,12 @@ class Controls(Protocol):
     def swap_to(self, role: Role) -> bool:
         """Load `role` when current work finishes; returns whether it is loaded already."""
 
+    def measure(self, round_trips: int) -> int:
+        """Swap to and fro to measure it; returns how many swaps that will be. Raises Conflict where it is not possible now."""
+
+    def stop_measuring(self) -> bool:
+        """End that after the swap in progress; returns whether it was running and not asked to stop yet."""
+
     def ask_exam(self, items: int) -> tuple[int, int]:
         """Ask so many items of the reviewer's exam once it is loaded; returns how many it will be, and how many are left."""
 
@@ -222,11 +228,21 @@ class Dependencies:
         return self._baseline_locks.setdefault(project_id, asyncio.Lock())
 
     @cached_property
-    def checks_at_once(self) -> asyncio.Semaphore:
+    def _checks_at_once(self) -> asyncio.Semaphore:
         """How many projects' tests run beside each other: they share the CPU with what feeds the GPU."""
         from navigator.scheduling.view import CHECKS_AT_ONCE
 
         return asyncio.Semaphore(max(1, min(CHECKS_AT_ONCE, os.cpu_count() or 1)))
+
+    @asynccontextmanager
+    async def room_for_check(self) -> AsyncIterator[None]:
+        """Room for one run of a project's tests that a task waits for. The exam's trials stand back from the first moment on."""
+        self.checks_wanted += 1
+        try:
+            async with self._checks_at_once:
+                yield
+        finally:
+            self.checks_wanted -= 1
 
     @cached_property
     def exam_lock(self) -> asyncio.Lock:

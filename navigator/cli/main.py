@@ -27,6 +27,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "proposals": ("proposals", "List the proposals that wait for your decision"),
     "diff": ("proposals", "Show a proposal's change, with the findings"),
     "approve": ("decide", "Approve proposals and land them"),
+    "keep-tests": ("keep_tests", "Keep the tests of findings with a proposal"),
     "split": ("split", "Make a separate proposal from some hunks"),
     "reject": ("decide", "Reject proposals"),
     "send-back": ("decide", "Send proposals back with a note"),

@@ -62,7 +62,7 @@ class ExamTrial(Model):
         change: a commit of the project, or a proposal's id.
         against: digest of what the result depends on: test command, sandbox, and today's tree where the item is made on it.
         kept: whether an item came of it; `reason` says why not.
-        runs: of the project's tests; `seconds` is what they took.
+        runs: of the project's tests, those for its control included; `seconds` is what they took.
     """
 
     id: int = 0

@@ -8,7 +8,17 @@ from pydantic import Field
 
 from navigator.domain.ids import ProposalId, TaskId
 from navigator.domain.models import Model, Usage
-from navigator.domain.states import DecisionKind, EditCode, Role, TaskState, Verdict
+from navigator.domain.states import (
+    Criterion,
+    DecisionKind,
+    EditCode,
+    ReproductionOutcome,
+    RevisedOutcome,
+    Role,
+    Severity,
+    TaskState,
+    Verdict,
+)
 
 
 class ModelCall(Model):
@@ -219,3 +229,23 @@ class CallTotals(Model):
     newest: str = ""
     batch_calls: int = 0
     batch_tokens: int = 0
+
+
+class ReproductionCount(Model):
+    """Findings that a test was to prove, by what became of it; `revised` is what the next revision made of the test."""
+
+    severity: Severity
+    criterion: Criterion
+    outcome: ReproductionOutcome
+    revised: RevisedOutcome = RevisedOutcome.NONE
+    rehearsal: bool = False
+    n: int = 1
+
+
+class ReproducedDecision(Model):
+    """Decisions on proposals whose newest review had findings with a test; `proved`: at least one was reproduced."""
+
+    decision: DecisionKind
+    proved: bool
+    rehearsal: bool = False
+    n: int = 1

@@ -9,6 +9,9 @@ from navigator.domain.costs import EnergyTotals, SwapTotals, WorkTotals, Yield
 from navigator.domain.records import CallTotals
 from navigator.domain.states import Role
 
+EXAM = "exam"
+"""The kind of work that makes no change: it is shown, but no part of what a change costs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Amount:
@@ -105,7 +108,7 @@ class Cost:
 
     Attributes:
         accepted, proposals, reviews: what came out.
-        tokens: read and written, of all work; `work` by role and kind.
+        tokens: read and written for the work; `work` by role and kind, with the exam, which is no work.
         model_time: seconds in which a model worked, added up over the roles of `model_seconds`.
         energy: None where nothing was measured.
     """
@@ -145,7 +148,7 @@ def cost(
         accepted=made.accepted,
         proposals=made.proposals,
         reviews=made.reviews,
-        tokens=per(sum(row.prompt_tokens + row.completion_tokens for row in work)),
+        tokens=per(sum(row.prompt_tokens + row.completion_tokens for row in work if row.work != EXAM)),
         work=tuple(
             WorkCost(
                 role=row.role,

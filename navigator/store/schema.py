@@ -13,6 +13,7 @@ from navigator.domain.states import (
     PROPOSAL_TRANSITIONS,
     TASK_TRANSITIONS,
     Complexity,
+    Criterion,
     DecisionKind,
     EditCode,
     ExamSource,
@@ -21,6 +22,7 @@ from navigator.domain.states import (
     ReproductionOutcome,
     RevisedOutcome,
     Role,
+    Severity,
     TaskKind,
     TaskState,
     Verdict,
@@ -433,6 +435,8 @@ _FIFTH: Migration = (
         proposal_id INTEGER NOT NULL REFERENCES proposals (id),
         review_id INTEGER NOT NULL REFERENCES reviews (id),
         finding INTEGER NOT NULL CHECK (finding >= 0),
+        severity TEXT NOT NULL {_one_of("severity", Severity)},
+        criterion TEXT NOT NULL {_one_of("criterion", Criterion)},
         outcome TEXT NOT NULL {_one_of("outcome", ReproductionOutcome)},
         reason TEXT NOT NULL DEFAULT '',
         path TEXT NOT NULL DEFAULT '',
@@ -447,7 +451,8 @@ _FIFTH: Migration = (
         at TEXT NOT NULL,
         UNIQUE (review_id, finding)
     ) STRICT""",
-    "CREATE INDEX reproductions_proposal ON reproductions (proposal_id)",
+    "CREATE INDEX reproductions_proposal ON reproductions (proposal_id, outcome, rehearsal)",
+    "CREATE INDEX reproductions_figures ON reproductions (at, rehearsal, severity, criterion, outcome, revised)",
     # The conductor's session a swap was made in: a round trip is a pair within one.
     "ALTER TABLE swaps ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
 )

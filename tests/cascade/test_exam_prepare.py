@@ -202,6 +202,11 @@ def test_what_was_tried_is_not_tried_again_until_the_project_changes(room: Room)
     assert later.tried == later.found - later.known and later.kept == 0
     room.act("project.set", name="code", check="python3 -m unittest -q")
     retried = room.prepare(sources=["omission"]).sources["omission"]
+    with room.desk.reading() as reader:
+        held = reader.newest_baseline(1)
+    assert held is not None and held.tree == git(room.path, "rev-parse", "HEAD^{tree}"), (
+        "no trial is a baseline"
+    )
     assert retried.tried == again.sources["omission"].found - len(room.items()) // 2 > 0, "all but the items"
 
 

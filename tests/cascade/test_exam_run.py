@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -244,6 +245,30 @@ def test_the_prompt_of_an_item_is_the_prompt_of_a_proposal_of_the_same_content(r
     # A faulty one differs from it by its change alone.
     assert str(of_faulty).replace("x * 3", "x * 2") == str(of_work)
     assert of_faulty != of_work
+
+
+def test_the_server_is_sent_the_same_for_an_item_as_for_a_proposal(room: Room, models: Models) -> None:
+    """Not the messages alone: everything in the request but its random id and the delimiters' key."""
+    bodies: list[dict[str, Any]] = []
+    answer = models.answer
+
+    def keep(body: dict[str, Any]) -> Any:
+        if body["model"] == "scripted/reader":
+            bodies.append({name: value for name, value in body.items() if name != "rid"})
+        return answer(body)
+
+    models.answer = keep  # type: ignore[method-assign]
+    task = room.queue(files=[])
+    room.work()
+    with locked_dependencies(room.paths) as deps:
+        text = deps.reader.task(task).text
+        add_item(deps, "code", {"app.py": RIGHT}, faulty=False, origin="r", text=text)
+    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    room.work()
+    of_work, of_item = (
+        re.sub(r"\b[0-9a-f]{12}\b", "KEY", json.dumps(body, sort_keys=True)) for body in bodies
+    )
+    assert of_work == of_item
 
 
 def give(deps: Dependencies, *, caught: int, passed: int, of: int) -> None:

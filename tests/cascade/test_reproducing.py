@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from navigator.domain.errors import Conflict
 from navigator.domain.models import Finding
-from navigator.domain.states import CheckOutcome, ReproductionOutcome, RevisedOutcome, Verdict
+from navigator.domain.states import CheckOutcome, ReproductionOutcome, RevisedOutcome, TaskState, Verdict
 from tests.cascade.scripted_models import Messages, Models, approval, objection, speaking
+from tests.cascade.support import PATIENCE, git
 from tests.cascade.test_checks import Room, block
 from tests.workspace.sandbox.support import needs_sandbox
 
@@ -226,3 +231,76 @@ def test_without_the_setting_or_a_command_nothing_is_asked(room: Room) -> None:
     room.work(until="reviewed")
     assert findings(room, task)[0].reproduction is None
     assert room.task(task).round == 1
+
+
+# A crash
+
+KILLED_AT = str(Path(__file__).with_name("killed_at.py"))
+REPRODUCING, PROVING = "navigator.cascade.stages.reproducing", "navigator.cascade.stages.proving"
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        ("event", "review_added"),
+        ("before", f"{REPRODUCING}:_read"),
+        ("event", "task_state=checking", 2),
+        ("before", f"{PROVING}:_run", 3),
+        ("event", "reproduction"),
+        ("event", "review_settled"),
+    ],
+    ids=lambda moment: moment[1].rpartition(":")[2],
+)
+def test_a_killed_conductor_asks_for_nothing_twice_and_runs_again(
+    room: Room, moment: tuple[Any, ...]
+) -> None:
+    kind, name, count = (*moment, 1)[:3]
+    room.models.read = reader(whole("test_finding.py", PROOF))
+    room.add()
+    task = room.queue("Rework half()")
+    words = [sys.executable, KILLED_AT, kind, name, str(count)]
+    ended = subprocess.run(
+        [*words, "run", "--until", "idle"], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert ended.returncode == -9, ended.stderr
+    room.work()
+    made = findings(room, task)[0].reproduction
+    assert made is not None and made.outcome is REGRESSION and made.revised is RevisedOutcome.PASSES
+    answered = Counter(call.purpose for call in room.reading().calls(task_id=task) if call.outcome != "lost")
+    assert answered == {"generate": 1, "review": 2, "reproduce": 1, "revise": 1}
+    assert len(room.reading().proposals(task_id=task)) == 2
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL
+
+
+# Kept with the proposal
+
+
+def test_a_test_that_passes_on_the_revision_is_kept_by_choice(room: Room) -> None:
+    room.models.read = reader(whole("test_finding.py", PROOF))
+    path = room.add(landing="current")
+    task = room.queue("Rework half()")
+    room.work()
+    first, second = room.reading().proposals(task_id=task)
+    with pytest.raises(Conflict, match="an earlier round"):
+        room.act("tests.keep", proposal=first.id)
+    with pytest.raises(Conflict, match="no test of its findings"):
+        room.act("tests.keep", proposal=second.id, tests=["test_app.py"])
+    kept = room.act("tests.keep", proposal=second.id)
+    assert kept["tests"] == ["test_finding.py"]
+    part = room.reading().proposal(kept["part"]["id"])
+    assert part.parent == second.id and part.title.endswith("(with a test of its finding)")
+    assert [check.outcome for check in part.checks] == [CheckOutcome.PASSED] * 3
+    assert room.task(task).state is TaskState.REJECTED and part.id in room.task(task).reason
+    assert room.approve(part)["landing"] == "landed"
+    assert git(path, "show", "HEAD:test_finding.py") == PROOF.rstrip("\n")
+    assert "0.5 * x" in git(path, "show", "HEAD:app.py")
+
+
+def test_a_test_that_fails_on_the_proposal_is_not_kept(room: Room) -> None:
+    room.models.write = lambda messages: WRONG if len(messages) == 2 else "NO_CHANGE: it is meant to"
+    room.models.read = reader(whole("test_finding.py", PROOF))
+    room.add()
+    task = room.queue("Rework half()")
+    room.work()
+    with pytest.raises(Conflict, match="the tests of its findings fail on it"):
+        room.act("tests.keep", proposal=room.proposal(task).id)

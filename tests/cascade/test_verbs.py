@@ -22,6 +22,8 @@ from navigator.cascade.verbs.deciding import DecideArgs, Decided, DecisionRow, P
 from navigator.cascade.verbs.exam_import import ExamImported, RefusedRow
 from navigator.cascade.verbs.exam_prepare import ExamPrepared
 from navigator.cascade.verbs.exam_run import ExamAsked
+from navigator.cascade.verbs.keep_tests import TestsKept
+from navigator.cascade.verbs.measure import Measuring, MeasuringStopped
 from navigator.cascade.verbs.notes import DraftSaved, SeenArgs
 from navigator.cascade.verbs.project_check import CheckLimits, ProjectChecked, SandboxFound
 from navigator.cascade.verbs.projects import ProjectDone, RemovedProjects
@@ -40,6 +42,7 @@ from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.exam import PreparedProject
 from navigator.domain.models import (
     Baseline,
+    CheckResult,
     Decision,
     Landing,
     Model,
@@ -80,6 +83,8 @@ LANDED = DecisionRow(
 SUGGESTION = Suggestion(task_id="T3", rank=1, text="Test it", state="accepted", made_task="T8")
 
 RESULTS: dict[str, list[Model]] = {
+    "swap.measure": [Measuring(swaps=60)],
+    "swap.measure.stop": [MeasuringStopped(was_running=True), MeasuringStopped(was_running=False)],
     "reverts.look": [Looked(projects=(LookedProject(project="web", commits=3, reverted=1),))],
     "exam.import": [
         ExamImported(path="/rows.jsonl", faulty=1, refused=(RefusedRow(line=3, reason="it has no diff"),)),
@@ -101,6 +106,16 @@ RESULTS: dict[str, list[Model]] = {
     "split": [
         SplitDone(part=PROPOSAL, task=TASK, rest=Rest(task="T3", state=TaskState.QUEUED, hunks=("H2",))),
         SplitDone(part=PROPOSAL, task=TASK, rest=Rest(task="T3", state=TaskState.REJECTED, hunks=("H2",))),
+    ],
+    "tests.keep": [
+        TestsKept(part=PROPOSAL, task=TASK, tests=("tests/test_a.py",)),
+        TestsKept(
+            part=PROPOSAL.model_copy(
+                update={"checks": (CheckResult(name="tests", outcome=CheckOutcome.FAILED),)}
+            ),
+            task=TASK.model_copy(update={"state": TaskState.AWAITING_APPROVAL}),
+            tests=("tests/test_a.py",),
+        ),
     ],
     "undo": [Undone(undone=(UndoneRow(id="P7", undone=True, reason="x"), UndoneRow(id="P8", undone=False)))],
     "review.now": [ReviewNowDone(waiting=3)],

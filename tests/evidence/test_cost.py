@@ -18,6 +18,7 @@ def test_totals_are_divided_by_what_came_out() -> None:
         MADE,
         [
             WorkTotals(role=G, work="write", calls=12, lost=1, prompt_tokens=9_000, completion_tokens=1_000),
+            WorkTotals(role=R, work="exam", calls=3, prompt_tokens=5_000),
             WorkTotals(role=R, work="review", calls=8, prompt_tokens=800, cached_tokens=400, seconds=40),
         ],
         [
@@ -31,7 +32,7 @@ def test_totals_are_divided_by_what_came_out() -> None:
     )
     assert found.tokens == Amount(10_800, 2_700, 1_080, 1_350)
     assert found.work[0].completion_tokens == Amount(1_000, 250, 100, 125)
-    assert (found.work[0].lost, found.work[1].call_seconds.per_review) == (1, 5)
+    assert (found.work[0].lost, found.work[2].call_seconds.per_review) == (1, 5)
     assert [(one.role, one.seconds.per_accepted) for one in found.model_seconds] == [(G, 10), (R, 5)]
     assert found.model_time.total == 60
     assert found.swaps.seconds.per_accepted == 50

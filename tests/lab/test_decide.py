@@ -18,6 +18,7 @@ from navigator.lab.speculation.controller import Controller, Trace, Tuning, repl
 from navigator.lab.speculation.decide import decide, t_quantile
 from navigator.lab.speculation.profile import profile_with, sglang_flags
 from navigator.lab.speculation.runs import Run
+from navigator.lab.speculation.traces import ngram_trace, words_of
 from navigator.serving.setup.profiles import load_profile
 
 ROOT = Path(__file__).parents[2]
@@ -277,3 +278,33 @@ def test_traces_are_replayed_by_the_command(tmp_path: Path) -> None:
     assert "best possible" in words
     path.write_text('{"accepted": [1], "costs": {"1": 2}}')
     assert isinstance(command(tmp_path, "--trace", str(path)).exception, UsageError)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("cost", [0.05, 0.15, 0.3])
+@pytest.mark.parametrize("name", ["navigator/store/database.py", "docs/tutorial.md", "docs/glossary.md"])
+def test_real_text_costs_the_controller_at_most_five_percent(name: str, cost: float) -> None:
+    words = words_of((ROOT / name).read_text(encoding="utf-8"))
+    accepted = ngram_trace(words, 8)
+    assert 0.02 < sum(count > 0 for count in accepted) / len(accepted) < 0.8
+    found = replay(Trace(accepted, {gamma: 1 + cost * gamma for gamma in range(9)}))
+    assert found.controlled <= 1.05
+    assert found.worst_slowdown <= 0.05
+    assert found.oracle <= min(found.static.values())
+
+
+def test_drafts_come_from_the_newest_earlier_place() -> None:
+    words = ["a", "b", "c", "x", "y", "a", "b", "c", "x", "z", "a", "b", "c", "x", "z"]
+    # After the second "a b c" the draft is "x y": x is kept. After the third it is "x z".
+    assert ngram_trace(words, 8) == (0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2, 1, 0)
+    assert ngram_trace(words, 1)[12] == 1
+    assert "".join(words_of("x = 1\n\ty")) == "x = 1\n\ty"
+
+
+def test_a_text_is_replayed_by_the_command(tmp_path: Path) -> None:
+    text = ROOT / "docs" / "tutorial.md"
+    document = json.loads(command(tmp_path, "--text", str(text), "--json").stdout)  # type: ignore[attr-defined]
+    assert document["costs_assumed"] is True
+    assert document["oracle"] < document["controlled"] <= 1.05
+    assert "Costs are assumed" in command(tmp_path, "--text", str(text), "--round-cost", "0.3").stdout  # type: ignore[attr-defined]
+    (tmp_path / "empty").write_text("")
+    assert isinstance(command(tmp_path, "--text", str(tmp_path / "empty")).exception, UsageError)  # type: ignore[attr-defined]

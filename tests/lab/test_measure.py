@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +29,7 @@ from navigator.lab.speculation.measuring.counters import (
 from navigator.lab.speculation.measuring.plan import Plan, prompt_texts, read_plan
 from navigator.lab.speculation.measuring.runner import finished, measure
 from navigator.lab.speculation.runs import Run, read_runs
+from navigator.serving.swap.processes import strays
 from tests.lab.simulated_engine import Engine
 
 ENGINE = Path(__file__).with_name("simulated_engine.py")
@@ -116,6 +120,9 @@ def test_the_counters_of_other_engines_are_read(tmp_path: Path, kind: str) -> No
     assert found.rate == pytest.approx(formulas.rate_from_alpha(0.6, 4), abs=0.08)
     assert found.tokens_per_round == pytest.approx(formulas.expected_tokens(0.6, 4), rel=0.12)
     assert len(found.positions) == 4
+    assert {json.loads(line)["version"] for line in (tmp_path / "runs.jsonl").read_text().splitlines()} == {
+        "v"
+    }
     assert found.draft_ms is None  # neither of them times drafting
     assert all(each.tokens == 255 for each in runs)
     assert all(each.random_weights for each in runs)
@@ -320,3 +327,28 @@ def test_text_that_speculation_changed_is_counted(tmp_path: Path) -> None:
     assert (found.same_text.k, found.same_text.n) == (1, 2)
     shown = command(tmp_path, "analyze", str(path)).stdout
     assert "1 of 2" in shown
+
+
+def _slow(mark: str) -> bool:
+    return any("slow=1" in record.argv for record in strays(mark, ()))
+
+
+def test_a_killed_command_leaves_no_server_and_goes_on(tmp_path: Path) -> None:
+    path, out = plan_file(tmp_path, options=', "slow=1"', blocks=1), tmp_path / "runs.jsonl"
+    words = [sys.executable, "-m", "navigator", "lab", "speculation", "measure", str(path), "--out", str(out)]
+    process = subprocess.Popen(words, env=os.environ | {"NAVIGATOR_STATE": str(tmp_path / "state")})
+    mark = str(out.resolve())
+    deadline = time.monotonic() + 60
+    # The server of the slow arm lives for seconds: it is there when the command is killed.
+    while not (found := _slow(mark)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert found
+    with pytest.raises(Conflict, match="Another command measures"):
+        run(path, out)
+    process.kill()
+    process.wait()
+    assert _slow(mark)  # a killed command cannot end its server
+    left, _ = run(path, out)
+    assert left == 0
+    assert strays(mark, ()) == []
+    assert len(out.read_text().splitlines()) == 4

@@ -63,6 +63,7 @@ def test_calls_are_summed_by_role_and_kind_of_work(store: Store) -> None:
         cached_tokens=160,
         seconds=8,
     )
+    assert store.read.work_totals("2026") == store.read.work_totals()
     assert store.read.work_totals("9999") == []
 
 

@@ -218,7 +218,7 @@ async def test_a_part_whose_checks_still_run_opens_when_they_are_done(
     reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As under a conductor: the answer comes at once, the checks later."""
-    monkeypatch.setattr("navigator.cascade.verbs.split._check_now", lambda *_: asyncio.sleep(0))
+    monkeypatch.setattr("navigator.cascade.verbs.split.check_now", lambda *_: asyncio.sleep(0))
     async with opened(reviewing) as at:
         await at.press("right_square_bracket", "space")
         await asked(at)

@@ -239,6 +239,7 @@ async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
         marks = (
             "30% [23–37]  n 166",
             "No exam item answered yet",
+            "No finding had a test yet",
             "YOU AND THE REVIEWER",
             "COST PER ACCEPTED CHANGE",
             "generator → reviewer",
@@ -293,8 +294,8 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
             await pilot.press("tab")
             name = PAGES[screen._page].name
             assert "7 days" in screen.query_one(PageTabs).render().plain
-            # Every call of that state was made today, and it has no exam.
-            if name not in ("throughput", "exam"):
+            # Every call of that state was made today, and it has no exam and no test of a finding.
+            if name not in ("throughput", "exam", "findings"):
                 assert shown(screen) != whole[name], name
         assert "landed" in screen.counted["outcomes"].outcomes.real.states
         assert screen.counted["edits"].real.clean_first.n < before["edits"].real.clean_first.n

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.stages.checking import CheckSetup, remember, run_tree
+from navigator.cascade.stages.checking import CheckSetup, run_tree
 from navigator.domain.states import CheckOutcome
-from navigator.workspace.sandbox.compare import passed_before
-from navigator.workspace.sandbox.suite import SuiteRun, environment_digest, prepare
+from navigator.workspace.sandbox.suite import SuiteRun, prepare
 
 _LOOK = 0.2
 """Seconds between looks for a task's check."""
@@ -36,7 +35,7 @@ class Trials:
     Attributes:
         seconds: that the runs may take in all; a run that has begun ends.
         longest: seconds after which one run is ended: a fault that makes the tests hang is not to use up all the time.
-        runs: how many ran; `spent` is the seconds they took.
+        runs: how many ran; `spent` is the seconds they took; `seen` are those on sound trees.
     """
 
     deps: Dependencies
@@ -45,28 +44,26 @@ class Trials:
     longest: float
     runs: int = 0
     spent: float = 0.0
+    seen: dict[str, SuiteRun] = field(default_factory=dict)
 
     async def sound(self, tree: str) -> int | None:
-        """How many tests pass on a tree, None where the runner does not count. Known results are not run again.
+        """How many tests pass on a tree, None where the runner does not count. A tree is run once.
+
+        The result is no baseline of the project: those are of what its work starts from.
 
         Raises:
             Rejected: they do not all pass. OutOfTime: the bound is reached.
         """
-        project, setup = self.setup.project, self.setup
-        spec = await asyncio.to_thread(prepare, project, setup.private, tree)
-        environment = await asyncio.to_thread(environment_digest, setup.sandbox, spec, setup.limits)
-        known = self.deps.reader.baseline(project.id, tree, project.check, environment)
-        if known is None:
-            run = await self._run(tree)
-            if run.cut:
-                # Not remembered: a task's own check may take longer.
-                raise Rejected("the tests run into a limit")
-            known = await remember(self.deps, setup, spec, tree, run)
-        if known.outcome is CheckOutcome.UNTESTED:
+        run = self.seen.get(tree)
+        if run is None:
+            run = self.seen[tree] = await self._run(tree)
+        if run.cut:
+            raise Rejected("the tests run into a limit")
+        if run.outcome is CheckOutcome.UNTESTED:
             raise Rejected("the tests cannot run on that commit today")
-        if known.outcome is not CheckOutcome.PASSED:
+        if run.outcome is not CheckOutcome.PASSED:
             raise Rejected("the tests do not pass without the fault")
-        return passed_before(known) or None
+        return run.passed
 
     async def failing(self, tree: str, passed: int | None) -> tuple[str, ...]:
         """The tests that fail on a faulty tree, twice in a row; empty where the runner names none.

@@ -77,7 +77,7 @@ async def run_checks(
     spec = await asyncio.to_thread(prepare, project, setup.private, tree)
     after = await _run(deps, setup, tree, spec)
     if keep:
-        await remember(deps, setup, spec, tree, after)
+        await _remember(deps, setup, spec, tree, after)
     return (compared(before, after),)
 
 
@@ -110,10 +110,10 @@ async def baseline_of(
         known = deps.reader.baseline(project.id, base_tree, project.check, environment)
         if known is not None and not rerun:
             return known
-        return await remember(deps, setup, spec, base_tree, await _run(deps, setup, base_tree, spec))
+        return await _remember(deps, setup, spec, base_tree, await _run(deps, setup, base_tree, spec))
 
 
-async def remember(
+async def _remember(
     deps: Dependencies, setup: CheckSetup, spec: SandboxSpec, tree: str, run: SuiteRun
 ) -> Baseline:
     """Keep what the tests said of a tree that is, or will be, a base."""
@@ -137,12 +137,8 @@ async def remember(
 
 async def _run(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSpec) -> SuiteRun:
     """One run, when there is room for one more beside those under way. What it prints is redacted."""
-    deps.checks_wanted += 1
-    try:
-        async with deps.checks_at_once:
-            return await run_tree(deps, setup, tree, spec)
-    finally:
-        deps.checks_wanted -= 1
+    async with deps.room_for_check():
+        return await run_tree(deps, setup, tree, spec)
 
 
 async def run_tree(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSpec) -> SuiteRun:

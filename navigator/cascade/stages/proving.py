@@ -177,7 +177,7 @@ async def _judgement(
 async def _run(
     deps: Dependencies, setup: CheckSetup, spec: SandboxSpec, tree: str, test: TestFile, variant: Variant
 ) -> TestRun:
-    async with deps.checks_at_once:
+    async with deps.room_for_check():
         return await cancellable(
             partial(
                 run_test,

@@ -12,9 +12,8 @@ import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
-from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.blocks import data_block
 from navigator.cascade.reviewing.prompt import OVERHEAD, Reading
 from navigator.cascade.reviewing.rereview import is_again
@@ -36,9 +35,6 @@ from navigator.workspace.git.source import TreeSource
 from navigator.workspace.reproducing.facts import read_test
 from navigator.workspace.sandbox.one_command import FileReading, NoRunner, OneCommand, one_command
 from navigator.workspace.sandbox.probe import probe
-
-if TYPE_CHECKING:
-    from navigator.serving.client.client import ChatAnswer
 
 log = logging.getLogger(__name__)
 
@@ -157,8 +153,7 @@ async def _ask_one(
             answer = await _asked(deps, task, version, messages, 2 * row.finding + attempt)
         except _NoAnswer as error:
             return _without(row, f"no test was written: {error}")
-        row = row.model_copy(update={"model": answer.model, "rehearsal": is_rehearsal(answer.model)})
-        made = await asyncio.to_thread(_read, deps, answer.text, marker, place)
+        made = await asyncio.to_thread(_read, deps, answer, marker, place)
         if isinstance(made, WrittenTest):
             return row.model_copy(
                 update={"outcome": _PENDING, "reason": "", "path": made.path, "text": made.text}
@@ -167,7 +162,7 @@ async def _ask_one(
         if not made.again:
             break
         problem = made.reason
-        messages.append({"role": "assistant", "content": answer.text})
+        messages.append({"role": "assistant", "content": answer})
     return row
 
 
@@ -175,11 +170,17 @@ class _NoAnswer(Exception):
     """This request alone got none: asking again later would change nothing."""
 
 
-async def _asked(
-    deps: Dependencies, task: Task, version: str, messages: Sequence[Message], seq: int
-) -> ChatAnswer:
+async def _asked(deps: Dependencies, task: Task, version: str, messages: Sequence[Message], seq: int) -> str:
+    """The answer: the one that was kept before a crash, or a new one.
+
+    Raises:
+        _NoAnswer: it would get none later either. ServingError: the server did not answer.
+    """
+    kept = deps.reader.answers_of(task.id, task.attempt, task.round, PURPOSE).get(seq)
+    if kept is not None:
+        return kept
     try:
-        return await call_model(
+        answer = await call_model(
             deps,
             Role.REVIEWER,
             task,
@@ -193,6 +194,7 @@ async def _asked(
         if isinstance(error, CutByLength | BadAnswer) or is_tasks_fault(deps, task, error, Role.REVIEWER):
             raise _NoAnswer(error.message) from error
         raise
+    return answer.text
 
 
 def _fits(deps: Dependencies, reading: Reading, messages: Sequence[Message]) -> bool:

@@ -404,7 +404,7 @@ def _record(
         kept = Review.model_validate(deps.redact.data(review.model_dump()))
         number = tx.add_review(proposal.id, kept)
         if rows:
-            tx.add_reproductions(proposal.id, number, rows)
+            tx.add_reproductions(proposal.id, number, kept.findings, rows)
         elif role is Role.REVIEWER:
             move_on(tx, deps, task, review)
         elif role is Role.FINAL:

@@ -66,7 +66,7 @@ class SplitDone(Model):
 
 
 @dataclass(frozen=True)
-class _Built:
+class Built:
     """The part as it is in the private repository; `base` is the commit that the rest is written on, "" for none."""
 
     chosen: Chosen
@@ -123,13 +123,13 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
         with deps.store.transaction() as tx:
             # Checked again: the user may have decided while the trees were made.
             self.require(deps.reader, args.model_copy(update={"tree": parent.tree}))
-            part = _add_part(tx, parent, built)
+            part = add_part(tx, parent, built)
             if args.drop_rest:
                 _drop_rest(tx, parent, part, built, args.note)
             else:
                 _send_rest_on(tx, parent, part, built, args.note)
         if not deps.conducting:
-            await _check_now(deps, part.task_id)
+            await check_now(deps, part.task_id)
         rest = deps.reader.task(parent.task_id)
         return SplitDone(
             part=deps.reader.proposal(part.id),
@@ -155,7 +155,7 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
         return [*told, Told(rest.task, f"rewrites {left} on top of {part.id}")]
 
 
-def _build(deps: Dependencies, parent: Proposal, hunks: Sequence[str], drop_rest: bool) -> _Built:
+def _build(deps: Dependencies, parent: Proposal, hunks: Sequence[str], drop_rest: bool) -> Built:
     """Make the part's tree and check it against the policy. Runs in a thread; writes into the private repository only."""
     from navigator.workspace.checks.policy import check_policy
     from navigator.workspace.git.hunks import build_part, commit_part
@@ -180,11 +180,16 @@ def _build(deps: Dependencies, parent: Proposal, hunks: Sequence[str], drop_rest
         message = f"Part of {parent.id}: {', '.join(chosen.labels)}\n"
         base = commit_part(private, chosen.tree, parent.base_commit, message)
     files = private.diff(parent.base_commit, parent.tree)
-    return _Built(chosen, files, private.diff(parent.base_commit, chosen.tree), policy, base)
+    return Built(chosen, files, private.diff(parent.base_commit, chosen.tree), policy, base)
 
 
-def _add_part(tx: Transaction, parent: Proposal, built: _Built) -> Proposal:
-    """The part's task and proposal, queued for the checks."""
+def add_part(tx: Transaction, parent: Proposal, built: Built, reason: str = "", title: str = "") -> Proposal:
+    """The part's task and proposal, queued for the checks.
+
+    Args:
+        reason: in words, what the part is; by default its hunks.
+        title: what its title says besides the parent's; by default that it is a part.
+    """
     task = tx.read.task(parent.task_id)
     chosen = built.chosen
     made = tx.add_task(
@@ -200,7 +205,7 @@ def _add_part(tx: Transaction, parent: Proposal, built: _Built) -> Proposal:
     tx.set_task_state(
         made.id,
         TaskState.CHECKING,
-        reason=f"part of {parent.id}: {', '.join(chosen.labels)}",
+        reason=reason or f"part of {parent.id}: {', '.join(chosen.labels)}",
         note=part_note(parent, built.files, chosen.labels),
     )
     return tx.add_proposal(
@@ -213,7 +218,7 @@ def _add_part(tx: Transaction, parent: Proposal, built: _Built) -> Proposal:
                 "tree": chosen.tree,
                 "parent": parent.id,
                 "hunks": chosen.labels,
-                "title": part_title(parent),
+                "title": part_title(parent, title or f"part of {parent.id}"),
                 "edits": _edits(parent, chosen.paths),
                 "policy": built.policy,
                 "checks": (),
@@ -228,9 +233,9 @@ def _add_part(tx: Transaction, parent: Proposal, built: _Built) -> Proposal:
     )
 
 
-def part_title(parent: Proposal) -> str:
+def part_title(parent: Proposal, what: str) -> str:
     """`Retry with jitter in client (part of P7)`, in 72 characters."""
-    tail = f" (part of {parent.id})"
+    tail = f" ({what})"
     title = parent.title
     if len(title) + len(tail) > _TITLE:
         title = cut_title(title, _TITLE - len(tail))
@@ -244,7 +249,7 @@ def _edits(parent: Proposal, paths: Sequence[str]) -> tuple[AppliedEdit, ...]:
     return (*kept, *(AppliedEdit(path=path, rung=Rung.EXACT) for path in paths if path not in known))
 
 
-def _drop_rest(tx: Transaction, parent: Proposal, part: Proposal, built: _Built, note: str) -> None:
+def _drop_rest(tx: Transaction, parent: Proposal, part: Proposal, built: Built, note: str) -> None:
     said = f"{', '.join(built.chosen.labels)} of it became {part.id}; the rest was dropped."
     full = f"{said}\n{note.strip()}".strip()
     tx.add_decision(parent.id, Decision(kind=DecisionKind.REJECT, note=full, tree=parent.tree, at=utc_now()))
@@ -252,7 +257,7 @@ def _drop_rest(tx: Transaction, parent: Proposal, part: Proposal, built: _Built,
     _record(tx, parent, part, built)
 
 
-def _send_rest_on(tx: Transaction, parent: Proposal, part: Proposal, built: _Built, note: str) -> None:
+def _send_rest_on(tx: Transaction, parent: Proposal, part: Proposal, built: Built, note: str) -> None:
     """A new attempt on top of the part: its note lists what was taken and what was not, then quotes the developer's note."""
     unsent = tx.read.comments(task_id=parent.task_id, sent=False)
     going = comments_on_rest(parent, unsent, built.files, built.chosen.labels)
@@ -265,12 +270,12 @@ def _send_rest_on(tx: Transaction, parent: Proposal, part: Proposal, built: _Bui
     _record(tx, parent, part, built)
 
 
-def _record(tx: Transaction, parent: Proposal, part: Proposal, built: _Built) -> None:
+def _record(tx: Transaction, parent: Proposal, part: Proposal, built: Built) -> None:
     said = {"part": part.id, "hunks": list(built.chosen.labels), "rest": list(built.chosen.rest)}
     tx.event("proposal_split", parent.task_id, parent.id, said)
 
 
-async def _check_now(deps: Dependencies, task_id: str) -> None:
+async def check_now(deps: Dependencies, task_id: str) -> None:
     """Without a conductor, the checks run here."""
     from navigator.cascade.stages.check_dispatch import check_part
 

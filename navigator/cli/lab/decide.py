@@ -17,6 +17,7 @@ from navigator.lab.speculation.controller import Replay, Trace, replay
 from navigator.lab.speculation.decide import Arm, Choice
 from navigator.lab.speculation.decide import decide as decided
 from navigator.lab.speculation.runs import Run, read_runs
+from navigator.lab.speculation.traces import ngram_trace, words_of
 
 RANDOM = "The models have random weights: this tries the method, it says nothing about trained models."
 
@@ -54,15 +55,35 @@ RANDOM = "The models have random weights: this tries the method, it says nothing
     metavar="FILE",
     help="Replay a recorded generation instead: the controller against every draft length and the best possible.",
 )
+@click.option(
+    "--text",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Replay writing this text, with drafts from its own past (n-grams); costs from --round-cost.",
+)
+@click.option(
+    "--round-cost",
+    type=click.FloatRange(min=0),
+    default=0.1,
+    show_default=True,
+    metavar="X",
+    help="With --text: what each drafted token adds to a round, in steps. An assumption; measure it.",
+)
 @output.JSON
-def decide(file: Path | None, role: str, as_json: bool, trace: Path | None, **options: Any) -> None:
+def decide(
+    file: Path | None, role: str, as_json: bool, trace: Path | None, text: Path | None, **options: Any
+) -> None:
     """Decide whether to start a role's server with speculative decoding, from the runs in FILE.
 
     FILE is what `measure` wrote (by default this role's), or any table that names the start block of each run. Without at least
     five blocks nothing is decided.
     """
-    if trace is not None:
-        _replay(trace, as_json)
+    if trace is not None or text is not None:
+        _replay(
+            _recorded(trace) if trace else _written(text, options["round_cost"]),
+            as_json,
+            assumed=trace is None,
+        )
         return
     found = file or runs_file(Role(role))
     if not found.exists():
@@ -176,30 +197,45 @@ def _row(arm: Arm) -> tuple[object, ...]:
     )
 
 
-def _replay(path: Path, as_json: bool) -> None:
+def _recorded(path: Path) -> Trace:
     try:
         table = json.loads(path.read_bytes())
         trace = Trace(
             tuple(max(0, int(each)) for each in table["accepted"]),
             {int(gamma): float(cost) for gamma, cost in table["costs"].items()},
         )
-        if (
-            not trace.accepted
-            or trace.costs.get(0, 0) <= 0
-            or min(trace.costs.values()) <= 0
-            or max(trace.costs) < 1
-        ):
+        if not trace.accepted or min(trace.costs.values()) <= 0 or not {0} < trace.costs.keys():
             raise ValueError("it needs positions, and costs above zero for length 0 and at least one other")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{path} is no trace: {error}.",
             hint='A trace is {"accepted": [drafts accepted at each position], "costs": {"0": seconds, "1": …}}.',
         ) from error
+    return trace
+
+
+def _written(path: Path | None, cost: float) -> Trace:
+    assert path is not None
+    try:
+        words = words_of(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.") from error
+    if not words:
+        raise UsageError(f"{path} is empty.")
+    longest = 8
+    return Trace(ngram_trace(words, longest), {gamma: 1 + cost * gamma for gamma in range(longest + 1)})
+
+
+def _replay(trace: Trace, as_json: bool, *, assumed: bool) -> None:
     found = replay(trace)
     if as_json:
-        output.print_json(asdict(found))
-    else:
-        _tell_replay(found)
+        output.print_json(asdict(found) | {"costs_assumed": assumed})
+        return
+    _tell_replay(found)
+    if assumed:
+        output.say(
+            "Costs are assumed, words stand for tokens, and the model is taken to write this very text."
+        )
 
 
 def _tell_replay(found: Replay) -> None:

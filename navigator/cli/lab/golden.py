@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import click
 
 from navigator.cli import output
 from navigator.lab.golden.rows import PACKAGED, Outcome, recompute
+
+_WRONG = ("contradicts", "premise does not hold")
 
 
 @click.command()
@@ -19,9 +22,10 @@ from navigator.lab.golden.rows import PACKAGED, Outcome, recompute
     default=PACKAGED,
     help="Recompute the rows of this TOML file instead of the packaged ones.",
 )
+@click.option("--all", "every", is_flag=True, help="Show the figures that hold, too.")
 @output.JSON
 @click.pass_context
-def golden(ctx: click.Context, path: Path, as_json: bool) -> None:
+def golden(ctx: click.Context, path: Path, every: bool, as_json: bool) -> None:
     """Recompute published figures about speculation and swapping, and say whether what is printed holds.
 
     Every figure comes from its inputs, through the functions that `lab speculation`, `forecast` and `stats` use.
@@ -31,7 +35,7 @@ def golden(ctx: click.Context, path: Path, as_json: bool) -> None:
     if as_json:
         output.print_json({"rows": list(map(document, found)), "agree": agree, "total": len(found)})
     else:
-        _tell(found, agree)
+        _tell(found, agree, every)
     if agree < len(found):
         ctx.exit(1)
 
@@ -53,34 +57,34 @@ def document(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _tell(found: list[Outcome], agree: int) -> None:
-    rows = [
-        (
-            outcome.row.id,
-            outcome.row.source,
-            outcome.row.what,
-            value(outcome.computed),
-            outcome.row.printed,
-            outcome.verdict
-            if outcome.agrees
-            else f"computed is not the expected {value(outcome.row.expected)}",
-        )
-        for outcome in found
-    ]
-    output.emit(output.table(("id", "source", "figure", "computed", "printed", "what is printed"), rows))
-    output.say()
-    for outcome in found:
-        if outcome.row.note and outcome.verdict in ("contradicts", "premise does not hold"):
-            output.say(f"{outcome.row.id}: {outcome.row.note}")
-    output.say()
-    counts = dict.fromkeys(("reproduces", "contradicts", "premise does not hold", "no claim"), 0)
-    for outcome in found:
-        counts[outcome.verdict] += 1
+def _tell(found: list[Outcome], agree: int, every: bool) -> None:
+    counts = Counter(outcome.verdict for outcome in found)
+    for source in dict.fromkeys(outcome.row.source for outcome in found):
+        rows = [outcome for outcome in found if outcome.row.source == source]
+        shown = [outcome for outcome in rows if every or outcome.verdict in _WRONG or not outcome.agrees]
+        holding = sum(outcome.verdict == "reproduces" for outcome in rows)
+        claims = sum(outcome.verdict != "no claim" for outcome in rows)
+        output.say(f"{source}: {len(rows)} figures, {claims} printed, {holding} of them follow", bold=True)
+        for outcome in shown:
+            _tell_one(outcome)
+        output.say()
     output.say(f"{agree} of {len(found)} computed as expected.", bold=True)
     output.say(
         f"Of the printed figures {counts['reproduces']} follow from their inputs, {counts['contradicts']} do not,"
-        f" {counts['premise does not hold']} rest on a premise that does not hold; {counts['no claim']} rows have no claim."
+        f" {counts['premise does not hold']} rest on a premise that does not hold; {counts['no claim']} rows claim nothing."
     )
+    if not every:
+        output.say("--all shows those that follow, too.")
+
+
+def _tell_one(outcome: Outcome) -> None:
+    row = outcome.row
+    output.say(f"  {row.id}  {row.what}")
+    output.say(f"      computed {value(outcome.computed)}; printed {row.printed}; {outcome.verdict}")
+    if not outcome.agrees:
+        output.say(f"      expected {value(row.expected)}: the computation is wrong")
+    if row.note:
+        output.say(f"      {row.note}")
 
 
 def value(computed: object) -> str:

@@ -12,7 +12,7 @@ from navigator.cli import output
 from navigator.config.paths import private_folder, state_dir
 from navigator.domain.errors import MissingPart, UsageError
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
-from navigator.lab.judging.tally import Duel, Judge, Tally, duel, judge_is_usable, tally
+from navigator.lab.judging.tally import Duel, Judge, Tally, duel, games, judge_is_usable, tally
 from navigator.lab.judging.votes import Vote, read_items, read_votes
 
 _ROLES = ("generator", "reviewer", "final")
@@ -93,27 +93,12 @@ def _counted(text: str) -> Duel:
     return duel("first", "second", wins, losses, ties)
 
 
-def _games(votes: list[Vote]) -> list[tuple[str, str]]:
-    """Winner and loser of each pair that a judge decided the same way in both orders."""
-    from navigator.lab.judging.tally import consistent
-
-    pairs: dict[tuple[str, str, frozenset[str]], list[Vote]] = {}
-    for vote in votes:
-        pairs.setdefault((vote.judge, vote.task, frozenset((vote.first, vote.second))), []).append(vote)
-    games = []
-    for (_, _, names), pair in pairs.items():
-        winner = consistent(pair) if len(pair) == 2 else None
-        if winner is not None:
-            games.append((winner, next(name for name in names if name != winner)))
-    return games
-
-
 def _tell(found: Tally, votes: list[Vote], kept: Path, unreadable: int, as_json: bool) -> None:
     from navigator.lab.judging.strength import strengths
 
-    games, missing = _games(votes), ""
+    missing = ""
     try:
-        ranked = strengths(games)
+        ranked = strengths(games(votes))
     except MissingPart as error:
         ranked, missing = [], str(error)
     if as_json:

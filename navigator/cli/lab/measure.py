@@ -14,6 +14,7 @@ from navigator.cli.lab.places import runs_file
 from navigator.domain.states import Role
 from navigator.lab.speculation.checks import Facts, Finding, findings
 from navigator.lab.speculation.estimates import Estimate, estimates
+from navigator.lab.speculation.measuring.plan import Plan, prompt_texts, read_plan
 from navigator.lab.speculation.runs import read_runs
 
 
@@ -48,19 +49,13 @@ def measure(
     The server is started for every method, block by block, in random order. What was measured is kept after each start; run the
     command again to go on. Nothing else should use the machine meanwhile.
     """
-    from navigator.lab.speculation.measuring.plan import prompt_texts, read_plan
     from navigator.lab.speculation.measuring.runner import finished
     from navigator.lab.speculation.measuring.runner import measure as measured
 
     read = read_plan(plan)
     results = out or runs_file(Role(role))
     if dry_run:
-        done = finished(results, read)
-        rows = [
-            (block + 1, arm.name, read.each, "done" if (block, arm.method, arm.gamma) in done else "")
-            for block, arm in read.order()
-        ]
-        output.emit(output.table(("block", "start", "answers", ""), rows, right=(0, 2)))
+        _tell_order(read, finished(results, read), as_json)
         return
     left = measured(read, prompt_texts(read, plan), results, output.note, most_starts=starts)
     runs = read_runs(results).runs
@@ -79,6 +74,26 @@ def measure(
         )
     else:
         _tell(read.engine.random_weights, costs, found, results, left)
+
+
+def _tell_order(plan: Plan, done: set[tuple[int, str, int]], as_json: bool) -> None:
+    starts = [
+        {
+            "block": block + 1,
+            "method": arm.method,
+            "gamma": arm.gamma,
+            "done": (block, arm.method, arm.gamma) in done,
+        }
+        for block, arm in plan.order()
+    ]
+    if as_json:
+        output.print_json({"starts": starts, "answers_each": plan.each})
+        return
+    rows = [
+        (block + 1, arm.name, plan.each, "done" if start["done"] else "")
+        for (block, arm), start in zip(plan.order(), starts, strict=True)
+    ]
+    output.emit(output.table(("block", "start", "answers", ""), rows, right=(0, 2)))
 
 
 def _tell(random: bool, costs: list[Estimate], found: list[Finding], results: Path, left: int) -> None:

@@ -76,31 +76,37 @@ async def ask(
             if done % 20 == 0 or done == len(wanted):
                 report(f"{judge}: {done} of {len(wanted)}")
 
-        async with asyncio.TaskGroup() as tasks:
-            for each in wanted:
-                tasks.create_task(one(*each))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for each in wanted:
+                    tasks.create_task(one(*each))
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None  # the first one has a hint; the others are its like
     return unreadable
 
 
 async def _verdict(client: ModelClient, item: Item, first: str, second: str) -> Winner | None:
     from navigator.serving.client.chat import ChatRequest
+    from navigator.serving.client.errors import BadAnswer, CutByLength
 
     settings = client.settings
     text = (
         f"Task:\n{item.question}\n\n===== Answer A =====\n{item.answers[first]}\n\n===== Answer B =====\n"
         f"{item.answers[second]}\n\n===== End ====="
     )
-    answer = await client.chat(
-        ChatRequest(
-            messages=[{"role": "system", "content": _SYSTEM}, {"role": "user", "content": text}],
-            max_tokens=min(_ANSWER_TOKENS, settings.max_tokens),
-            temperature=0.0,
-            top_p=1.0,
-            schema=_SCHEMA,
-            schema_name="comparison",
-            thinking=settings.thinking,
-        )
+    request = ChatRequest(
+        messages=[{"role": "system", "content": _SYSTEM}, {"role": "user", "content": text}],
+        max_tokens=min(_ANSWER_TOKENS, settings.max_tokens),
+        temperature=0.0,
+        top_p=1.0,
+        schema=_SCHEMA,
+        schema_name="comparison",
+        thinking=settings.thinking,
     )
+    try:
+        answer = await client.chat(request)
+    except (BadAnswer, CutByLength):  # no verdict, and no reason to stop
+        return None
     return read_verdict(answer.text)
 
 

@@ -112,6 +112,20 @@ def tally(votes: Sequence[Vote]) -> Tally:
     )
 
 
+def games(votes: Sequence[Vote]) -> list[tuple[str, str]]:
+    """Winner and loser of each pair that a judge decided alike in both orders; what strengths are computed from."""
+    pairs: dict[tuple[str, str, frozenset[str]], list[Vote]] = defaultdict(list)
+    for vote in votes:
+        pairs[vote.judge, vote.task, frozenset((vote.first, vote.second))].append(vote)
+    found = []
+    for (_, _, names), pair in pairs.items():
+        winner = consistent(pair) if len(pair) == 2 else None
+        if winner is not None:
+            (loser,) = names - {winner}
+            found.append((winner, loser))
+    return found
+
+
 def consistent(pair: Iterable[Vote]) -> str | None:
     """The system that a judge names in both orders; None if it names none or changes its mind."""
     named = {vote.preferred for vote in pair}

@@ -26,7 +26,7 @@ _REPEATS = (
     " AND r.role = 'reviewer' WHERE a.attempt > 0 AND a.round = 0),"
     " pairs AS (SELECT r2.id, min(r1.id) AS one, count(*) AS earlier,"
     " max(a1.rehearsal OR a2.rehearsal OR r1.rehearsal OR r2.rehearsal) AS rehearsal"
-    " FROM later JOIN reviews r2 ON r2.id = later.id AND r2.role = 'reviewer' AND r2.self_review = 0 AND r2.at >= ?"
+    " FROM later CROSS JOIN reviews r2 ON r2.id = later.id AND r2.role = 'reviewer' AND r2.self_review = 0 AND r2.at >= ?"
     " JOIN proposals a2 ON a2.id = r2.proposal_id JOIN proposals a1 ON a1.task_id = a2.task_id"
     f" JOIN reviews r1 ON r1.proposal_id = a1.id WHERE {_SAME} GROUP BY r2.id HAVING earlier = 1)"
     " SELECT r1.verdict AS first, r2.verdict AS second, p.rehearsal, count(*) AS n FROM pairs p"

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from navigator.domain.ids import number_of, proposal_id
 from navigator.domain.models import Finding, Reproduction, Review
+from navigator.domain.records import ReproducedDecision, ReproductionCount
 from navigator.store.reads.queries import Queries
-from navigator.store.rows import from_row
+from navigator.store.rows import from_row, from_rows
 
 _CHUNK = 500
 
@@ -62,6 +63,31 @@ class ReproductionReads(Queries):
             for finding in review.findings
             if finding.reproduction is not None
         ]
+
+    def reproduction_counts(self, since: str = "") -> list[ReproductionCount]:
+        """Findings that a test was to prove, by severity, criterion and outcome; those still on the way are left out."""
+        return from_rows(
+            ReproductionCount,
+            self._all(
+                "SELECT severity, criterion, outcome, revised, rehearsal, count(*) AS n FROM reproductions"
+                " WHERE at >= ? AND outcome NOT IN ('unasked', 'pending') GROUP BY 1, 2, 3, 4, 5",
+                since,
+            ),
+        )
+
+    def reproduced_decisions(self, since: str = "") -> list[ReproducedDecision]:
+        """Decisions on proposals with findings that a test was to prove: was one of them reproduced?"""
+        return from_rows(
+            ReproducedDecision,
+            self._all(
+                "SELECT d.kind AS decision, x.proved, x.rehearsal, count(*) AS n FROM decisions d JOIN"
+                " (SELECT proposal_id, max(outcome IN ('regression', 'unmet')) AS proved, max(rehearsal) AS rehearsal"
+                " FROM reproductions WHERE outcome NOT IN ('unasked', 'pending') GROUP BY proposal_id) x"
+                " ON x.proposal_id = d.proposal_id WHERE d.withdrawn = 0 AND d.at >= ?"
+                " AND NOT EXISTS (SELECT 1 FROM proposals WHERE parent = d.proposal_id) GROUP BY 1, 2, 3",
+                since,
+            ),
+        )
 
     def _tests_of(self, reviews: Sequence[int]) -> dict[int, dict[int, Reproduction]]:
         found: dict[int, dict[int, Reproduction]] = defaultdict(dict)

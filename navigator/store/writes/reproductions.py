@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from navigator.domain.ids import number_of, proposal_id, task_id
 from navigator.domain.models import Finding, Reproduction
@@ -16,12 +16,15 @@ _SHOWN = {"outcome", "reason", "path"}
 class ReproductionWrites(TransactionCore):
     """Events: reproduction, reproduction_revised, review_settled."""
 
-    def add_reproductions(self, proposal: str, review_id: int, made: Iterable[Reproduction]) -> None:
-        """One row for each finding whose test is asked for, or why none is."""
+    def add_reproductions(
+        self, proposal: str, review_id: int, findings: Sequence[Finding], made: Iterable[Reproduction]
+    ) -> None:
+        """One row for each finding whose test is asked for, or why none is. `findings` are the review's."""
         row = self._proposal_row(proposal)
         for reproduction in made:
-            columns = {"proposal_id": row["id"], "review_id": review_id, "at": self.at}
-            self._insert("reproductions", reproduction, **columns)
+            about = findings[reproduction.finding]
+            columns = {"severity": about.severity.value, "criterion": about.criterion.value, "at": self.at}
+            self._insert("reproductions", reproduction, proposal_id=row["id"], review_id=review_id, **columns)
 
     def set_reproduction(self, proposal: str, review_id: int, made: Reproduction) -> None:
         """What became of one of them since."""
@@ -34,7 +37,7 @@ class ReproductionWrites(TransactionCore):
             (*{**values, "at": self.at}.values(), review_id, made.finding),
         )
         if made.outcome not in (ReproductionOutcome.UNASKED, ReproductionOutcome.PENDING):
-            said = {"finding": made.finding, **made.model_dump(mode="json", include=_SHOWN)}
+            said = {"finding": made.finding + 1, **made.model_dump(mode="json", include=_SHOWN)}
             self.event("reproduction", task_id(row["task_id"]), proposal_id(row["id"]), said)
 
     def set_revised(self, findings: Iterable[tuple[int, int, RevisedOutcome]], by: str) -> None:
@@ -45,7 +48,7 @@ class ReproductionWrites(TransactionCore):
                 "UPDATE reproductions SET revised = ?, revised_by = ? WHERE review_id = ? AND finding = ?",
                 (outcome.value, number_of(by, "P"), review_id, finding),
             )
-            said = {"finding": finding, "revised": outcome.value}
+            said = {"finding": finding + 1, "revised": outcome.value}
             self.event("reproduction_revised", task_id(row["task_id"]), by, said)
 
     def settle_review(

@@ -33,7 +33,7 @@ TERMS: dict[str, tuple[str, ...]] = {
             "∩; ⚠; •; ◆; ~"
         ),
         "review": (
-            "round; verdict; UNREVIEWED; stated; unanchored; met; remark; reversal; self-review; "
+            "round; verdict; UNREVIEWED; stated; unanchored; reproduced; met; remark; reversal; self-review; "
             "writer's own review; seen; superseded; stale; transplanted; part; hunk; untested; failed "
             "before; ◉; ◪; ≈; ↔"
         ),
@@ -41,7 +41,7 @@ TERMS: dict[str, tuple[str, ...]] = {
         "stats": (
             "revise rate; interval; n; anecdotal; stated rate; differs; unread; mixture; way of writing; evidence; to ±10; rung; "
             "repaired; lost; repeated; fixed, cosmetic, harmful, no help; met; reverted; kappa; accepted change; "
-            "round trip; watt-hours; residency; rehearsal; modelled"
+            "round trip; watt-hours; residency; reproduced; rehearsal; modelled"
         ),
         "fleet": (
             "conductor; residency; swap; strategy; externally; read-ahead; warm; streams; published; "

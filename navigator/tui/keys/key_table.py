@@ -69,6 +69,7 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("select", "v", "select", "Select this proposal for a batch decision.", "P"),
         ("mark_seen", "m", "seen", "Mark the proposal as seen, or as not seen.", "P"),
         ("undo", "u", "undo", "Undo the landing, or withdraw the approval.", "P"),
+        ("keep_tests", "K", "keep tests", "Keep the tests of its findings with the proposal.", "P"),
         ("next_round", ".", "next round", "Show the next round or attempt.", "P"),
         ("previous_round", ",", "previous round", "Show the previous round or attempt.", "P"),
         ("between_rounds", "=", "between rounds", "Show what changed since the previous round, or the whole change.", "P"),

@@ -15,6 +15,7 @@ from textual.widgets import Static
 from navigator.cascade.verbs.approve import Approve, ApproveArgs
 from navigator.cascade.verbs.base import Subject
 from navigator.cascade.verbs.deciding import Decide, DecideArgs, Pinned
+from navigator.cascade.verbs.keep_tests import KeepTests, KeepTestsArgs
 from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
@@ -446,6 +447,18 @@ class ReviewScreen(NavScreen):
         result = await perform(self.app, Undo(), UndoArgs(ids=(target,)))
         if result is not None and any(row.undone for row in result.undone):
             self.open(target)
+
+    def action_keep_tests(self) -> None:
+        """Make a proposal of this one and the tests of its findings that pass on it."""
+        self._start_deciding(self._keep_tests)
+
+    async def _keep_tests(self) -> None:
+        shown = self.shown
+        if shown is None:
+            return
+        result = await perform(self.app, KeepTests(), KeepTestsArgs(proposal=shown.id, tree=shown.tree))
+        if result is not None:
+            self.open(result.part.id)
 
     def action_approve_batch(self) -> None:
         """Approve the selected proposals, or every one of the queue that waits."""

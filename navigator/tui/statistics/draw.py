@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from navigator.cascade.views.statistics.chart import chart
@@ -63,11 +63,16 @@ def table_lines(table: Table, width: int, *, period: str = "", beside: Sequence[
     about = ", ".join(word for word in (table.about, period) if word)
     title: list[Piece] = [(table.title, "title"), (f"   {about}" if about else "", "muted")]
     end: list[Piece] = [(table.headline, "strong")] if table.headline else []
-    lines: list[Line] = [[], justified(title, end, width)]
+    beside_title = not end or length(title[:1]) + 2 + length(end) <= width
+    lines: list[Line] = (
+        [[], justified(title, end, width)] if beside_title else [[], title[:1], cropped(end, width)]
+    )
     if table.answer:
         lines += [*wrapped([(table.answer, "strong")], min(width, _READABLE), [], "")]
+    named = max((length([(name, "")]) + 2 for name, _ in table.facts), default=0)
+    named = min(max(_FACT, named), width // 3)
     for name, text in table.facts:
-        lines += list(wrapped([(text, "")], width, [(fit(name, _FACT), "muted")], " " * _FACT))
+        lines += list(wrapped([(text, "")], width, [(fit(name, named), "muted")], " " * named))
     if table.plot is not None:
         drawn = [cropped(line, width) for line in chart(table.plot, width)]
         lines += [[], *drawn, []] if drawn else []
@@ -83,22 +88,29 @@ def table_lines(table: Table, width: int, *, period: str = "", beside: Sequence[
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Cells of the labels, of the plot and of the notes, and the columns there is room for."""
+    """Cells of the labels, of the plot and of the notes, and the columns there is room for, as wide as their cells need."""
 
     label: int
     plot: int
     noted: int
-    columns: tuple[Column, ...]
+    columns: dict[int, Column]
 
 
 def _layout(every: Sequence[Column], rows: Sequence[Row], width: int) -> _Layout:
     plotted = any(row.share is not None for row in rows)
+    filled = [row.cells for row in rows if row.cells] or [("",) * len(every)]
     roomy = width >= _WIDE
     noted = _NOTE if roomy and plotted and any(row.note and row.cells for row in rows) else 0
     least = _LABEL + noted + (_PLOT if plotted else 0)
-    all_fit = sum(column.width for column in every) + least <= width
-    columns = tuple(column for column in every if all_fit or not column.wide)
-    rest = width - sum(column.width for column in columns) - noted
+    wanted = {
+        place: replace(
+            column, width=max(column.width, *(length([(cells[place], "")]) + 1 for cells in filled))
+        )
+        for place, column in enumerate(every)
+    }
+    all_fit = sum(column.width for column in wanted.values()) + least <= width
+    columns = {place: column for place, column in wanted.items() if all_fit or not column.wide}
+    rest = width - sum(column.width for column in columns.values()) - noted
     label = _LABEL if roomy else min(_LABEL - 1, rest - 12)
     longest = max((length([(row.label, "")]) for row in rows), default=0)
     if not plotted or (not roomy and longest >= label):  # names before pictures
@@ -110,10 +122,10 @@ def _columned(table: Table, layout: _Layout, width: int) -> list[Line]:
     label, plot = layout.label, layout.plot
     scale = axis(plot) if any(row.share for row in table.rows) else " " * plot
     heads: list[Piece] = [(" " * label, ""), (f"{scale}  " if plot else "", "faint")]
-    heads += [(right(column.name, column.width), "muted") for column in layout.columns]
+    heads += [(right(column.name, column.width), "muted") for column in layout.columns.values()]
     lines: list[Line] = [heads]
     for row in table.rows:
-        lines.append(_row(row, table.columns, layout))
+        lines.append(_row(row, layout))
         if row.parts:
             lines.append(parts(row.parts, min(width, 96)))
         if row.note and row.cells and not layout.noted and not row.share:
@@ -121,7 +133,7 @@ def _columned(table: Table, layout: _Layout, width: int) -> list[Line]:
     return lines
 
 
-def _row(row: Row, every: Sequence[Column], layout: _Layout) -> Line:
+def _row(row: Row, layout: _Layout) -> Line:
     label, plot, noted = layout.label, layout.plot, layout.noted
     sure = row.share is None or row.share.n >= ANECDOTAL_BELOW
     style = "muted" if row.detail or not sure or not row.cells else ""
@@ -133,12 +145,12 @@ def _row(row: Row, every: Sequence[Column], layout: _Layout) -> Line:
     elif plot:
         pieces.append((" " * (plot + 2), ""))
     first = True
-    for column, cell in zip(every, row.cells, strict=True):
-        if column in layout.columns:
-            shown = "strong" if first and not style else style
-            shown = "bad" if column.name == "failed" and cell.strip("–") else shown
-            pieces.append((right(cell, column.width), shown))
-            first = False
+    for place, column in layout.columns.items():
+        cell = row.cells[place]
+        shown = "strong" if first and not style else style
+        shown = "bad" if column.name == "failed" and cell.strip("–") else shown
+        pieces.append((right(cell, column.width), shown))
+        first = False
     if noted:
         pieces.append(("  " + fit(row.note, noted - 2), "muted"))
     return pieces

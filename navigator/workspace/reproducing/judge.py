@@ -107,7 +107,7 @@ def judged(
         return Judged(_REGRESSION, "passes on the base, fails on the proposal", said(failure))
     if base.problem and not proposal.traced:
         return Judged(_COULD_NOT, f"on the base: {base.problem}", said(proposal.failed[0]))
-    return _unmet(facts, change, finding, task, test, proposal)
+    return _unmet(facts, change, finding, task, test, base, proposal)
 
 
 def agreed(first: Judged, again: Judged) -> Judged:
@@ -124,7 +124,9 @@ def agreed(first: Judged, again: Judged) -> Judged:
     )
 
 
-def _unmet(facts: Facts, change: Change, finding: Finding, task: str, test: str, proposal: TestRun) -> Judged:
+def _unmet(
+    facts: Facts, change: Change, finding: Finding, task: str, test: str, base: TestRun, proposal: TestRun
+) -> Judged:
     """A test that fails on both: nothing but the test itself says that it should not."""
     failure = proposal.failed[0]
     if not proposal.traced:
@@ -145,7 +147,9 @@ def _unmet(facts: Facts, change: Change, finding: Finding, task: str, test: str,
             "the test fails on the base too, and runs nothing of the code that the finding is about",
             said(failure),
         )
-    return Judged(_UNMET, "fails on the base and on the proposal", said(failure))
+    same = any((one.id, one.message) == (failure.id, failure.message) for one in base.failed)
+    alike = " in the same way" if same else ""
+    return Judged(_UNMET, f"fails on the base and on the proposal{alike}", said(failure))
 
 
 def _own_fault(failure: Failure, facts: Facts, finding: Finding, task: str, test: str) -> str:

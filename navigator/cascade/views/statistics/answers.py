@@ -19,6 +19,9 @@ from navigator.evidence.outcomes import Outcomes
 from navigator.evidence.rates import RateRow
 from navigator.evidence.revisions import Revisions
 
+_OFTEN = 0.5
+"""Share of REVISE that is right from which a reviewer that is better than chance is worth it without reservation."""
+
 RECENT_WEEKS = 4
 """Newest weeks that are compared with those before."""
 
@@ -82,9 +85,13 @@ def worth(score: ExamScore | None, decided: Outcomes, revised: Revisions) -> Ans
         return Answer(said, False, figures)
     if score.verdict == CANNOT_TELL:
         return Answer(f"Cannot tell yet. {score.why}", False, figures)
-    if score.verdict == WORTH_IT and score.genuine_share is None:
+    if score.verdict != WORTH_IT:
+        return Answer(f"No. {worth_words(score)}", True, figures)
+    if score.genuine_share is None:
         return Answer(f"Yes, better than chance. {score.why}", True, figures)
-    return Answer(f"{'Yes' if score.verdict == WORTH_IT else 'No'}. {worth_words(score)}", True, figures)
+    often_right = score.genuine_share.value >= _OFTEN
+    head = "Yes." if often_right else "In part: it tells faulty from clean, but most of its REVISE are wrong."
+    return Answer(f"{head} {worth_words(score)}", True, figures)
 
 
 def _exam_figures(score: ExamScore) -> dict[str, Figure]:
@@ -122,14 +129,19 @@ def better(changed: Sequence[Watched], weeks: Sequence[RateRow]) -> Answer:
         "revise_rate_since": of_share(since, "revise-rate"),
         "evidence_of_a_change": Figure(now.evidence, now.n, unit="odds", source="revise-rate"),
     }
-    what, told = change_words(newest.change), rate_words(newest)
+    what = change_words(newest.change)
+    rates = f"{_counted(before)} before, {_counted(since)} since"
     if any(PARTS[name] == "reviewer" for name in newest.change.differs):
-        said = f"Cannot tell: the reviewer itself changed with {what}, and another one has another rate. It was {told}."
+        said = (
+            f"Cannot tell: the reviewer changed with {what}, and another reviewer has another rate: {rates}."
+        )
         return Answer(said, False, figures)
     if now.shown_at is None:
-        return Answer(f"No change of the revise rate is shown since {what}: {told}.", False, figures)
+        return Answer(f"No change of the revise rate is shown since {what}: {rates}.", False, figures)
     fell = (since.rate or 0.0) < (before.rate or 0.0)
-    return Answer(f"{'Yes' if fell else 'No'}. The revise rate {told}, since {what}.", True, figures)
+    return Answer(
+        f"{'Yes' if fell else 'No'}. The revise rate {rate_words(newest)}, since {what}.", True, figures
+    )
 
 
 def _better_by_week(weeks: Sequence[RateRow]) -> Answer:
@@ -181,6 +193,10 @@ def price(spent: Cost) -> Answer:
 
 def _pooled(weeks: Sequence[RateRow]) -> Share:
     return share(sum(row.revise for row in weeks), sum(row.n for row in weeks))
+
+
+def _counted(found: Share) -> str:
+    return f"{percent(found.rate)} (n {found.n:,})"
 
 
 def _said(found: Share) -> str:

@@ -21,9 +21,9 @@ from navigator.evidence.intervals import ANECDOTAL_BELOW, Tables
 from navigator.store.reads.reader import Reader
 
 _COLUMNS = (
-    Column("per accepted", 13),
-    Column("per proposal", 13),
-    Column("per review", 11),
+    Column("per accepted", 14),
+    Column("per proposal", 14),
+    Column("per review", 12),
     Column("total", 13, wide=True),
 )
 _WORK = {"write": "writing", "review": "reviewing", "final": "final review", "exam": "exam"}
@@ -85,8 +85,9 @@ def _whole(spent: Cost) -> Table:
         tuple(rows),
         headline=f"{number(spent.tokens.per_accepted)} tokens, {parts}  n {spent.accepted:,}",
         notes=(
-            f"of {spent.accepted:,} accepted changes, {spent.proposals:,} proposals, {spent.reviews:,} reviews",
-            "accepted: approved and not undone; what was rejected is part of the cost",
+            f"accepted changes: {spent.accepted:,}, proposals: {spent.proposals:,}, reviews: {spent.reviews:,}",
+            "accepted: approved and not undone",
+            "what was rejected is part of the cost; the exam is not",
             *few,
         ),
     )
@@ -104,37 +105,34 @@ def _second_rows(spent: Cost) -> Iterable[Row]:
         yield Row(f"{one.role.value} at work", _cells(one.seconds, 1, written=one.role is Role.GENERATOR))
     yield Row("swaps", _cells(spent.swaps.seconds, 1))
     if spent.swaps.batch_share is not None:
-        share = f"{percent(spent.swaps.batch_share)} of the swaps' seconds"
-        yield Row("  round trips of batches", _cells(spent.swaps.batch_seconds, 1), note=share, detail=True)
+        share = percent(spent.swaps.batch_share)
+        yield Row(f"  round trips of batches: {share}", _cells(spent.swaps.batch_seconds, 1), detail=True)
 
 
 def _lost(spent: Cost) -> tuple[str, ...]:
     lost = sum(one.lost for one in spent.work)
-    return (f"{lost:,} calls were cut off; their tokens are not known",) if lost else ()
+    return (f"calls that were cut off, whose tokens are not known: {lost:,}",) if lost else ()
 
 
 def _swap_notes(spent: Cost) -> Iterable[str]:
     if spent.swaps.n:
-        yield f"{spent.swaps.n:,} swaps and loads, {spent.swaps.failed:,} of them failed"
+        yield f"swaps and loads: {spent.swaps.n:,}, failed: {spent.swaps.failed:,}"
     if spent.swaps.unmeasured:
-        yield f"{spent.swaps.unmeasured:,} swaps were made externally; their seconds are not known"
+        yield f"swaps made externally, whose seconds are not known: {spent.swaps.unmeasured:,}"
 
 
 def _energy_table(found: EnergyCost | None) -> Table:
     if found is None:
         return Table("ENERGY", empty="not known: set command under [energy] in the settings")
     rows = [
-        Row(one.phase, _cells(one.watt_hours, 1), note=f"{number(one.watts)} W" if one.watts else "")
+        Row(f"{one.phase}, {number(one.watts)} W", _cells(one.watt_hours, 1), detail=True)
         for one in found.phases
     ]
-    n = f"{found.accepted:,} accepted changes, {found.proposals:,} proposals, {found.reviews:,} reviews"
-    notes = [f"since the first reading ({found.began[:10]}): {n}; {found.samples:,} readings"]
-    missed = sum(one.missed for one in found.phases)
-    if missed:
-        covered = sum(one.seconds for one in found.phases)
-        notes.append(
-            f"not known for {number(missed)} s without a reading, beside {number(covered)} s with one"
-        )
+    n = f"accepted changes: {found.accepted:,}, proposals: {found.proposals:,}, reviews: {found.reviews:,}"
+    notes = [f"since the first reading ({found.began[:10]}): {n}, readings: {found.samples:,}"]
+    covered, missed = (sum(getattr(one, name) for one in found.phases) for name in ("seconds", "missed"))
+    if missed >= 1:
+        notes.append(f"readings cover {number(covered)} s; {number(missed)} s more are not known")
     return Table(
         "ENERGY",
         _COLUMNS,

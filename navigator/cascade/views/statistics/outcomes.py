@@ -33,9 +33,9 @@ from navigator.store.reads.reader import Reader
 
 _DECISION_COLUMNS = (
     Column("n", 7),
-    Column("approved", 17),
-    Column("rejected", 17),
-    Column("sent back", 17),
+    Column("approved", 19),
+    Column("rejected", 19),
+    Column("sent back", 19),
 )
 
 

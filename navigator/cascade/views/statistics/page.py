@@ -175,7 +175,7 @@ SHARE_COLUMNS = (Column("share", 6), Column("95 %", 10), Column("of", 14))
 
 def share_rows(shares: Iterable[tuple[str, Share]]) -> tuple[Row, ...]:
     return tuple(
-        Row(name, (percent(found.rate), bounds(found), f"{found.k} of {found.n}"), share=found)
+        Row(name, (percent(found.rate), bounds(found), f"{found.k:,} of {found.n:,}"), share=found)
         if found.n
         else Row(name, note="none yet")
         for name, found in shares

@@ -61,13 +61,13 @@ def rate_words(found: Watched) -> str:
     if now.shown_at is None:
         return (
             f"{percent(before)} (n {found.former_n:,}) before, {percent(since)} (n {now.n:,}) since; no change shown,"
-            f" evidence {_odds(now.evidence)} of the {SHOWN_FROM:.0f}:1 it takes"
+            f" evidence {odds(now.evidence)} of the {SHOWN_FROM:.0f}:1 it takes"
         )
     moved = "fell" if (since or 0.0) < (before or 0.0) else "rose"
     told = f"{moved} from {percent(before)} (n {found.former_n:,}) to {percent(since)} (n {now.n:,})"
     if now.evidence >= SHOWN_FROM:
-        return f"{told}, evidence {_odds(now.evidence)}"
-    return f"{told}, evidence {_odds(now.strongest)} at its strongest, now {_odds(now.evidence)}"
+        return f"{told}, evidence {odds(now.evidence)}"
+    return f"{told}, evidence {odds(now.strongest)} at its strongest, now {odds(now.evidence)}"
 
 
 def document(found: Watched) -> dict[str, Any]:
@@ -103,7 +103,8 @@ def _named(field: str, value: str) -> str:
     return safe_line(value) or "–"
 
 
-def _odds(evidence: float) -> str:
+def odds(evidence: float) -> str:
+    """Evidence in words."""
     if evidence >= _LARGE:
         return f"over {_LARGE:,}:1"
     return f"{evidence:.0f}:1" if evidence >= 10 else f"{evidence:.1f}:1"

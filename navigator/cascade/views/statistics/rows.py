@@ -20,6 +20,9 @@ _MAIN = ("rate", "value", "estimate")
 _TABLES = ("real", "rehearsal", "rows")
 """Names that say which table a record is of, and nothing about the figure."""
 
+_NUMBERED = ("round",)
+"""Numbers that say what a record is about, as a text does."""
+
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -106,14 +109,14 @@ def _record(
         rehearsal = node["rehearsal"]
     if listed:  # what an item of a list is about comes first in it, as text
         for name, value in node.items():
-            if value is not None and not isinstance(value, str):
+            if value is not None and not isinstance(value, str) and name not in _NUMBERED:
                 break
             subject = (*subject, f"{name}={value or ''}")
     named = {part.partition("=")[0] for part in subject} if listed else set[str]()
     main = _main_figure(node)
     alone = main is not None and set(node) <= {main, *_ABOUT}
     for name, value in node.items():
-        if name in named and (value is None or isinstance(value, str)):
+        if name in named and (value is None or isinstance(value, str) or name in _NUMBERED):
             continue
         if name == "rehearsal" and isinstance(value, bool):
             continue

@@ -18,7 +18,7 @@ from navigator.cascade.views.statistics.page import (
     number,
     percent,
 )
-from navigator.cascade.views.statistics.rate_changes import watched
+from navigator.cascade.views.statistics.rate_changes import odds, watched
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, Tables
 from navigator.evidence.outcomes import outcomes
 from navigator.evidence.rates import RateTables, revise_rate
@@ -66,18 +66,18 @@ def _read(reader: Reader, question: Question) -> Tables[Summary]:
     return Tables(of(False), of(True))
 
 
-_COLUMNS = (Column("", 8), Column("95 %", 10), Column("of", 13), Column("page", 13))
+_COLUMNS = (Column("", 9), Column("95 %", 14), Column("n", 8), Column("page", 13))
 _LABELS = {
     "rejected_after_approve": "rejected after APPROVE",
     "approved_over_revise": "approved over REVISE",
     "revisions_fixed_tests": "revisions that fixed tests",
     "revisions_broke_tests": "revisions that broke tests",
     "better_than_chance": "better than chance (J)",
-    "revise_that_is_right": "REVISE that is right",
+    "revise_that_is_right": "REVISE that is right, est.",
     "watt_hours_per_accepted_change": "energy per accepted change",
     "revise_rate_recent": f"revise rate, newest {RECENT_WEEKS} weeks",
     "revise_rate_before": "revise rate before",
-    "revise_rate_since": "revise rate since the change",
+    "revise_rate_since": "revise rate since",
 }
 
 
@@ -99,7 +99,7 @@ def _tables(found: Tables[Summary], rehearsal: bool) -> Sequence[Table]:
 def _row(name: str, figure: Figure) -> Row:
     label = _LABELS.get(name, name.replace("_", " "))
     if figure.value is None:
-        return Row(label, ("–", "", "none yet", figure.source))
+        return Row(label, ("–", "", "0", figure.source))
     if figure.low is None or figure.high is None:
         return Row(label, (_text(figure), "", f"{figure.n:,}", figure.source))
     if figure.unit == "J":
@@ -107,10 +107,9 @@ def _row(name: str, figure: Figure) -> Row:
         return Row(label, (_text(figure), limits, f"{figure.n:,}", figure.source))
     limits = f"[{100 * figure.low:.0f}–{100 * figure.high:.0f}]"
     k = round(figure.value * figure.n)
-    of = f"{k:,} of {figure.n:,}" if figure.unit == "share" else f"est., n {figure.n:,}"
     return Row(
         label,
-        (_text(figure), limits, of, figure.source),
+        (_text(figure), limits, f"{figure.n:,}", figure.source),
         share=Share(k, figure.n, figure.value, figure.low, figure.high),
         note="anecdotal" if figure.n < ANECDOTAL_BELOW else "",
     )
@@ -122,7 +121,7 @@ def _text(figure: Figure) -> str:
     if figure.unit == "J":
         return number(figure.value, 2)
     if figure.unit == "odds":
-        return f"{min(figure.value or 0.0, 999):.3g} : 1"
+        return odds(figure.value or 0.0)
     if figure.unit in ("s", "Wh"):
         return f"{number(figure.value)} {figure.unit}"
     return number(figure.value)

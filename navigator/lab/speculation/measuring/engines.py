@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from navigator.domain.errors import MissingPart
+from navigator.domain.text import safe_line
 from navigator.lab.speculation.measuring.counters import (
     Counts,
     llama_statistics,
@@ -49,6 +50,9 @@ class Server(Protocol):
 
     def __init__(self, http: httpx.Client, log: Path) -> None: ...
 
+    def version(self) -> str:
+        """Of the server; "" where it does not say."""
+
     def tokenize(self, text: str) -> list[int]:
         """The ids of a text, without special tokens."""
 
@@ -69,6 +73,10 @@ class Llama:
     def __init__(self, http: httpx.Client, log: Path) -> None:
         self._http, self._log = http, log
         self._before: Counts | None = None
+
+    def version(self) -> str:
+        """As `Server`."""
+        return _said(self._http, "/props", "build_info")
 
     def tokenize(self, text: str) -> list[int]:
         """As `Server`."""
@@ -110,6 +118,10 @@ class Sglang:
         self._http = http
         self._model = _model(http)
 
+    def version(self) -> str:
+        """As `Server`."""
+        return _said(self._http, "/server_info", "version")
+
     def tokenize(self, text: str) -> list[int]:
         """As `Server`."""
         body = {"model": self._model, "prompt": text, "add_special_tokens": False}
@@ -141,6 +153,10 @@ class Vllm:
     def __init__(self, http: httpx.Client, log: Path) -> None:
         self._http = http
         self._model = _model(http)
+
+    def version(self) -> str:
+        """As `Server`."""
+        return _said(self._http, "/version", "version")
 
     def tokenize(self, text: str) -> list[int]:
         """As `Server`."""
@@ -176,6 +192,13 @@ class Vllm:
 
 ENGINES: dict[EngineName, type[Server]] = {"llama.cpp": Llama, "sglang": Sglang, "vllm": Vllm}
 """By the kind that a plan names; one more is one class and one line."""
+
+
+def _said(http: httpx.Client, path: str, name: str) -> str:
+    """A word about itself that a server may give."""
+    response = http.get(path)
+    found = response.json() if response.status_code == 200 else None
+    return safe_line(str(found.get(name, ""))) if isinstance(found, dict) else ""
 
 
 def _posted(http: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,94 @@
+"""Faults in a change: only where it adds code, only one, and never in its tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from navigator.domain.models import Proposal
+from navigator.workspace.mining.planting import left_out, planted, stands
+from tests.workspace.git.world import World, make_repo
+
+PYTHON = b"def one(x):\n    return x\n\n\ndef two(x):\n    return 2 * x\n"
+SCRIPT = b"export function one(x) {\n  return x;\n}\n"
+GO = b"package main\n\nfunc one(x int) int {\n\treturn x\n}\n"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    files = {"app.py": PYTHON, "web/app.ts": SCRIPT, "main.go": GO, "tests/test_app.py": b"x = 1\n"}
+    return World(make_repo(tmp_path / "repo", files), tmp_path / "state")
+
+
+def change(world: World, **files: bytes) -> Proposal:
+    names = {"app": "app.py", "ts": "web/app.ts", "go": "main.go", "test": "tests/test_app.py", "md": "a.md"}
+    return world.propose({names[name]: content for name, content in files.items()})
+
+
+LONGER = PYTHON.replace(b"    return x\n", b"    if x is None:\n        return 0\n    return x\n")
+
+
+def test_a_mutant_differs_in_a_line_that_the_change_added(world: World) -> None:
+    made = change(world, app=LONGER, test=b"x = 1\ny = 2 == 2\n")
+    faults = list(planted(world.private, made.base_commit, made.tree, "seed"))
+    assert faults and {fault.path for fault in faults} == {"app.py"}, "never in tests"
+    assert {fault.line for fault in faults} <= {2, 3}
+    assert len({fault.text for fault in faults}) == len(faults)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "path"),
+    [
+        (
+            "ts",
+            SCRIPT.replace(b"  return x;", b"  if (x === 0) {\n    return 1;\n  }\n  return x;"),
+            "web/app.ts",
+        ),
+        ("go", GO.replace(b"\treturn x", b"\tif x == 0 {\n\t\treturn 1\n\t}\n\treturn x"), "main.go"),
+    ],
+)
+def test_other_languages_have_operators_too(world: World, name: str, content: bytes, path: str) -> None:
+    made = change(world, **{name: content})
+    faults = list(planted(world.private, made.base_commit, made.tree, "seed"))
+    assert {fault.path for fault in faults} == {path} and len({fault.kind for fault in faults}) > 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [LONGER.replace(b"\n", b"\r\n"), LONGER.replace(b"x", b"\xe9"), b"a = 1\n" * 80_000],
+    ids=["CRLF", "Latin-1", "large"],
+)
+def test_files_that_cannot_be_written_back_to_the_byte_are_left_alone(world: World, content: bytes) -> None:
+    made = change(world, app=content)
+    assert list(planted(world.private, made.base_commit, made.tree, "seed")) == []
+    assert list(left_out(world.private, made.base_commit, made.tree, "seed")) == []
+
+
+def test_one_hunk_is_left_out_and_the_rest_stays(world: World) -> None:
+    both = LONGER.replace(b"return 2 * x", b"return x + x")
+    made = change(world, app=both)
+    texts = {fault.text.encode() for fault in left_out(world.private, made.base_commit, made.tree, "seed")}
+    assert texts == {LONGER, PYTHON.replace(b"return 2 * x", b"return x + x")}
+
+
+def test_of_two_files_with_one_hunk_each_a_whole_file_is_left_out(world: World) -> None:
+    made = change(world, app=LONGER, go=GO.replace(b"return x", b"return -x"), md=b"# it\n")
+    found = {
+        fault.path: fault.text.encode() for fault in left_out(world.private, made.base_commit, made.tree)
+    }
+    assert found == {"app.py": PYTHON, "main.go": GO}
+    alone = change(world, app=LONGER, test=b"y = 2\n")
+    assert list(left_out(world.private, alone.base_commit, alone.tree)) == [], (
+        "nothing would be left of the code"
+    )
+
+
+def test_a_change_stands_while_all_its_lines_are_there(world: World) -> None:
+    made = change(world, app=LONGER, test=b"other\n")
+    later = change(world, app=LONGER.replace(b"def two", b"def three"), test=b"x = 1\n")
+    assert stands(world.private, made.base_commit, made.tree, later.tree)
+    corrected = change(world, app=LONGER.replace(b"return 0", b"return 1"))
+    assert not stands(world.private, made.base_commit, made.tree, corrected.tree)
+    gone = world.propose({"app.py": None})
+    assert not stands(world.private, made.base_commit, made.tree, gone.tree)
