@@ -109,6 +109,11 @@ def test_settings_that_would_hide_the_report_are_switched_off() -> None:
     files = {"pyproject.toml": '[tool.pytest.ini_options]\naddopts = "-n auto --cov=calc"\n'}
     command = one_command("pytest", "tests/test_a.py", "", files.get).command
     assert "-n0" in command and "--no-cov" in command
+    files = {
+        "pyproject.toml": '[tool.pytest.ini_options]\naddopts = [\n  "-ra",\n  "--cov",\n]\n[x]\nscript = "a -n 4"\n'
+    }
+    command = one_command("pytest", "tests/test_a.py", "", files.get).command
+    assert "-n0" not in command and "--no-cov" in command
 
 
 @given(TEXT, st.sampled_from(["tests/test_a.py", "a_test.go", "tests/a.rs", "a.test.js"]))
