@@ -18,9 +18,11 @@ from navigator.evidence.exam import ExamScore, exam_scores
 from navigator.evidence.monitor import watch
 from navigator.evidence.outcomes import outcomes
 from navigator.evidence.rates import RateRow, revise_rate
+from navigator.evidence.reproductions import finding_tests
 from navigator.evidence.revisions import revisions
 
 NO_REVISION = revisions(()).real
+NO_TEST = finding_tests((), ()).real
 
 
 def score(caught: int, missed: int, passed: int, objected: int, revise: int = 35, of: int = 100) -> ExamScore:
@@ -54,11 +56,11 @@ def score(caught: int, missed: int, passed: int, objected: int, revise: int = 35
 
 def decided(*rows: tuple[Verdict, DecisionKind, int]) -> Answer:
     counts = [DecisionCount(verdict=verdict, decision=kind, n=n) for verdict, kind, n in rows]
-    return worth(None, outcomes((), counts).real, NO_REVISION)
+    return worth(None, outcomes((), counts).real, NO_REVISION, NO_TEST)
 
 
 def judged(found: ExamScore) -> Answer:
-    return worth(found, outcomes((), ()).real, NO_REVISION)
+    return worth(found, outcomes((), ()).real, NO_REVISION, NO_TEST)
 
 
 def test_without_an_exam_it_is_not_measured_and_the_commands_are_named() -> None:

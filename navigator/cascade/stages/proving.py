@@ -57,7 +57,7 @@ def held_of(deps: Dependencies, task: Task, proposal: Proposal) -> list[HeldTest
 
 
 async def settle(deps: Dependencies, task: Task, proposal: Proposal) -> None:
-    """Run what is pending, derive the verdict, move the task on from `checking`."""
+    """Run what is pending, derive the verdict, move the task on from `checking`. The proposal has its review."""
     held = held_of(deps, task, proposal)
     due = [one for one in held if one.reproduction.outcome is _PENDING]
     if due:
@@ -65,13 +65,14 @@ async def settle(deps: Dependencies, task: Task, proposal: Proposal) -> None:
         bench = await _bench(deps, task, proposal)
         await asyncio.gather(*(_prove(deps, task, proposal, one, bench) for one in due))
     review = deps.reader.proposal(proposal.id).review
-    if review is None or not held:
-        return
+    assert review is not None
     block_on = deps.settings.review.block_on
-    verdict = derive_verdict(review.findings, block_on)
     with deps.store.transaction() as tx:
-        tx.settle_review(proposal.id, held[0].review_id, verdict, review.findings, block_on)
-        move_on(tx, deps, task, review.model_copy(update={"verdict": verdict}))
+        if held:
+            verdict = derive_verdict(review.findings, block_on)
+            tx.settle_review(proposal.id, held[0].review_id, verdict, review.findings, block_on)
+            review = review.model_copy(update={"verdict": verdict})
+        move_on(tx, deps, task, review)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from navigator.evidence.exam import CANNOT_TELL, WORTH_IT, ExamScore, worth_word
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.evidence.outcomes import Outcomes
 from navigator.evidence.rates import RateRow
+from navigator.evidence.reproductions import FindingTests
 from navigator.evidence.revisions import Revisions
 
 _OFTEN = 0.5
@@ -62,14 +63,16 @@ def of_share(found: Share, source: str) -> Figure:
     return Figure(found.rate, found.n, found.low, found.high, source=source)
 
 
-def worth(score: ExamScore | None, decided: Outcomes, revised: Revisions) -> Answer:
-    """Is the reviewer worth it? The exam answers; decisions and revisions say what became of its verdicts.
+def worth(score: ExamScore | None, decided: Outcomes, revised: Revisions, tested: FindingTests) -> Answer:
+    """Is the reviewer worth it? The exam answers; tests of findings, decisions and revisions say what became of its verdicts.
 
     Args:
         score: the newest exam of the reviewer that is in use; None where none of its answers was counted.
     """
     examined = score is not None and score.decided > 0
     figures = _exam_figures(score) if score is not None and examined else {}
+    if tested.all.reproduced.n:
+        figures["findings_reproduced"] = of_share(tested.all.reproduced, "findings")
     figures |= {
         name: of_share(found, "outcomes")
         for name, found in (
