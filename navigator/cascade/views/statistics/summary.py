@@ -87,15 +87,14 @@ def _tables(found: Tables[Summary], rehearsal: bool) -> Sequence[Table]:
     summary = found.of(rehearsal)
     if not summary.counted:
         return ()
-    return tuple(
-        Table(
-            title,
-            _COLUMNS,
-            tuple(_row(label, figure) for label, figure in summary.answers[name].figures.items()),
-            answer=summary.answers[name].sentence,
-        )
-        for name, title in QUESTIONS.items()
-    )
+    return tuple(_answered(title, summary.answers[name]) for name, title in QUESTIONS.items())
+
+
+def _answered(title: str, answer: Answer) -> Table:
+    rows = tuple(_row(name, figure) for name, figure in answer.figures.items())
+    few = any(row.note for row in rows)
+    notes = (f"anecdotal: n below {ANECDOTAL_BELOW}",) if few else ()
+    return Table(title, _COLUMNS, rows, answer=answer.sentence, notes=notes)
 
 
 def _row(name: str, figure: Figure) -> Row:
