@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from navigator.cascade.conductor_state import ConductorState
@@ -20,6 +20,7 @@ from navigator.cascade.energy import EnergyMeter
 from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.idle import Idle
+from navigator.cascade.measuring import SwapMeasurement
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
@@ -62,6 +63,8 @@ class RunOptions:
 
     until: str = ""
     max_swaps: int | None = None
+    measure: int = 0
+    """Swaps each way to measure; a session with it does no task."""
 
 
 class Conductor:
@@ -90,6 +93,7 @@ class Conductor:
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
+        self._measurement = SwapMeasurement(deps, self._live, self.session, self._storage)
         self._watch = Watch(deps, self._live, self._residency, self._storage, self._wake.set)
 
     async def run(self) -> Session:
@@ -120,6 +124,8 @@ class Conductor:
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
             if deps.settings.energy.command:
                 self._spawn(EnergyMeter(deps, self._storage, self._doing).run())
+            if self._options.measure:
+                self.measure(self._options.measure)
             while not self._stopping:
                 self._wake.clear()
                 try:
@@ -173,13 +179,16 @@ class Conductor:
             return _HEARTBEAT
         self._storage.take_back(frozenset(self._live.busy))
         self._batches.end_if_quiet(until=self._options.until)
+        self._measurement.step()
         snapshot = self._live.snapshot(
             self._deps,
             until=self._options.until,
             max_swaps=self._options.max_swaps,
             both_resident=self._deps.strategy.both_resident,
-            exam=self._exam.view(loaded=self._at_hand(Role.REVIEWER)),
+            exam=self._exam.view(loaded=self._at_hand(Role.REVIEWER) and not self._measurement.running),
         )
+        if self._options.measure:
+            snapshot = replace(snapshot, capacity=dict.fromkeys(Role, 0))
         now = time.monotonic()
         pause = _HEARTBEAT
         for action in next_actions(snapshot, now):
@@ -322,17 +331,28 @@ class Conductor:
 
     def review_now(self) -> None:
         """Load the reviewer without waiting for the batch to fill."""
+        self._measurement.stop("you asked for a review", stay=True)
         self._live.hurry = True
         self._live.pardon(Role.REVIEWER)
 
     def swap_to(self, role: Role) -> bool:
         """Load a role when current work finishes; the scheduler decides what follows."""
+        self._measurement.stop("you asked for a model", stay=True)
         loaded = self._live.resident is role and self._live.swapping_to is None
         self._live.pardon(role)
         if loaded or self._deps.strategy.both_resident:
             return True
         self._live.wanted = role
         return False
+
+    def measure(self, round_trips: int) -> int:
+        """Swap to and fro while nothing waits."""
+        most = self._options.max_swaps
+        return self._measurement.begin(round_trips, None if most is None else most - self._live.swaps_made)
+
+    def stop_measuring(self) -> bool:
+        """End that after the swap in progress."""
+        return self._measurement.stop("you stopped it")
 
     def ask_exam(self, items: int) -> tuple[int, int]:
         """Ask so many items of the reviewer's exam, whatever their share, once it is loaded."""

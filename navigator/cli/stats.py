@@ -138,7 +138,7 @@ def compare(first: str, second: str, by: str | None, since: str, as_json: bool) 
         return
     if found.rehearsal:
         output.say(f"REHEARSAL: {REHEARSAL}", bold=True)
-    _table(comparison_table(found))
+    print_table(comparison_table(found))
 
 
 def _since(text: str) -> str:
@@ -151,25 +151,28 @@ def tell(page: StatisticsPage[Any], found: Any) -> None:
     if not real and not rehearsed:
         output.say(page.missing)
     for table in real:
-        _table(table)
+        print_table(table)
     if rehearsed:
         output.say(f"REHEARSAL: {REHEARSAL}", bold=True)
     for table in rehearsed:
-        _table(table)
+        print_table(table)
 
 
-def _table(table: Table) -> None:
+def print_table(table: Table) -> None:
+    """One table of a page, with its facts and notes."""
     if table.answer:
         output.say(table.title, bold=True)
         for line in textwrap.wrap(safe_line(table.answer), _WIDTH):
             output.say(line)
+    drawn = chart(table.plot, _WIDTH) if table.plot is not None else []
+    for pieces in drawn:
+        output.say("".join(text for text, _ in pieces).rstrip())
+    if drawn:
+        output.say()
     if table.rows or not table.answer:
         _rows(table)
     if not table.rows:
         output.say(f"  {table.empty}")
-    if table.plot is not None:
-        for pieces in chart(table.plot, _WIDTH):
-            output.say("".join(text for text, _ in pieces))
     for line in (*(f"{name}: {text}" for name, text in table.facts), *table.notes):
         output.say(f"  {line}")
     output.say()

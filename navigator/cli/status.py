@@ -124,6 +124,8 @@ def _show(document: dict[str, Any]) -> None:
             f"The {role} is disabled after repeated failures: {reason}\n"
             f"  Its tasks stay queued; `navigator swap to {role}` tries again."
         )
+    if conductor["exam"]["running"]:
+        output.say(f"The reviewer is asked {plural(conductor['exam']['running'], 'item')} of its exam.")
     output.say(
         f"The conductor is working on {plural(len(conductor['busy']), 'task')}; "
         f"{plural(conductor['swaps'], 'swap')} this session."

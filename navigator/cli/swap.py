@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -24,23 +25,25 @@ if TYPE_CHECKING:
     from navigator.serving.swap.base import PhaseEvent
 
 
-class _WithInstall(click.Group):
-    """The group, with `install` imported when it is called."""
+class _WithMore(click.Group):
+    """The group, with the commands of other files imported when they are called."""
+
+    _MORE = ("install", "measure")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command."""
-        return sorted([*super().list_commands(ctx), "install"])
+        return sorted([*super().list_commands(ctx), *self._MORE])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """One command by its name."""
-        if cmd_name != "install":
+        if cmd_name not in self._MORE:
             return super().get_command(ctx, cmd_name)
-        from navigator.cli.swap_install import install
+        found = getattr(importlib.import_module(f"navigator.cli.swap_{cmd_name}"), cmd_name)
+        assert isinstance(found, click.Command)
+        return found
 
-        return install
 
-
-@click.group(cls=_WithInstall)
+@click.group(cls=_WithMore)
 def swap() -> None:
     """Show and change the model on the GPU."""
 

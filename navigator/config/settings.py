@@ -312,7 +312,7 @@ class BatchSettings(Section):
     """… or the oldest has waited this many minutes …"""
     quiet_minutes: _Minutes = 3.0
     """… or nothing is left to write and no task was added for this many minutes: these three are the latest a review starts."""
-    patience: float = Field(default=1.0, ge=0)
+    patience: float = Field(default=0.25, ge=0)
     """Seconds of waiting that a second of swapping is worth. Higher: fewer swaps; 0: review once nothing is left to write."""
     revisions: int = Field(default=2, ge=0, le=2)
     """Maximum number of revisions of a proposal."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.exam.asking import exam_subject
 from navigator.cascade.exam.queue import ExamQueue, in_order, within
 from navigator.cascade.stages.review import gather_subject, plan_review, prompt_dependencies
-from navigator.cascade.views.statistics.exam import PAGE
+from navigator.cascade.views.statistics.exam import PAGE, Exam
 from navigator.cascade.views.statistics.page import Question
 from navigator.cli.session import locked_dependencies
 from navigator.domain.errors import Conflict
@@ -246,6 +247,30 @@ def test_the_prompt_of_an_item_is_the_prompt_of_a_proposal_of_the_same_content(r
     assert of_faulty != of_work
 
 
+def test_the_server_is_sent_the_same_for_an_item_as_for_a_proposal(room: Room, models: Models) -> None:
+    """Not the messages alone: everything in the request but its random id and the delimiters' key."""
+    bodies: list[dict[str, Any]] = []
+    answer = models.answer
+
+    def keep(body: dict[str, Any]) -> Any:
+        if body["model"] == "scripted/reader":
+            bodies.append({name: value for name, value in body.items() if name != "rid"})
+        return answer(body)
+
+    models.answer = keep  # type: ignore[method-assign]
+    task = room.queue(files=[])
+    room.work()
+    with locked_dependencies(room.paths) as deps:
+        text = deps.reader.task(task).text
+        add_item(deps, "code", {"app.py": RIGHT}, faulty=False, origin="r", text=text)
+    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    room.work()
+    of_work, of_item = (
+        re.sub(r"\b[0-9a-f]{12}\b", "KEY", json.dumps(body, sort_keys=True)) for body in bodies
+    )
+    assert of_work == of_item
+
+
 def give(deps: Dependencies, *, caught: int, passed: int, of: int) -> None:
     """Store answers of the scripted reviewer to `of` faulty and `of` clean items."""
     version = deps.prompts.get("review").version
@@ -342,11 +367,10 @@ def rehearsing(role: str, *options: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("skill", "verdict", "advice"),
-    [((0.95, 0.95), "worth it", False), ((0.0, 1.0), "no better than chance", True)],
+    ("skill", "verdict"), [((0.95, 0.95), "worth it"), ((0.0, 1.0), "no better than chance")]
 )
 def test_a_rehearsal_reviewer_over_http_is_examined_by_the_conductor(
-    room: Room, skill: tuple[float, float], verdict: str, advice: bool
+    room: Room, skill: tuple[float, float], verdict: str
 ) -> None:
     pairs = 18
     with locked_dependencies(room.paths) as deps:
@@ -384,7 +408,9 @@ def test_a_rehearsal_reviewer_over_http_is_examined_by_the_conductor(
     assert document["sensitivity"]["low"] <= skill[0] <= document["sensitivity"]["high"]
     assert document["specificity"]["low"] <= skill[1] <= document["specificity"]["high"]
     assert document["verdict"] == verdict
-    assert document["advice"] is advice
+    keys = "items faulty clean sensitivity specificity by_source by_size youden genuine_share reason verdict cost"
+    assert set(keys.split()) <= document.keys()
+    assert document.keys() == PAGE.document(Exam((), 0, 0)).keys()
     assert document["genuine_share"] is None
     assert document["reason"]
     assert document["cost"]["tokens"] > 0

@@ -23,6 +23,7 @@ from navigator.cascade.verbs.exam_import import ExamImported, RefusedRow
 from navigator.cascade.verbs.exam_prepare import ExamPrepared
 from navigator.cascade.verbs.exam_run import ExamAsked
 from navigator.cascade.verbs.keep_tests import TestsKept
+from navigator.cascade.verbs.measure import Measuring, MeasuringStopped
 from navigator.cascade.verbs.notes import DraftSaved, SeenArgs
 from navigator.cascade.verbs.project_check import CheckLimits, ProjectChecked, SandboxFound
 from navigator.cascade.verbs.projects import ProjectDone, RemovedProjects
@@ -82,6 +83,8 @@ LANDED = DecisionRow(
 SUGGESTION = Suggestion(task_id="T3", rank=1, text="Test it", state="accepted", made_task="T8")
 
 RESULTS: dict[str, list[Model]] = {
+    "swap.measure": [Measuring(swaps=60)],
+    "swap.measure.stop": [MeasuringStopped(was_running=True), MeasuringStopped(was_running=False)],
     "reverts.look": [Looked(projects=(LookedProject(project="web", commits=3, reverted=1),))],
     "exam.import": [
         ExamImported(path="/rows.jsonl", faulty=1, refused=(RefusedRow(line=3, reason="it has no diff"),)),

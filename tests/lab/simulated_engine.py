@@ -2,7 +2,7 @@
 
 It speaks the wire format of llama.cpp, SGLang or vLLM and has their counters. Rounds are drawn with a known α; times are not
 spent but stated (llama.cpp states them itself). Options: gamma=N alpha=A c=C v=V step_ms=T seed=S lie=1 (the server counts
-only drafts that were accepted whole) fail=1 (end at once).
+only drafts that were accepted whole) fail=1 (end at once) slow=1 (half a second before each answer).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import random
 import sys
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -21,6 +22,7 @@ class Engine:
         self.gamma = int(options.get("gamma", 0))
         self.alpha, self.c, self.v = options.get("alpha", 0.7), options.get("c", 0.1), options.get("v", 1.3)
         self.step_ms = options.get("step_ms", 20.0)
+        self.pause = 0.5 * options.get("slow", 0.0)
         self.lies = bool(options.get("lie"))
         self.dice = random.Random(int(options.get("seed", 1)))
         self.rounds = self.drafted = self.accepted = 0
@@ -100,6 +102,7 @@ def handler(kind: str, engine: Engine) -> type[BaseHTTPRequestHandler]:
                 self._send(json.dumps({"data": [{"id": "m"}], "version": "v", "build_info": "v"}).encode())
 
         def do_POST(self) -> None:
+            time.sleep(engine.pause)
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if self.path == "/tokenize":
                 self._send(json.dumps({"tokens": list(range(len(str(asked).split())))}).encode())

@@ -245,6 +245,15 @@ def test_a_check_holds_a_swap_for_a_stated_time_and_no_longer(hurry: bool) -> No
             assert held == (Sleep(NOW + hold_seconds(snapshot)),)
 
 
+def test_tests_of_findings_hold_a_swap_to_the_reviewer_only() -> None:
+    """They need no model, and may end in a revision, never in a review."""
+    proving = task(7, S.CHECKING, since=NOW, reviewed=True)
+    back = snap(task(1), proving, busy=frozenset({"T7"}), resident=R)
+    assert next_actions(back, NOW) == (SwapTo(G),)
+    on = snap(WAITING, proving, busy=frozenset({"T7"}), resident=G)
+    assert SwapTo(R) not in next_actions(on, NOW)
+
+
 def test_a_requested_role_is_loaded_when_nothing_is_running() -> None:
     writing = task(7, S.GENERATING)
     busy = snap(writing, task(1), busy=frozenset({"T7"}), in_flight={G: 1}, wanted=R, **STAYS)

@@ -21,6 +21,8 @@ _VERBS = {
     "undo": "undo:Undo",
     "review.now": "conducting:ReviewNow",
     "swap.to": "conducting:SwapTo",
+    "swap.measure": "measure:MeasureSwaps",
+    "swap.measure.stop": "measure:StopMeasuring",
     "stop": "conducting:Stop",
     "seen": "notes:MarkSeen",
     "draft.save": "notes:SaveDraft",

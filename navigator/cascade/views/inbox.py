@@ -138,7 +138,7 @@ _OVERRULED = PolicyItem(
     rule=OVERRULED,
     path="review",
     action=PolicyAction.CONFIRM,
-    detail="the reviewer said REVISE, but no blocker or major finding quotes the code: read its findings",
+    detail="the reviewer said REVISE, but no blocker or major finding of it counts: read its findings",
 )
 
 

@@ -48,8 +48,7 @@ class {name}Test(unittest.TestCase):
         before = types.ModuleType("before")
         before.__package__ = subject.__package__
         exec(BEFORE, before.__dict__)
-        values = VALUES if {count} < 3 else VALUES[:6]
-        for args in itertools.product(values, repeat={count}):
+        for args in itertools.product(VALUES[:{most}], repeat={count}):
             self.assertEqual(said(subject.{function}, args), said(before.{function}, args), args)
 """
 
@@ -94,6 +93,7 @@ def write_test(messages: Sequence[Mapping[str, str]], seed: int) -> str:
         "name": function.title().replace("_", ""),
         "function": function,
         "count": count,
+        "most": 17 if count < 3 else 6,
     }
     careless = fraction("careless", seed, path, str(finding.get("quote", ""))) < CARELESS_RATE
     text = (_CARELESS if careless else _TEST).format(**values)

@@ -92,8 +92,8 @@ class ExamReads(Queries):
             for row in found
         ]
 
-    def exam_counts(self) -> list[ExamCount]:
-        """Answers by model, version of the prompt, and all that they are scored by."""
+    def exam_counts(self, since: str = "") -> list[ExamCount]:
+        """Answers from a UTC time on, by model, version of the prompt, and all that they are scored by."""
         return from_rows(
             ExamCount,
             self._all(
@@ -101,7 +101,9 @@ class ExamReads(Queries):
                 " i.path <> '' AS placed, a.verdict, a.named, count(*) AS n, sum("
                 f"{_TOKENS.format('prompt')} + {_TOKENS.format('completion')}) AS tokens,"
                 " sum(coalesce(json_extract(a.usage, '$.seconds'), 0)) AS seconds, max(a.at) AS newest"
-                " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9"
+                " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id WHERE a.at >= ?"
+                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9",
+                since,
             ),
         )
 
@@ -179,7 +181,7 @@ class ExamReads(Queries):
         )
         return [proposal_id(row["id"]) for row in found]
 
-    def newest_verdicts(self, model: str, prompt_version: str) -> list[VerdictCount]:
+    def newest_verdicts(self, model: str, prompt_version: str, since: str = "") -> list[VerdictCount]:
         """The newest first verdicts on first proposals by one reviewer, `_NEWEST` at most, as the revise rate counts them."""
         return from_rows(
             VerdictCount,
@@ -187,10 +189,12 @@ class ExamReads(Queries):
                 "SELECT model, prompt_version, verdict, self_review, rehearsal, count(*) AS n FROM (SELECT r.model,"
                 " r.prompt_version, r.verdict, r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal FROM reviews r"
                 " CROSS JOIN proposals a ON a.id = r.proposal_id WHERE r.model = ? AND r.prompt_version = ?"
-                " AND r.counted = 1 AND r.role = 'reviewer' AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL"
+                " AND r.at >= ? AND r.counted = 1 AND r.role = 'reviewer' AND a.attempt = 0 AND a.round = 0"
+                " AND a.parent IS NULL"
                 " ORDER BY r.id DESC LIMIT ?) GROUP BY 1, 2, 3, 4, 5",
                 model,
                 prompt_version,
+                since,
                 _NEWEST,
             ),
         )

@@ -53,7 +53,7 @@ _KEPT_SUMS = (
     " WHERE s.outcome <> 'lost' AND s.purpose <> 'exam' GROUP BY 3, 1, 2 HAVING sum(s.calls) > 0 ORDER BY 3, 1, 2"
 )
 _REHEARSED = (
-    "WITH rehearsed(id) AS (SELECT task_id FROM calls WHERE rehearsal = 1 AND task_id IS NOT NULL"
+    "WITH rehearsed(id) AS (SELECT task_id FROM calls INDEXED BY calls_rehearsal WHERE rehearsal = 1 AND task_id IS NOT NULL"
     " UNION SELECT task_id FROM proposals WHERE parent IS NOT NULL AND rehearsal = 1)"
 )
 _ROUND = "task_id = {0}.task_id AND attempt = {0}.attempt AND round = {0}.round"

@@ -37,7 +37,7 @@ class ReproductionWrites(TransactionCore):
             (*{**values, "at": self.at}.values(), review_id, made.finding),
         )
         if made.outcome not in (ReproductionOutcome.UNASKED, ReproductionOutcome.PENDING):
-            said = {"finding": made.finding, **made.model_dump(mode="json", include=_SHOWN)}
+            said = {"finding": made.finding + 1, **made.model_dump(mode="json", include=_SHOWN)}
             self.event("reproduction", task_id(row["task_id"]), proposal_id(row["id"]), said)
 
     def set_revised(self, findings: Iterable[tuple[int, int, RevisedOutcome]], by: str) -> None:
@@ -48,7 +48,7 @@ class ReproductionWrites(TransactionCore):
                 "UPDATE reproductions SET revised = ?, revised_by = ? WHERE review_id = ? AND finding = ?",
                 (outcome.value, number_of(by, "P"), review_id, finding),
             )
-            said = {"finding": finding, "revised": outcome.value}
+            said = {"finding": finding + 1, "revised": outcome.value}
             self.event("reproduction_revised", task_id(row["task_id"]), by, said)
 
     def settle_review(

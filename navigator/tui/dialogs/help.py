@@ -41,7 +41,8 @@ TERMS: dict[str, tuple[str, ...]] = {
         "stats": (
             "revise rate; interval; n; anecdotal; stated rate; differs; unread; mixture; way of writing; evidence; to ±10; rung; "
             "repaired; lost; repeated; fixed, cosmetic, harmful, no help; met; reverted; kappa; accepted change; "
-            "round trip; watt-hours; residency; reproduced; rehearsal; modelled"
+            "round trip; watt-hours; residency; reproduced; exam; sensitivity; "
+            "specificity; Youden's J; REVISE that is right; rehearsal; modelled; ● ○; │ ┊"
         ),
         "fleet": (
             "conductor; residency; swap; strategy; externally; read-ahead; warm; streams; published; "

@@ -92,6 +92,7 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
     for review in (shown.review, shown.final_review):
         if review is not None:
             yield _review(review)
+            yield from _tests(review)
     if shown.own_review is not None:
         yield _own_review(shown.own_review)
     if overlaps:
@@ -118,11 +119,26 @@ def _own_review(review: Review) -> Section:
     return f"writer's own review (does not count) {review.model}  {review.verdict.value}", "\n".join(lines)
 
 
+def _tests(review: Review) -> Iterator[Section]:
+    """The tests that were to prove findings, with what they said when they failed."""
+    from navigator.cascade.views.reproductions import reproduction_words
+
+    for number, finding in enumerate(review.findings, 1):
+        made = finding.reproduction
+        if made is not None and made.text:
+            failure = f"\n\n{made.failure}" if made.failure else ""
+            yield (
+                f"test of finding {number}  {made.path}",
+                f"{reproduction_words(finding)}\n\n{made.text.strip()}{failure}",
+            )
+
+
 def _review(review: Review) -> Section:
     lines = [review.summary or "no summary"]
     if review.stated_verdict is not None and review.stated_verdict is not review.verdict:
+        which = "reproduced" if review.block_on == "reproduced" else "anchored"
         lines.append(
-            f"The reviewer stated {review.stated_verdict.value}; its anchored findings make it {review.verdict.value}."
+            f"The reviewer stated {review.stated_verdict.value}; its {which} findings make it {review.verdict.value}."
         )
     for entry in review.addressed:
         word = "met" if entry.get("met") else "not met"

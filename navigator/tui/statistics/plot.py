@@ -14,7 +14,8 @@ def axis(width: int) -> str:
     """The labels over `interval` rows of the same width: `0%   25%   50%   75%   100%`, as far as there is room."""
     if width < 8:
         return " " * max(0, width)
-    marks = (0.0, 0.5, 1.0) if width < 28 else (0.0, *_TICKS, 1.0)
+    between = () if width < 14 else (0.5,) if width < 28 else _TICKS
+    marks = (0.0, *between, 1.0)
     cells = [" "] * width
     for mark in marks:
         label = f"{100 * mark:.0f}%"

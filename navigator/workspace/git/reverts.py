@@ -202,13 +202,16 @@ def _undone_exactly(git: Git, history: Sequence[_Commit], seen: dict[str, Seen])
     if not like:
         return {}
     backwards, theirs = _patch_ids(git, wanted, reverse=True), _patch_ids(git, like)
+    alike: dict[tuple[frozenset[bytes], str], list[str]] = {}
+    for sha in reversed(list(theirs)):  # the oldest first
+        alike.setdefault((like[sha], theirs[sha]), []).append(sha)
     found: dict[str, Seen] = {}
     for commit, one in seen.items():
-        for sha in reversed(list(like)):
-            same = sha != one.found_as and wanted.get(one.found_as) == like[sha] and sha in theirs
-            if same and theirs[sha] == backwards.get(one.found_as) and _follows(git, sha, one.found_as):
-                found[commit] = Seen(one.found_as, sha, "exact")
-                break
+        name = one.found_as
+        undoing = alike.get((wanted[name], backwards[name]), []) if name in backwards else []
+        later = next((sha for sha in undoing if sha != name and _follows(git, sha, name)), "")
+        if later:
+            found[commit] = Seen(name, later, "exact")
     return found
 
 

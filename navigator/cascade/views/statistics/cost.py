@@ -85,7 +85,7 @@ def _whole(spent: Cost) -> Table:
         tuple(rows),
         headline=f"{number(spent.tokens.per_accepted)} tokens, {parts}  n {spent.accepted:,}",
         notes=(
-            f"of {spent.accepted:,} accepted changes, {spent.proposals:,} proposals, {spent.reviews:,} reviews",
+            f"accepted changes: {spent.accepted:,}, proposals: {spent.proposals:,}, reviews: {spent.reviews:,}",
             "accepted: approved and not undone",
             "what was rejected is part of the cost; the exam is not",
             *few,
@@ -111,14 +111,14 @@ def _second_rows(spent: Cost) -> Iterable[Row]:
 
 def _lost(spent: Cost) -> tuple[str, ...]:
     lost = sum(one.lost for one in spent.work)
-    return (f"{lost:,} calls were cut off; their tokens are not known",) if lost else ()
+    return (f"calls that were cut off, whose tokens are not known: {lost:,}",) if lost else ()
 
 
 def _swap_notes(spent: Cost) -> Iterable[str]:
     if spent.swaps.n:
-        yield f"{spent.swaps.n:,} swaps and loads, {spent.swaps.failed:,} of them failed"
+        yield f"swaps and loads: {spent.swaps.n:,}, failed: {spent.swaps.failed:,}"
     if spent.swaps.unmeasured:
-        yield f"{spent.swaps.unmeasured:,} swaps were made externally; their seconds are not known"
+        yield f"swaps made externally, whose seconds are not known: {spent.swaps.unmeasured:,}"
 
 
 def _energy_table(found: EnergyCost | None) -> Table:
@@ -128,8 +128,8 @@ def _energy_table(found: EnergyCost | None) -> Table:
         Row(f"{one.phase}, {number(one.watts)} W", _cells(one.watt_hours, 1), detail=True)
         for one in found.phases
     ]
-    n = f"{found.accepted:,} accepted changes, {found.proposals:,} proposals, {found.reviews:,} reviews"
-    notes = [f"since the first reading ({found.began[:10]}): {n}; {found.samples:,} readings"]
+    n = f"accepted changes: {found.accepted:,}, proposals: {found.proposals:,}, reviews: {found.reviews:,}"
+    notes = [f"since the first reading ({found.began[:10]}): {n}, readings: {found.samples:,}"]
     covered, missed = (sum(getattr(one, name) for one in found.phases) for name in ("seconds", "missed"))
     if missed >= 1:
         notes.append(f"readings cover {number(covered)} s; {number(missed)} s more are not known")

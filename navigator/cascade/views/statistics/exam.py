@@ -17,8 +17,8 @@ from navigator.cascade.views.statistics.page import (
     number,
     percent,
 )
-from navigator.evidence.exam import Estimate, ExamScore, SizeScore, SourceScore, worth_words
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
+from navigator.evidence.exam import CANNOT_TELL, Estimate, ExamScore, SizeScore, SourceScore, worth_words
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.store.reads.reader import Reader
 
 _COLUMNS = (Column("share", 6), Column("95 %", 15), Column("of", 14))
@@ -36,7 +36,7 @@ class Exam:
 def _read(reader: Reader, question: Question) -> Exam:
     items = reader.exam_items()
     faulty = sum(item.faulty for item in items)
-    return Exam(scores(reader), faulty, len(items) - faulty)
+    return Exam(scores(reader, question.since), faulty, len(items) - faulty)
 
 
 def _tables(found: Exam, rehearsal: bool) -> Sequence[Table]:
@@ -105,16 +105,34 @@ def _size_rows(row: SizeScore) -> Sequence[Row]:
 def _document(found: Exam) -> dict[str, Any]:
     """The newest real reviewer's exam, a rehearsal's where there is no other; `reviewers` has all of them."""
     every = [score_document(score) for score in found.scores]
-    if every:
-        first = every[0]
-    else:
-        first = {
-            "items": 0,
-            "verdict": "cannot tell",
-            "reason": "no item has been answered",
-            "sentence": worth_words(None),
-        }
+    first = every[0] if every else score_document(_NOBODY)
     return {**first, "prepared": {"faulty": found.faulty, "clean": found.clean}, "reviewers": every}
+
+
+_NOBODY = ExamScore(
+    model="",
+    prompt_version="",
+    rehearsal=False,
+    answers=0,
+    unreviewed=0,
+    basis="",
+    sensitivity=share(0, 0),
+    specificity=share(0, 0),
+    named=share(0, 0),
+    by_source=(),
+    by_size=(),
+    youden=None,
+    revise=share(0, 0),
+    faulty_share=None,
+    genuine_share=None,
+    reason="no item has been answered",
+    small_better=None,
+    verdict=CANNOT_TELL,
+    why="No item has been answered.",
+    tokens=0,
+    seconds=0.0,
+    newest="",
+)
 
 
 def score_document(score: ExamScore) -> dict[str, Any]:
@@ -151,7 +169,6 @@ def score_document(score: ExamScore) -> dict[str, Any]:
         "verdict": score.verdict,
         "why": score.why,
         "sentence": worth_words(score),
-        "advice": score.no_better_than_chance,
         "cost": {"tokens": score.tokens, "seconds": round(score.seconds, 1)},
     }
 

@@ -20,9 +20,9 @@ from navigator.evidence.reproductions import FindingTests, Proved, finding_tests
 
 _COLUMNS = (
     *SHARE_COLUMNS,
-    Column("could not run", 13, wide=True),
-    Column("regression", 10, wide=True),
-    Column("unmet", 6, wide=True),
+    Column("could not run", 15, wide=True),
+    Column("regression", 12, wide=True),
+    Column("unmet", 7, wide=True),
 )
 
 
@@ -39,10 +39,10 @@ def _tables(found: Tables[FindingTests], rehearsal: bool) -> Sequence[Table]:
         notes.append(f"anecdotal: n below {ANECDOTAL_BELOW}")
     after = share_rows(
         (
-            ("test passes on the revision", tests.met),
-            ("unmet requirements confirmed", tests.met_unmet),
-            ("approved with one reproduced", tests.approved_proved),
-            ("approved with none reproduced", tests.approved_other),
+            ("passes on the revision", tests.met),
+            ("requirements confirmed", tests.met_unmet),
+            ("approved, one reproduced", tests.approved_proved),
+            ("approved, none reproduced", tests.approved_other),
         )
     )
     return (

@@ -16,6 +16,7 @@ from navigator.cascade.views.statistics.page import (
     dash,
     percent,
 )
+from navigator.domain.models import Swap
 from navigator.evidence.intervals import Summary, Tables
 from navigator.evidence.spread import Spread, spread
 from navigator.evidence.swaps import Direction, RoundTrip, durations, round_trips, swap_stats
@@ -44,7 +45,11 @@ class Swaps:
 
 
 def _read_swaps(reader: Reader, question: Question) -> Swaps:
-    swaps = reader.swaps(since=question.since)
+    return figures_of(reader.swaps(since=question.since))
+
+
+def figures_of(swaps: Sequence[Swap]) -> Swaps:
+    """The figures of some swaps."""
     spreads = Tables(*(spread(durations(swaps, kind)) for kind in (False, True)))
     return Swaps(swap_stats(swaps), round_trips(swaps), spreads)
 

@@ -7,6 +7,7 @@ whole. Servers are children of this process on loopback, ended by their process 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -24,6 +25,7 @@ from navigator.config.paths import write_private
 from navigator.domain.errors import Conflict, MissingPart, UsageError
 from navigator.lab.speculation.measuring.engines import ENGINES, Answer, Server
 from navigator.lab.speculation.measuring.plan import Arm, Engine, Plan
+from navigator.serving.swap.processes import MARK, send, strays
 
 if TYPE_CHECKING:
     import httpx
@@ -47,15 +49,20 @@ def measure(
         most_starts: stop after so many.
 
     Raises:
-        Conflict: the results are of another plan.
+        Conflict: the results are of another plan, or another command writes them right now.
         MissingPart: the server does not start, or does not answer as its kind does.
         UsageError: a text is shorter than a wanted prompt.
     """
+    with _alone(out):
+        return _measure(plan, texts, out, report, most_starts)
+
+
+def _measure(plan: Plan, texts: dict[str, str], out: Path, report: Report, most_starts: int | None) -> int:
     done = finished(out, plan)
     left = [(block, arm) for block, arm in plan.order() if (block, arm.method, arm.gamma) not in done]
     for number, (block, arm) in enumerate(left[:most_starts], 1):
         began = time.monotonic()
-        with _running(plan.engine, arm, out.with_suffix(".log")) as server:
+        with _running(plan.engine, arm, out) as server:
             rows = list(_rows(plan, texts, server, block, arm))
         _append(out, rows)
         speed = sum(row["tokens"] for row in rows) / sum(row["seconds"] for row in rows)
@@ -64,6 +71,23 @@ def measure(
             f"{len(done) + number} of {len(plan.order())}: block {block + 1}, {arm.name}: {speed:.1f} tok/s ({took:.0f} s)"
         )
     return max(0, len(left) - (len(left) if most_starts is None else most_starts))
+
+
+@contextlib.contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Nobody else measures into `out`; servers that a killed command left behind for it are ended first.
+
+    They would hold the GPU's memory. They are known by a mark in their environment, which their children inherit.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.with_suffix(".lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(f"Another command measures into {out}.", hint="Wait for it, or end it.") from None
+        for left in strays(str(out.resolve()), ()):
+            send(left, signal.SIGKILL)
+        yield
 
 
 def finished(out: Path, plan: Plan) -> set[tuple[int, str, int]]:
@@ -162,11 +186,11 @@ def _append(out: Path, rows: list[dict[str, Any]]) -> None:
 
 
 @contextlib.contextmanager
-def _running(engine: Engine, arm: Arm, log: Path) -> Iterator[Server]:
-    """The server of one method, ready; ended with all its children."""
+def _running(engine: Engine, arm: Arm, out: Path) -> Iterator[Server]:
+    """The server of one method, ready; ended with all its children. Its log lies beside the results."""
     import httpx
 
-    kind = ENGINES[engine.kind]
+    kind, log = ENGINES[engine.kind], out.with_suffix(".log")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
@@ -178,7 +202,7 @@ def _running(engine: Engine, arm: Arm, log: Path) -> Iterator[Server]:
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=stream,
-                env=os.environ | engine.environment,
+                env=os.environ | engine.environment | {MARK: str(out.resolve())},
                 start_new_session=True,
             )
         except OSError as error:

@@ -1,0 +1,136 @@
+"""What the pages of outcomes and cost say: n, what is unknown, and nothing where nothing was counted."""
+
+from __future__ import annotations
+
+from navigator.cascade.views.statistics import cost as cost_page
+from navigator.cascade.views.statistics.aftermath import (
+    finding_table,
+    landed_table,
+    repeat_table,
+    revision_table,
+)
+from navigator.cascade.views.statistics.page import Table
+from navigator.domain.costs import EnergyTotals, SwapTotals, WorkTotals, Yield
+from navigator.domain.outcomes import FateCount, FindingTotals, RepeatCount, RevisionCount
+from navigator.domain.records import CallTotals
+from navigator.domain.states import CheckOutcome, Role, Verdict
+from navigator.evidence.agreement import repeats
+from navigator.evidence.cost import Cost, cost
+from navigator.evidence.intervals import Tables
+from navigator.evidence.revisions import findings_met, landed, revisions
+
+PASSED, FAILED = CheckOutcome.PASSED, CheckOutcome.FAILED
+
+
+def rows(table: Table) -> dict[str, tuple[str, ...]]:
+    return {row.label.strip(): row.cells for row in table.rows}
+
+
+def test_nothing_counted_is_no_table() -> None:
+    assert list(revision_table(revisions([]).real)) == []
+    assert list(finding_table(findings_met([]).real)) == []
+    assert list(landed_table(landed([]).real)) == []
+    assert list(repeat_table(repeats([]).real)) == []
+    none = cost(Yield(), [], [], SwapTotals(), [], Yield())
+    assert cost_page.PAGE.tables(Tables(none, none), False) == ()
+
+
+def test_revisions_say_what_is_not_known() -> None:
+    (table,) = revision_table(
+        revisions([RevisionCount(before=FAILED, after=PASSED, n=3), RevisionCount(before=PASSED, n=2)]).real
+    )
+    assert rows(table)["fixed: fail → pass"] == ("100%", "[44–100]", "3 of 3")
+    assert table.notes == (
+        "anecdotal: n below 30",
+        "2 not known: tests not run, or failing as on the base",
+    )
+
+
+def test_findings_say_what_is_not_known() -> None:
+    (table,) = finding_table(
+        findings_met([FindingTotals(revisions=40, asked=50, met=30, unmet=10, unread=2)]).real
+    )
+    assert rows(table)["met in round 1"][2] == "30 of 40"
+    assert table.notes == (
+        "10 not known: the next review does not say",
+        "2 of those reviews could not be read",
+    )
+
+
+def test_landed_commits_say_how_they_were_found_and_when() -> None:
+    (table,) = landed_table(
+        landed(
+            [
+                FateCount(verdict=Verdict.APPROVE, fate="kept", looked="2026-11-20T10:05:00.000Z", n=35),
+                FateCount(verdict=Verdict.REVISE, fate="reverted", how="exact", looked="2026-11-21"),
+                FateCount(fate="undone"),
+                FateCount(fate="unknown", reason="not on the base branch", n=4),
+                FateCount(n=2),
+            ]
+        ).real
+    )
+    assert rows(table)["reverted later"][2] == "2 of 37"
+    assert rows(table)["after REVISE"][2] == "1 of 1"
+    assert rows(table)["without an independent review"][2] == "1 of 1"
+    assert table.notes == (
+        "1 taken back exactly, 1 undone with Navigator",
+        "not known: 2 not looked at yet, 4 not on the base branch",
+        "last looked at 2026-11-20 10:05 UTC",
+    )
+
+
+def test_kappa_is_shown_with_its_interval_or_with_why_not() -> None:
+    agreed = [
+        RepeatCount(first=verdict, second=verdict, n=20) for verdict in (Verdict.APPROVE, Verdict.REVISE)
+    ]
+    (table,) = repeat_table(repeats(agreed).real)
+    assert rows(table)["Cohen's kappa"] == ("1.00", "[0.82–1.00]", "n 40")
+    (table,) = repeat_table(repeats(agreed[:1]).real)
+    row = table.rows[-1]
+    assert row.cells == ()
+    assert "the same verdict every time" in row.note
+
+
+def spent(*energy: EnergyTotals) -> Cost:
+    return cost(
+        Yield(accepted=4, proposals=10, reviews=8),
+        [WorkTotals(role=Role.GENERATOR, work="write", calls=9, lost=2, prompt_tokens=4_000)],
+        [CallTotals(role=Role.GENERATOR, model="a", calls=9, busy_seconds=20)],
+        SwapTotals(n=4, seconds=120, batch_n=2, batch_seconds=60, failed=1, unmeasured=1),
+        energy,
+        Yield(accepted=2, proposals=3, reviews=2),
+    )
+
+
+def tables(found: Cost) -> dict[str, Table]:
+    return {table.title: table for table in cost_page.PAGE.tables(Tables(found, found), False)}
+
+
+def test_cost_says_n_and_what_is_not_known() -> None:
+    found = tables(spent())
+    whole = found["COST PER ACCEPTED CHANGE"]
+    assert whole.headline == "1,000 tokens, 5.0 s of models, 30.0 s of swaps  n 4"
+    assert "accepted changes: 4, proposals: 10, reviews: 8" in whole.notes
+    assert "anecdotal: n below 30" in whole.notes
+    assert rows(found["TOKENS"])["generator, writing: read"] == ("1,000", "400", "", "4,000")
+    assert found["TOKENS"].notes == ("calls that were cut off, whose tokens are not known: 2",)
+    assert rows(found["SECONDS"])["round trips of batches: 50%"] == ("15.0", "6.0", "7.5", "60.0")
+    assert found["SECONDS"].notes[1] == "swaps made externally, whose seconds are not known: 1"
+    assert "[energy]" in found["ENERGY"].empty
+
+
+def test_energy_says_since_when_and_for_how_long_it_is_not_known() -> None:
+    began = "2026-11-20T10:05:00.000Z"
+    found = tables(
+        spent(
+            EnergyTotals(phase="writing", seconds=3600, missed=40, watt_hours=300, samples=720, began=began)
+        )
+    )["ENERGY"]
+    assert rows(found) == {
+        "all": ("150.0", "100.0", "150.0", "300.0"),
+        "writing, 300 W": ("150.0", "100.0", "150.0", "300.0"),
+    }
+    assert found.notes == (
+        "since the first reading (2026-11-20): accepted changes: 2, proposals: 3, reviews: 2, readings: 720",
+        "readings cover 3,600 s; 40 s more are not known",
+    )
