@@ -18,7 +18,8 @@ import pytest
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.exam.asking import exam_subject
 from navigator.cascade.exam.queue import ExamQueue, in_order, within
-from navigator.cascade.stages.review import gather_subject, plan_review, prompt_dependencies
+from navigator.cascade.stages.review import plan_review, prompt_dependencies
+from navigator.cascade.stages.subject import gather_subject
 from navigator.cascade.views.statistics.exam import PAGE, Exam
 from navigator.cascade.views.statistics.page import Question
 from navigator.cli.session import locked_dependencies
@@ -226,7 +227,7 @@ def test_the_prompt_of_an_item_is_the_prompt_of_a_proposal_of_the_same_content(r
         clean = add_item(deps, "code", {"app.py": RIGHT}, faulty=False, origin="r", text=task.text)
 
         async def prompts() -> list[tuple[object, ...]]:
-            found = []
+            found: list[tuple[object, ...]] = []
             work = await gather_subject(deps, task, proposal, Role.REVIEWER)
             for subject in (
                 work,

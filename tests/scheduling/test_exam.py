@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -30,7 +31,7 @@ def task(number: int, state: TaskState) -> TaskView:
     return TaskView(f"T{number}", 1, state, 0, number, 0, 0, 0.0)
 
 
-def loaded(*tasks: TaskView, exam: ExamView, busy: int = 0, **fields: object) -> SchedulerSnapshot:
+def loaded(*tasks: TaskView, exam: ExamView, busy: int = 0, **fields: Any) -> SchedulerSnapshot:
     """The reviewer is loaded and takes four requests; the first `busy` tasks are being reviewed."""
     base = SchedulerSnapshot(
         tasks=tasks,
@@ -41,7 +42,7 @@ def loaded(*tasks: TaskView, exam: ExamView, busy: int = 0, **fields: object) ->
         until="idle",
         exam=exam,
     )
-    return replace(base, **fields)  # type: ignore[arg-type]
+    return replace(base, **fields)
 
 
 def asked(snapshot: SchedulerSnapshot) -> list[int]:
@@ -79,7 +80,7 @@ def test_nothing_is_asked_of_a_reviewer_that_is_not_loaded_and_no_swap_is_made_f
 def test_a_swap_waits_for_what_was_paid_for_and_for_no_more() -> None:
     to_write = task(1, TaskState.QUEUED)
 
-    def swaps(exam: ExamView, **fields: object) -> bool:
+    def swaps(exam: ExamView, **fields: Any) -> bool:
         actions = next_actions(loaded(to_write, exam=exam, **fields), 0.0)
         return any(isinstance(one, SwapTo) for one in actions)
 

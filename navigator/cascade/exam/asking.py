@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
 from navigator.cascade.exam.repository import repository_of
-from navigator.cascade.stages.review import Subject, read_change, read_subject
+from navigator.cascade.stages.review import read_change
+from navigator.cascade.stages.subject import Subject, read_subject
 from navigator.domain.diff import FileDiff
 from navigator.domain.exam import ExamAnswer, ExamItem
 from navigator.domain.models import CheckResult, Finding, Project, Proposal, Review, Task
