@@ -182,10 +182,10 @@ def _explain(as_json: bool) -> None:
         output.print_json({"rows": [document(outcome) for outcome in found]})
         return
     rows = [
-        (outcome.row.id, outcome.row.what, outcome.row.printed, value(outcome.computed), outcome.verdict)
+        (outcome.row.id, outcome.verdict, value(outcome.computed), outcome.row.printed, outcome.row.what)
         for outcome in found
     ]
-    output.emit(output.table(("id", "figure", "printed", "computed", "printed figure"), rows))
+    output.emit(output.table(("id", "printed figure", "computed", "printed", "figure"), rows))
     wrong = [outcome for outcome in found if outcome.verdict in ("contradicts", "premise does not hold")]
     output.say()
     output.say("What is printed does not follow from the publication's own figures:", bold=True)

@@ -15,6 +15,7 @@ from navigator.cascade.verbs.base import A, R, Told, Verb
 from navigator.cli import output
 from navigator.config.paths import StatePaths, state_dir
 from navigator.domain.errors import Conflict, NavigatorError
+from navigator.domain.states import Role
 from navigator.domain.text import safe_line, safe_text
 
 if TYPE_CHECKING:
@@ -116,13 +117,18 @@ def carry_out(verb: Verb[A, R], args: A, *, as_json: bool, yes: bool | None = No
     report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
 
 
+_SUBJECTS = ("conductor", *(role.value for role in Role))
+"""What an outcome can be about that has no id: it reads as a sentence."""
+
+
 def report(told: Sequence[Told], document: dict[str, Any] | None = None) -> None:
     """Show an outcome: the JSON document where there is one, else a line per thing and the hints. Exits with 1 on an error."""
     if document is not None:
         output.print_json(document)
     else:
         for one in told:
-            output.say(f"{one.id}  {one.text}", **({"fg": "red"} if one.level == "error" else {}))
+            gap = " " if one.id in _SUBJECTS else "  "
+            output.say(f"{one.id}{gap}{one.text}", **({"fg": "red"} if one.level == "error" else {}))
         for hint in dict.fromkeys(one.hint for one in told if one.hint):
             output.note(hint)
     if any(one.level == "error" for one in told):

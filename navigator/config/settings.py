@@ -312,7 +312,7 @@ class BatchSettings(Section):
     """… or the oldest has waited this many minutes …"""
     quiet_minutes: _Minutes = 3.0
     """… or nothing is left to write and no task was added for this many minutes: these three are the latest a review starts."""
-    patience: float = Field(default=1.0, ge=0)
+    patience: float = Field(default=0.25, ge=0)
     """Seconds of waiting that a second of swapping is worth. Higher: fewer swaps; 0: review once nothing is left to write."""
     revisions: int = Field(default=2, ge=0, le=2)
     """Maximum number of revisions of a proposal."""
@@ -355,6 +355,8 @@ class ExamSettings(Section):
 
     share: float = Field(default=0.1, ge=0, le=0.5, allow_inf_nan=False)
     """Share of the tokens of a residency of the reviewer that the exam may use; 0: no exam, and nothing is prepared for one."""
+    retest: float = Field(default=0.2, ge=0, le=0.5, allow_inf_nan=False)
+    """Share of the exam's questions that ask an item a second time, in a later residency of the reviewer; 0: none."""
     when: Literal["mixed", "nightly"] = "mixed"
     """"mixed": in a loaded reviewer's free slots; "nightly": in `hours`, while nothing waits for it, without a share."""
     hours: str = Field(default="01:00-06:00", pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")

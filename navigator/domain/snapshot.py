@@ -41,7 +41,7 @@ class BatchRules:
     target: int = 30
     max_wait: float = 1800.0
     quiet: float = 180.0
-    patience: float = 1.0
+    patience: float = 0.25
 
 
 @dataclass(frozen=True, slots=True)

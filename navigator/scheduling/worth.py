@@ -1,9 +1,9 @@
 """What waiting costs and what a swap costs, in the same unit: seconds that a change waits.
 
-Leaving the generator costs the round trip, and it delays whatever is left to write by that round trip and the reviews. Staying
-costs every proposal that waits a second a second. The generator is left once the proposals have waited, together, as long as
-leaving costs: with nothing left to write this is the rule of the dynamic acknowledgement problem (Dooly, Goldman and Scott
-2001), which never costs more than twice what a clairvoyant would have paid.
+Leaving the generator costs the round trip, at the price that the developer's patience gives it, and it delays whatever is left to
+write by that round trip and the reviews. Staying costs every proposal that waits a second a second. The generator is left once
+the proposals have waited, together, as long as leaving costs. With nothing left to write and patience 1 this is the rule of
+the dynamic acknowledgement problem (Dooly, Goldman and Scott 2001), which costs at most twice what a clairvoyant would pay.
 """
 
 from __future__ import annotations

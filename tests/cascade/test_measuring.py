@@ -214,3 +214,28 @@ def test_where_both_models_stay_loaded_there_is_nothing_to_measure(room: Room, m
     done = command()
     assert done.exit_code == 1
     assert "there is no swap to measure" in str(done.exception)
+
+
+def test_the_forecast_takes_the_measured_revise_rate_and_says_on_how_many(room: Room) -> None:
+    for number in range(2):
+        room.queue(f"Make double() multiply, {number}", files=[])
+    room.work()
+    figures = json.loads(CliRunner().invoke(cli, ["forecast", "--json"]).stdout)["figures"]
+    assert (figures["revise_rate"], figures["revise_n"]) == (0.0, 2)
+    assert "0% [0–66], n = 2 first verdicts, anecdotal" in CliRunner().invoke(cli, ["forecast"]).stdout
+    words = [
+        "--revise-rate",
+        "0.3",
+        "--revisions",
+        "2",
+        "--proposal-tokens",
+        "2000",
+        "--generator-speed",
+        "184",
+    ]
+    words += ["--review-tokens", "500", "--reviewer-speed", "48", "--single-speed", "38"]
+    given = CliRunner().invoke(cli, ["forecast", *words, "--json"])
+    document = json.loads(given.stdout)
+    assert (document["figures"]["revise_rate"], document["figures"]["revise_n"]) == (0.3, 0)
+    assert len(document["one_task"]["steps"]) == 11
+    assert document["best_batch"] > 1 and document["break_even"]["batch"] is not None

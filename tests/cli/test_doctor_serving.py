@@ -198,6 +198,20 @@ def test_the_sglang_that_a_unit_would_start(folder: Path) -> None:
     assert "SGLang" not in looked(settings(folder))
 
 
+def test_a_unit_with_flags_that_are_known_to_go_wrong(folder: Path) -> None:
+    units = folder / "config" / "systemd" / "user"
+    units.mkdir(parents=True)
+    python = fake_sglang(folder / "sglang", "0.5.23")
+    unit = units / "navigator-generator.service"
+    start = f"[Service]\nExecStart={python} -m sglang.launch_server --speculative-algorithm NEXTN"
+    chosen = settings(folder, model=put_model(folder))  # a hybrid model, by its config.json
+    unit.write_text(f"{start} --mamba-radix-cache-strategy extra_buffer\n")
+    item = looked(chosen)["generator flags"]
+    assert item.state == "warn" and "sglang#36537" in item.found and "extra_buffer_lazy" in item.hint
+    unit.write_text(f"{start} --mamba-radix-cache-strategy extra_buffer_lazy\n")
+    assert "generator flags" not in looked(chosen)
+
+
 def test_the_disk_is_measured_only_when_asked(folder: Path) -> None:
     model = put_model(folder)
     weights = folder / "models" / "Qwen" / "big" / "model.safetensors"
@@ -218,6 +232,7 @@ class SGLang(BaseHTTPRequestHandler):
     """What doctor asks of a server: its models, and what it is."""
 
     version, key, admin = "0.5.23", "ordinary", "administrator"
+    speculation = ""
 
     def do_GET(self) -> None:
         if self.key and self.headers.get("Authorization") != f"Bearer {self.key}":
@@ -227,7 +242,8 @@ class SGLang(BaseHTTPRequestHandler):
                 200, {"object": "list", "data": [{"id": "m", "object": "model", "owned_by": "sglang"}]}
             )
         elif self.path == "/server_info":
-            self.answer(200, {"version": self.version, "api_key": self.key, "admin_api_key": self.admin})
+            told = {"version": self.version, "api_key": self.key, "admin_api_key": self.admin}
+            self.answer(200, told | {"speculative_algorithm": self.speculation or None})
         else:
             self.answer(404, {})
 
@@ -280,6 +296,14 @@ def test_a_hole_that_keys_close_is_open_without_them(folder: Path) -> None:
         assert "86793" not in looked(settings(folder, port))["generator version"].found
     with serving(version="0.5.18", key="") as port:
         assert "86793" in looked(settings(folder, port))["generator version"].found
+
+
+def test_a_server_that_answers_is_asked_for_its_own_flags(folder: Path) -> None:
+    with serving(version="0.5.22", speculation="NEXTN") as port:
+        item = looked(settings(folder, port))["generator flags"]
+    assert item.state == "warn" and "0.5.22" in item.found and "sglang#28407" in item.found
+    with serving(speculation="NEXTN") as port:
+        assert "generator flags" not in looked(settings(folder, port))
 
 
 def test_advisories_end_with_their_last_version() -> None:

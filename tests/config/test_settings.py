@@ -76,7 +76,7 @@ model_dirs = []
 target = 30
 max_wait_minutes = 30
 quiet_minutes = 3
-patience = 1.0
+patience = 0.25
 revisions = 2
 [checks]
 timeout_seconds = 300

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from navigator.cli.main import cli
 from navigator.domain.errors import MissingPart, UsageError
 from navigator.domain.states import Role
+from navigator.evidence.few import mean_interval, t_quantile
 from navigator.lab.speculation.controller import Controller, Trace, Tuning, replay
-from navigator.lab.speculation.decide import decide, t_quantile
+from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.profile import profile_with, sglang_flags
 from navigator.lab.speculation.runs import Run
 from navigator.lab.speculation.traces import ngram_trace, words_of
@@ -115,6 +116,8 @@ def test_intervals_cover_the_truth() -> None:
 
 def test_the_quantiles_of_t() -> None:
     assert t_quantile(4) == 2.776
+    assert mean_interval([1.0, 2.0, 3.0]) == pytest.approx((2 - 4.303 / 3**0.5, 2 + 4.303 / 3**0.5))
+    assert mean_interval([1.0]) is None
     assert t_quantile(40) == pytest.approx(2.0211, abs=0.001)
     assert t_quantile(10_000) == pytest.approx(1.9602, abs=0.001)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -94,6 +95,7 @@ def test_known_acceptance_and_costs_are_recovered(tmp_path: Path, alpha: float, 
     assert found.alpha == pytest.approx(alpha, abs=0.06)
     assert found.draft_cost == pytest.approx(c, rel=0.01)
     assert found.verify_cost == pytest.approx(v, rel=0.01)
+    assert found.verify_cost_interval is None  # one start says nothing about the next
     assert found.step_ms == pytest.approx(20.0)
     assert found.drafter_rate == pytest.approx(found.rate, abs=0.001)
     assert found.tokens_per_round == pytest.approx(1 + sum(found.positions), abs=0.05)
@@ -352,3 +354,56 @@ def test_a_killed_command_leaves_no_server_and_goes_on(tmp_path: Path) -> None:
     assert left == 0
     assert strays(mark, ()) == []
     assert len(out.read_text().splitlines()) == 4
+
+
+def test_intervals_of_the_costs_cover_the_truth() -> None:
+    """Starts differ by a few percent, for speculation and without it; simulated."""
+    covered = {"c": 0, "v": 0}
+    for seed in range(200):
+        dice, runs = random.Random(seed), []
+        for block in map(str, range(6)):
+            plain, drafting = (0.02 * (1 + dice.gauss(0, 0.02)) for _ in range(2))
+            common = {
+                "target": "big",
+                "prompt": "code",
+                "prompt_tokens": 100.0,
+                "block": block,
+                "tokens": 255.0,
+            }
+            runs.append(Run(line=1, draft="", gamma=0, speed=1 / plain, **common))
+            rounds, accepted = 100.0, 155.0
+            seconds = rounds * (4 * 0.1 + 1.5) * drafting
+            counts = {
+                "rounds": rounds,
+                "accepted": accepted,
+                "drafted": 400.0,
+                "draft_seconds": rounds * 0.4 * drafting,
+            }
+            runs.append(Run(line=2, draft="small", gamma=4, speed=255 / seconds, **common, **counts))
+        (found,) = estimates(runs)
+        for key, truth, ends in (
+            ("c", 0.1, found.draft_cost_interval),
+            ("v", 1.5, found.verify_cost_interval),
+        ):
+            assert ends is not None
+            covered[key] += ends[0] <= truth <= ends[1]
+    assert all(180 <= count <= 199 for count in covered.values())
+
+
+def test_what_was_measured_is_predicted_from(tmp_path: Path) -> None:
+    path = plan_file(tmp_path, options=', "alpha=0.8", "c=0.05", "v=1.4"', blocks=2, gammas="[2, 4]")
+    out = tmp_path / "runs.jsonl"
+    run(path, out)
+    found = json.loads(command(tmp_path, "predict", "--measured", str(out), "--gamma", "4", "--json").stdout)
+    assert found["draft_cost"] == pytest.approx(0.05, rel=0.01)
+    assert (found["verify_cost"], found["verify_cost_source"]) == (pytest.approx(1.4, rel=0.01), "given")
+    assert found["speedup"] == pytest.approx(formulas.speedup(0.8, 4, 0.05, 1.4), rel=0.06)
+    given = json.loads(
+        command(
+            tmp_path, "predict", "--measured", str(out), "--alpha", "0.5", "--gamma", "2", "--json"
+        ).stdout
+    )
+    assert given["speedup"] == pytest.approx(formulas.speedup(0.5, 2, 0.05, 1.4), rel=0.01)
+    wrong = command(tmp_path, "predict", "--measured", str(out), "--method", "other")
+    assert "--method: small" in str(wrong.exception)
+    assert "needs c" in str(command(tmp_path, "predict", "--alpha", "0.5").exception)

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from navigator.domain.snapshot import BatchRules, Prices, SchedulerSnapshot, SwapTo
@@ -50,6 +50,7 @@ def test_when_the_next_review_will_come(why: str, snapshot: SchedulerSnapshot, s
     assert outlook(priced(snapshot), NOW).seconds == seconds, why
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     count=st.integers(1, 5),
     waited=st.floats(0, 4000),
@@ -78,7 +79,7 @@ def test_with_nothing_to_write_the_outlook_is_the_moment_the_scheduler_swaps(
 
 
 def test_the_reviewer_is_due_when_the_waits_add_up_to_the_round_trip() -> None:
-    weighed = {"until": "", "batch": BatchRules(), "prices": PRICES}
+    weighed = {"until": "", "batch": BatchRules(patience=1.0), "prices": PRICES}
     assert worth_from(snap(*waiting(1, NOW), **weighed)) == NOW + 75
     assert worth_from(snap(*waiting(5, NOW), **weighed)) == NOW + 15
     patient = snap(*waiting(5, NOW), **(weighed | {"batch": BatchRules(patience=4.0)}))
@@ -90,7 +91,9 @@ def test_the_reviewer_is_due_when_the_waits_add_up_to_the_round_trip() -> None:
 
 def test_what_is_left_to_write_is_weighed_too() -> None:
     """Each of the two would wait for the round trip and five reviews."""
-    snapshot = snap(*waiting(5, NOW), task(1), task(2), until="", prices=PRICES)
+    snapshot = snap(
+        *waiting(5, NOW), task(1), task(2), until="", prices=PRICES, batch=BatchRules(patience=1.0)
+    )
     assert leaving_costs(snapshot, 5) == 75 + 2 * (75 + 5 * 5)
     assert worth_from(snapshot) == NOW + 275 / 5
 
@@ -99,7 +102,10 @@ def test_an_urgent_proposal_waits_more_dearly() -> None:
     one = task(1, TaskState.AWAITING_REVIEW, since=NOW - 10)
     assert waited([one], NOW) == 10
     assert waited([replace(one, priority=1)], NOW) == 40
-    assert worth_from(snap(replace(one, priority=1), until="", prices=PRICES)) == NOW - 10 + 75 / 4
+    assert (
+        worth_from(snap(replace(one, priority=1), until="", prices=PRICES, batch=BatchRules(patience=1.0)))
+        == NOW - 10 + 75 / 4
+    )
 
 
 def test_a_model_that_a_person_loaded_stays_until_a_review_is_asked_for() -> None:

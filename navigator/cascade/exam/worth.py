@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
 
 
-def scores(reader: Reader) -> tuple[ExamScore, ...]:
-    """Every reviewer that was examined; see `exam_scores`."""
-    counts = reader.exam_counts()
+def scores(reader: Reader, since: str = "") -> tuple[ExamScore, ...]:
+    """Every reviewer that was examined, from a UTC time on; see `exam_scores`."""
+    counts = reader.exam_counts(since)
     reviewers = {(row.model, row.prompt_version) for row in counts}
-    return exam_scores(counts, [row for reviewer in reviewers for row in reader.newest_verdicts(*reviewer)])
+    verdicts = [row for reviewer in reviewers for row in reader.newest_verdicts(*reviewer, since)]
+    return exam_scores(counts, verdicts, reader.exam_repeats(since))
 
 
 def why_advice(deps: Dependencies, review: Review) -> str:

@@ -134,14 +134,17 @@ async def _ask_one(
     if talk is None:
         return _without(row, "its part of the review is not there any more")
     suffix = PurePosixPath(finding.path).suffix
-    tests = test_folders(place.source.paths(), suffix)
+    paths = place.source.paths()
+    tests = test_folders(paths, suffix) or test_folders(paths, "")
     read = file_reader(place.source)
     try:
         runner = one_command(place.project.check, _sample(tests, suffix), _SAMPLE_TEXT, read)
     except NoRunner as error:
         return _without(row, str(error))
     marker = marker_length([message["content"] for message in talk.reading.messages])
-    messages: list[Message] = [*talk.reading.messages, {"role": "assistant", "content": talk.answer}]
+    # What a model said is sent back to it without what it should never have known.
+    said = deps.redact(talk.answer)
+    messages: list[Message] = [*talk.reading.messages, {"role": "assistant", "content": said}]
     problem = ""
     for attempt in range(2):
         version, message = _message(deps, place.project, finding, runner, tests, marker, problem)
@@ -162,7 +165,7 @@ async def _ask_one(
         if not made.again:
             break
         problem = made.reason
-        messages.append({"role": "assistant", "content": answer})
+        messages.append({"role": "assistant", "content": deps.redact(answer)})
     return row
 
 

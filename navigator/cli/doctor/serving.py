@@ -44,6 +44,8 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
     """
     if settings.swap.strategy is None or strategy_class(settings.swap.strategy).rehearsal:
         return
+    from navigator.cli.doctor.launch import launch_items
+    from navigator.serving.setup.host_probe import flags_of_unit, program_of_unit
     from navigator.serving.swap.gpu import is_local
 
     strategy = strategy_class(settings.swap.strategy)
@@ -59,6 +61,9 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
             yield from _disk(settings, local)
     for role in local:
         yield from _access(settings, role)
+        shape, text = _shape(settings, role), _unit_text(settings, role)
+        hybrid = shape is not None and shape.linear_value_heads > 0
+        yield from launch_items(settings, role, flags_of_unit(text), program_of_unit(text), hybrid=hybrid)
 
 
 # Units
@@ -133,7 +138,6 @@ def _unit_state(places: Places, unit: str) -> str:
 
 
 def _model(settings: Settings, role: Role) -> Iterator[Check]:
-    from navigator.serving.setup.memory import shape_from_config
     from navigator.serving.setup.weights import model_folder, total_bytes, weight_files
 
     server = settings.server(role)
@@ -147,8 +151,7 @@ def _model(settings: Settings, role: Role) -> Iterator[Check]:
     else:
         hint = f"Run `hf download {server.model}`, or set model_dirs under [swap.read_ahead] to the folder of your models."
         yield Check(label, "warn", f"no weight files of {server.model} found", hint)
-    shape = shape_from_config(where / "config.json") if where is not None and where.is_dir() else None
-    shape = shape or (profile.shape if profile else None)
+    shape = _shape(settings, role)
     weight_bytes = total_bytes(files) or (int(profile.weights_gb * 1e9) if profile else 0)
     if shape is None or not weight_bytes:
         return
@@ -158,6 +161,18 @@ def _model(settings: Settings, role: Role) -> Iterator[Check]:
     if assumed:
         yield _memory(server, role, shape, weight_bytes, assumed, flags, seen=bool(card))
     yield from _limits(server, role, flags)
+
+
+def _shape(settings: Settings, role: Role) -> Shape | None:
+    """The shape of a role's model: as its config.json says, else as a profile does; None where neither is there."""
+    from navigator.serving.setup.memory import shape_from_config
+    from navigator.serving.setup.weights import model_folder
+
+    model = settings.server(role).model
+    where = model_folder(model, settings.swap.read_ahead.model_dirs)
+    shape = shape_from_config(where / "config.json") if where is not None and where.is_dir() else None
+    profile = _profile_for(model)
+    return shape or (profile.shape if profile else None)
 
 
 def _memory(
@@ -180,7 +195,7 @@ def _memory(
         context_tokens=server.context_tokens,
         running=int(_number(flags.get("--max-running-requests"), server.max_inflight)),
         kv_element=1 if flags.get("--kv-cache-dtype", "auto").startswith("fp8") else 2,
-        states_per_request=3 if "extra_buffer" in flags.values() else 1,
+        states_per_request=3 if {"extra_buffer", "extra_buffer_lazy"} & set(flags.values()) else 1,
         draft_tokens=int(_number(flags.get("--speculative-num-draft-tokens"), 0)),
         state_ratio=_number(flags.get("--mamba-full-memory-ratio"), 0.9),
     )
@@ -243,14 +258,20 @@ def _profile_flags(profile: ModelProfile | None) -> dict[str, str]:
 
 def _unit_flags(settings: Settings, role: Role) -> dict[str, str]:
     """The flags of the installed unit, which override a profile's."""
-    from navigator.serving.setup.files import read_text
     from navigator.serving.setup.host_probe import flags_of_unit
 
+    return flags_of_unit(_unit_text(settings, role))
+
+
+def _unit_text(settings: Settings, role: Role) -> str:
+    """The unit of a role's server; "" where the strategy uses none."""
+    from navigator.serving.setup.files import read_text
+
     if settings.swap.strategy is None or not strategy_class(settings.swap.strategy).uses_units:
-        return {}
+        return ""
     own = settings.swap.systemd
     unit = own.generator_unit if role is Role.GENERATOR else own.reviewer_unit
-    return flags_of_unit(read_text(_places(settings).unit(unit)) or "")
+    return read_text(_places(settings).unit(unit)) or ""
 
 
 def _card_mib() -> int:

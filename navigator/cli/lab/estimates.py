@@ -26,7 +26,7 @@ def tell_estimates(costs: list[Estimate]) -> None:
             _number(row.round_ms, 2, " ms"),
             _number(row.step_ms, 2, " ms"),
             _number(row.draft_cost),
-            _number(row.verify_cost),
+            _number(row.verify_cost) + _interval(row.verify_cost_interval),
             f"{row.same_text.k} of {row.same_text.n}" if row.same_text.n else "–",
         )
         for row in costs
@@ -44,3 +44,7 @@ def tell_estimates(costs: list[Estimate]) -> None:
 
 def _number(value: float | None, digits: int = 3, unit: str = "") -> str:
     return "–" if value is None else f"{value:.{digits}f}{unit}"
+
+
+def _interval(ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else f" ({ends[0]:.2f}–{ends[1]:.2f})"

@@ -31,12 +31,15 @@ _ABOVE = click.FloatRange(min=0, min_open=True)
     "--gamma", type=click.IntRange(min=1), metavar="N", help="Draft length; by default the best of 1 to 16."
 )
 @click.option(
-    "--draft-cost",
-    type=click.FloatRange(min=0),
-    required=True,
-    metavar="C",
-    help="A draft step ÷ a step of the target.",
+    "--draft-cost", type=click.FloatRange(min=0), metavar="C", help="A draft step ÷ a step of the target."
 )
+@click.option(
+    "--measured",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Take c, v by length and, unless given, α from the runs that `measure` wrote.",
+)
+@click.option("--method", metavar="NAME", help="Of the measured ones; not needed where there is one.")
 @click.option(
     "--verify-cost",
     "verify",
@@ -76,13 +79,18 @@ def predict(as_json: bool, verify: tuple[str, ...], **options: Any) -> None:
 
 def _given(verify: tuple[str, ...], options: dict[str, Any]) -> Given:
     experts, states = _shape(options)
+    if options["measured"] is not None:
+        _fill_in_measured(options)
+    if options["draft_cost"] is None:
+        raise UsageError("A prediction needs c.", hint="Give --draft-cost, or --measured.")
     return Given(
         draft_cost=options["draft_cost"],
         alpha=options["alpha"],
         rate=options["rate"],
         rate_gamma=options["rate_gamma"],
         gamma=options["gamma"],
-        verify_costs=dict(map(_verify_cost, (word for word in verify if word != "prior"))),
+        verify_costs=options.get("verify_costs", {})
+        | dict(map(_verify_cost, (word for word in verify if word != "prior"))),
         experts=experts,
         prior="prior" in verify,
         state_gigabytes=states,
@@ -90,6 +98,32 @@ def _given(verify: tuple[str, ...], options: dict[str, Any]) -> Given:
         restart_seconds=options["restart_seconds"],
         speed=options["speed"],
     )
+
+
+def _fill_in_measured(options: dict[str, Any]) -> None:
+    """c, v and α of a measured method into the options that are not given."""
+    from navigator.lab.speculation.estimates import estimates
+    from navigator.lab.speculation.runs import read_runs
+
+    path = options["measured"]
+    rows = [row for row in estimates(read_runs(path).runs) if row.verify_cost is not None]
+    names = list(dict.fromkeys(row.draft for row in rows))
+    wanted = options["method"] or (names[0] if len(names) == 1 else None)
+    mine = [row for row in rows if row.draft == wanted]
+    if not mine:
+        raise UsageError(
+            f"{path} has no costs of {wanted or 'one method only'}.",
+            hint=f"--method: {', '.join(names)}."
+            if names
+            else "Only engines that time drafting give c and v (docs/lab.md).",
+        )
+    costs = [row.draft_cost for row in mine if row.draft_cost is not None]
+    options["verify_costs"] = {row.gamma: row.verify_cost for row in mine}
+    if options["draft_cost"] is None and costs:
+        options["draft_cost"] = sum(costs) / len(costs)
+    alphas = [row.alpha for row in mine if row.alpha is not None]
+    if options["alpha"] is None and options["rate"] is None and alphas:
+        options["alpha"] = sum(alphas) / len(alphas)
 
 
 def _shape(options: dict[str, Any]) -> tuple[Experts | None, float]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from navigator.domain.errors import MissingPart
+from navigator.evidence.few import mean_interval
 from navigator.lab.speculation.checks import Facts, findings
 from navigator.lab.speculation.formulas import break_even_tokens
 from navigator.lab.speculation.runs import Run
@@ -23,22 +24,7 @@ from navigator.lab.speculation.runs import Run
 LEAST_BLOCKS = 5
 LEAST_GAIN = 0.03
 
-_T_975 = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
-    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
-    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
-)
-"""97.5 % points of Student's t for 1 to 30 degrees of freedom."""
-
 Decision = Literal["use", "do not use", "cannot tell"]
-
-
-def t_quantile(freedom: int) -> float:
-    """The 97.5 % point of Student's t; from 31 degrees of freedom on by Cornish and Fisher's expansion."""
-    if freedom <= len(_T_975):
-        return _T_975[freedom - 1]
-    z = statistics.NormalDist().inv_cdf(0.975)
-    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +165,9 @@ def _arm(
     logs = [math.log(one / other) for one, other in pairs]
     n, mean = len(logs), statistics.fmean(logs)
     sd = statistics.stdev(logs) if n > 1 else None
-    half = None if sd is None else t_quantile(n - 1) * sd / math.sqrt(n)
     worth = max(LEAST_GAIN, sd or 0.0)
-    low = None if half is None else math.exp(mean - half)
-    high = None if half is None else math.exp(mean + half)
+    between = mean_interval(logs)
+    low, high = (None, None) if between is None else map(math.exp, between)
     verdict, reason = _verdict(n, low, high, worth)
     if (wrong := false.get((target, draft, gamma))) is not None:
         verdict, reason = "cannot tell", f"its figures cannot be true: {wrong}"

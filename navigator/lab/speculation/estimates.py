@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from navigator.evidence.few import mean_interval
 from navigator.evidence.intervals import Z_95, Share, share, wilson
 from navigator.lab.speculation.formulas import alpha_from_rate
 from navigator.lab.speculation.runs import Run
@@ -27,7 +28,7 @@ class Estimate:
         positions: share of rounds whose draft was kept up to each position.
         round_ms, step_ms: T_round and T0.
         draft_ms, verify_ms: T_draft and T_verify of a round, None where the engine does not time drafting.
-        draft_cost, verify_cost: c and v, in steps.
+        draft_cost, verify_cost: c and v, in steps; their intervals are 95 % between starts of the server, None below two.
         same_text: runs that wrote the very tokens that the same prompt gets without speculation. Speculation is meant to keep the
             text at temperature 0; engines differ in whether it does.
     """
@@ -50,25 +51,27 @@ class Estimate:
     verify_ms: float | None
     draft_cost: float | None
     verify_cost: float | None
+    draft_cost_interval: tuple[float, float] | None
+    verify_cost_interval: tuple[float, float] | None
     same_text: Share
 
 
 def estimates(runs: Sequence[Run]) -> list[Estimate]:
     """By target, method and length, of the runs that have counters."""
-    steps: dict[str, list[float]] = defaultdict(list)
+    steps: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     groups: dict[tuple[str, str, int], list[Run]] = defaultdict(list)
     for run in runs:
         if run.speculated:
             groups[run.target, run.draft, run.gamma].append(run)
         else:
-            steps[run.target].append(1 / run.speed)
+            steps[run.target][run.block].append(1 / run.speed)
     plain = {
         (run.target, run.prompt, run.prompt_tokens, run.output)
         for run in runs
         if run.output and not run.speculated
     }
     return [
-        _estimate(group, plain, 1000 * statistics.fmean(steps[target]) if target in steps else None)
+        _estimate(group, plain, steps.get(target, {}))
         for (target, _, _), group in sorted(groups.items())
         if any(run.accepted is not None or run.drafter_accepted is not None for run in group)
     ]
@@ -80,9 +83,12 @@ def _sum(values: Sequence[float | None]) -> float | None:
 
 
 def _estimate(
-    group: list[Run], plain: set[tuple[str, str, float | None, str]], step_ms: float | None
+    group: list[Run], plain: set[tuple[str, str, float | None, str]], steps: Mapping[str, Sequence[float]]
 ) -> Estimate:
     first = group[0]
+    every = [step for block in steps.values() for step in block]
+    step_ms = 1000 * statistics.fmean(every) if every else None
+    costs = _costs(group, {block: statistics.fmean(each) for block, each in steps.items()})
     accepted, drafted = _sum([run.accepted for run in group]), _sum([run.drafted for run in group])
     own_accepted = _sum([run.drafter_accepted for run in group])
     own_drafted = _sum([run.drafter_drafted for run in group])
@@ -119,8 +125,24 @@ def _estimate(
         verify_ms=verify_ms,
         draft_cost=draft_ms / first.gamma / step_ms if draft_ms is not None and step_ms else None,
         verify_cost=verify_ms / step_ms if verify_ms is not None and step_ms else None,
+        draft_cost_interval=mean_interval([draft for draft, _ in costs]),
+        verify_cost_interval=mean_interval([verify for _, verify in costs]),
         same_text=_same_text(group, plain),
     )
+
+
+def _costs(group: Sequence[Run], steps: Mapping[str, float]) -> list[tuple[float, float]]:
+    """c and v of each start of the server, against the plain step of the same block."""
+    found = []
+    for block in dict.fromkeys(run.block for run in group):
+        mine = [run for run in group if run.block == block]
+        rounds, drafting = _sum([run.rounds for run in mine]), _sum([run.draft_seconds for run in mine])
+        if not rounds or drafting is None or block not in steps:
+            continue
+        seconds = sum((run.tokens or 0) / run.speed for run in mine)
+        step = steps[block]
+        found.append((drafting / rounds / mine[0].gamma / step, (seconds - drafting) / rounds / step))
+    return found
 
 
 def _same_text(group: Sequence[Run], plain: set[tuple[str, str, float | None, str]]) -> Share:

@@ -75,16 +75,18 @@ def server_command(
     }
     if key_file:
         wanted["--config"] = key_file
-    words: list[str] = []
     left_out: list[str] = []
+    named: dict[str, str | bool] = {}  # a later spelling of the same flag replaces an earlier one
     for spelled, value in wanted.items():
         name = _known_name(spelled, known)
         if name is None:
             left_out.append(spelled.rstrip("?"))
-        elif value is True:
-            words.append(name)
-        elif value is not False:
-            words += [name, str(value)]
+        else:
+            named[name] = value
+    words: list[str] = []
+    for name, value in named.items():
+        if value is not False:
+            words += [name] if value is True else [name, str(value)]
     environment = {**server.environment, **(extra.environment if extra else {})}
     return Command(tuple(words), environment, tuple(left_out))
 

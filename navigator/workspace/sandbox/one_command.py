@@ -23,6 +23,7 @@ _BETWEEN = re.compile(r"&&|;|\n")
 _NOT_SIMPLE = re.compile(r"[|<>`()]|\$\(|(?<!&)&(?!&)")
 _GO_TEST = re.compile(r"^func (Test\w*)\(", re.MULTILINE)
 _PYTEST_FILES = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", ".pytest.ini")
+_ADDOPTS = re.compile(r"^\s*addopts\s*=[^\n]*(?:\n[ \t]+[^\n]*|\n\])*", re.MULTILINE)
 _JS = frozenset({"jest", "vitest", "mocha"})
 
 
@@ -93,7 +94,7 @@ def _runner(words: list[str], path: str, text: str, read: FileReading) -> OneCom
 
 def _pytest(head: list[str], path: str, read: FileReading) -> OneCommand:
     more = ["-p", "navigator_reporter", "-p", "no:cacheprovider", "-p", "no:randomly", "--maxfail=0", "-q"]
-    settings = "\n".join(read(name) or "" for name in _PYTEST_FILES)
+    settings = "\n".join(found[0] for name in _PYTEST_FILES for found in _ADDOPTS.finditer(read(name) or ""))
     if re.search(r"(?:-n|--numprocesses)[= ]?(?:auto|logical|\d)", settings):
         more += ["-n0"]
     if "--cov" in settings:

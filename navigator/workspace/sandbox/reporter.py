@@ -249,6 +249,7 @@ def run_unittest(path: str) -> int:
 
     mine = the_report()
     name = path[:-3].replace("/", ".")
+    sys.path.append(os.path.dirname(os.path.abspath(path)))  # noqa: PTH100,PTH120 - `discover -s` has it there, for helpers
     try:
         module = importlib.import_module(name)
     except BaseException as error:

@@ -46,6 +46,17 @@ def test_unittest_is_judged_like_pytest(tmp_path: Path) -> None:
     assert proof.judge(constant).outcome is NOT
 
 
+def test_a_helper_beside_the_tests_is_found_as_discover_finds_it(tmp_path: Path) -> None:
+    proof = Proof(
+        tmp_path, {"calc.py": FAULTY}, f"{UNITTEST} -s tests", {**BASE, "tests/helpers.py": "WANTED = 5\n"}
+    )
+    text = (
+        "import unittest\n\nimport calc\nfrom helpers import WANTED\n\n\nclass Above(unittest.TestCase):\n"
+        "    def test_above(self):\n        self.assertEqual(calc.clamp(9, 0, 5), WANTED)\n"
+    )
+    assert proof.judge(text).outcome is REGRESSION
+
+
 def test_what_was_asked_for_and_is_not_there_fails_on_both(proof: Proof) -> None:
     text = (
         "import calc\n\n\ndef test_empty():\n    assert calc.clamp(3, 5, 1) == 5 and calc.total([]) is None\n"
@@ -76,6 +87,15 @@ def test_a_process_that_the_test_starts_is_followed(proof: Proof) -> None:
 def test_a_removed_line_is_reached_on_the_base(tmp_path: Path) -> None:
     without = BASE["calc.py"].replace("    if value > high:\n        return high\n", "")
     made = Proof(tmp_path, {"calc.py": without}).judge(HONEST)
+    assert made.outcome is REGRESSION, made.reason
+
+
+def test_a_changed_line_within_a_string_is_reached_with_its_statement(tmp_path: Path) -> None:
+    code = 'def query():\n    return """select a\nfrom t\nwhere b"""\n'
+    base = {**BASE, "calc.py": code}
+    made = Proof(tmp_path, {"calc.py": code.replace("from t", "from u")}, base=base).judge(
+        "import calc\n\n\ndef test_it():\n    assert 'from t' in calc.query()\n"
+    )
     assert made.outcome is REGRESSION, made.reason
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
@@ -23,8 +25,10 @@ from navigator.cascade.views.statistics.page import (
     Table,
 )
 from navigator.cascade.views.statistics.pages import PAGES
+from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.store.reads.reader import Reader
+from navigator.store.reads.verdicts import GROUPINGS
 
 _CODE = re.compile(r"`([^`]+)`")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -40,9 +44,19 @@ def report(reader: Reader, question: Question, *, written: str, period: str) -> 
     """
     with reader.snapshot():
         found = [(page, page.read(reader, question)) for page in PAGES]
+        groups = {rehearsal: _groups(reader, question, rehearsal) for rehearsal in (False, True)}
     any_real = any(page.tables(counts, False) for page, counts in found)
     links = " ".join(f'<a href="#{page.name}">{text(page.title)}</a>' for page, _ in found)
-    sections = "".join(_section(page, counts) for page, counts in found)
+    sections = "".join(
+        _section(
+            page,
+            *(
+                (*page.tables(counts, kind), *(groups[kind] if page is REVISE_RATE else ()))
+                for kind in (False, True)
+            ),
+        )
+        for page, counts in found
+    )
     only = "" if any_real else f'<p class="simulated">Every figure of this report is {REHEARSAL}.</p>'
     style = resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
     return (
@@ -57,8 +71,19 @@ def report(reader: Reader, question: Question, *, written: str, period: str) -> 
     )
 
 
-def _section(page: StatisticsPage[Any], counts: Any) -> str:
-    real, rehearsed = (page.tables(counts, rehearsal) for rehearsal in (False, True))
+def _groups(reader: Reader, question: Question, rehearsal: bool) -> tuple[Table, ...]:
+    """The revise rate by every other property than the one asked about."""
+    made: list[Table] = []
+    for by in GROUPINGS:
+        if by not in (question.by, "week"):
+            counts = REVISE_RATE.read(reader, replace(question, by=by))
+            made += [
+                table for table in REVISE_RATE.tables(counts, rehearsal) if table.title.startswith("BY ")
+            ]
+    return tuple(made)
+
+
+def _section(page: StatisticsPage[Any], real: Sequence[Table], rehearsed: Sequence[Table]) -> str:
     made = [f'<section id="{page.name}"><h2>{text(page.title)}</h2><p class="about">{text(page.help)}</p>']
     if not real and not rehearsed:
         made.append(f"<p>{_said(page.missing)}</p>")

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from navigator.cascade.exam.worth import scores
+from navigator.cascade.views.statistics.aftermath import exam_repeat_table
 from navigator.cascade.views.statistics.page import (
     Column,
     Question,
@@ -17,8 +18,9 @@ from navigator.cascade.views.statistics.page import (
     number,
     percent,
 )
-from navigator.evidence.exam import Estimate, ExamScore, SizeScore, SourceScore, worth_words
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
+from navigator.evidence.agreement import retest
+from navigator.evidence.exam import CANNOT_TELL, Estimate, ExamScore, SizeScore, SourceScore, worth_words
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.store.reads.reader import Reader
 
 _COLUMNS = (Column("share", 6), Column("95 %", 15), Column("of", 14))
@@ -36,7 +38,7 @@ class Exam:
 def _read(reader: Reader, question: Question) -> Exam:
     items = reader.exam_items()
     faulty = sum(item.faulty for item in items)
-    return Exam(scores(reader), faulty, len(items) - faulty)
+    return Exam(scores(reader, question.since), faulty, len(items) - faulty)
 
 
 def _tables(found: Exam, rehearsal: bool) -> Sequence[Table]:
@@ -48,6 +50,7 @@ def _score_tables(score: ExamScore) -> Sequence[Table]:
     version = f"{score.model}, {score.prompt_version}"
     cost = f"{score.tokens:,} tokens, {number(score.seconds)} s of the reviewer"
     unread = f", {score.unreviewed} could not be read" if score.unreviewed else ""
+    which = "first answers" if score.retest.agreed.n or score.retest.unread else "answers"
     verdict = Table(
         "WHAT IS ITS REVISE WORTH?",
         _COLUMNS,
@@ -66,11 +69,16 @@ def _score_tables(score: ExamScore) -> Sequence[Table]:
             ("verdict", f"{score.verdict}. {score.why}"),
             ("basis", score.basis),
         ),
-        notes=(f"{score.answers} answers{unread}: {cost}",),
+        notes=(f"{score.answers} {which}{unread}: {cost}",),
     )
     sources = Table("BY SOURCE", _COLUMNS, tuple(map(_source_row, score.by_source)), about=version)
     sizes = tuple(row for size in score.by_size for row in _size_rows(size))
-    return (verdict, sources, Table("BY CHANGED LINES", _COLUMNS, sizes, about=version))
+    return (
+        verdict,
+        sources,
+        Table("BY CHANGED LINES", _COLUMNS, sizes, about=version),
+        *exam_repeat_table(score.retest),
+    )
 
 
 def _estimate(name: str, found: Estimate | None, why: str = "") -> Row:
@@ -105,16 +113,35 @@ def _size_rows(row: SizeScore) -> Sequence[Row]:
 def _document(found: Exam) -> dict[str, Any]:
     """The newest real reviewer's exam, a rehearsal's where there is no other; `reviewers` has all of them."""
     every = [score_document(score) for score in found.scores]
-    if every:
-        first = every[0]
-    else:
-        first = {
-            "items": 0,
-            "verdict": "cannot tell",
-            "reason": "no item has been answered",
-            "sentence": worth_words(None),
-        }
+    first = every[0] if every else score_document(_NOBODY)
     return {**first, "prepared": {"faulty": found.faulty, "clean": found.clean}, "reviewers": every}
+
+
+_NOBODY = ExamScore(
+    model="",
+    prompt_version="",
+    rehearsal=False,
+    answers=0,
+    unreviewed=0,
+    basis="",
+    sensitivity=share(0, 0),
+    specificity=share(0, 0),
+    named=share(0, 0),
+    by_source=(),
+    by_size=(),
+    youden=None,
+    revise=share(0, 0),
+    faulty_share=None,
+    genuine_share=None,
+    reason="no item has been answered",
+    small_better=None,
+    verdict=CANNOT_TELL,
+    why="No item has been answered.",
+    tokens=0,
+    seconds=0.0,
+    newest="",
+    retest=retest(()),
+)
 
 
 def score_document(score: ExamScore) -> dict[str, Any]:
@@ -151,7 +178,12 @@ def score_document(score: ExamScore) -> dict[str, Any]:
         "verdict": score.verdict,
         "why": score.why,
         "sentence": worth_words(score),
-        "advice": score.no_better_than_chance,
+        "retest": {
+            "n": score.retest.agreed.n,
+            "agreed": _share(score.retest.agreed),
+            "kappa": asdict(score.retest.kappa),
+            "unread": score.retest.unread,
+        },
         "cost": {"tokens": score.tokens, "seconds": round(score.seconds, 1)},
     }
 

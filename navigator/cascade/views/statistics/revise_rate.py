@@ -125,7 +125,7 @@ def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
     yield "Margin", how_sure(row)
     if row.stated_rate is not None:
         stated = percent(row.stated_rate)
-        yield "Stated", f"the reviewer stated REVISE for {stated}; the rate counts anchored findings"
+        yield "Stated", f"the reviewer stated REVISE for {stated}; quotes not found do not count"
     if row.unreviewed:
         answers = f"{row.unreviewed:,} {'answer' if row.unreviewed == 1 else 'answers'}"
         yield "Unread", f"{answers} could not be read (UNREVIEWED); not part of n"

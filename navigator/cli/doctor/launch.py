@@ -1,0 +1,69 @@
+"""`navigator doctor`: whether a server is started with flags that are known to go wrong in its version."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from navigator.config.settings import ServerSettings, Settings
+from navigator.domain.errors import NavigatorError
+from navigator.domain.states import Role
+from navigator.serving.swap.base import Check
+
+_ANSWER_SECONDS = 5.0
+_ASKED = {
+    "speculative_algorithm": "--speculative-algorithm",
+    "mamba_radix_cache_strategy": "--mamba-radix-cache-strategy",
+    "mamba_scheduler_strategy": "--mamba-scheduler-strategy",
+}
+"""What a running SGLang says of its arguments, and the flags that these are."""
+
+
+def launch_items(
+    settings: Settings, role: Role, unit: Mapping[str, str], program: str, *, hybrid: bool
+) -> Iterator[Check]:
+    """Warn of each known fault.
+
+    Args:
+        settings: the whole settings.
+        role: whose server.
+        unit: the flags of its unit, and `program` what the unit runs; empty where there is none. A server that
+            answers is asked instead.
+        program: a python or `sglang` command, or "".
+        hybrid: its model has layers with linear attention.
+    """
+    from navigator.serving.setup.known_faults import known_faults
+
+    try:
+        version, flags = asyncio.run(_running(settings.server(role)))
+    except (NavigatorError, TimeoutError):
+        version, flags = "", {}
+    if not version:
+        version, flags = _version_of(program), dict(unit)
+    for fault in known_faults(version, flags, hybrid=hybrid):
+        known = f"SGLang {version}" if version else "SGLang"
+        yield Check(f"{role.value} flags", "warn", f"{known}, {fault.name}: {fault.what}", fault.remedy)
+
+
+async def _running(server: ServerSettings) -> tuple[str, dict[str, str]]:
+    """The version of the SGLang that answers, and the flags it was started with; "" for another server."""
+    from navigator.serving.client.client import ModelClient
+
+    async with asyncio.timeout(_ANSWER_SECONDS), ModelClient(server) as client:
+        info = await client.server_info()
+    flags = {flag: str(info[key]) for key, flag in _ASKED.items() if info.get(key)}
+    return str(info.get("version", "")), flags
+
+
+def _version_of(program: str) -> str:
+    """The version of the SGLang that a unit starts; "" where that is unknown."""
+    from navigator.serving.setup.sglang_flags import find_sglang
+
+    if not Path(program).name.startswith(("python", "sglang")):
+        return ""
+    try:
+        found = find_sglang(program)
+    except NavigatorError:
+        return ""
+    return found.version if found else ""

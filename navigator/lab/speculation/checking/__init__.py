@@ -1,0 +1,1 @@
+"""What cannot be true of a table of runs: one file for each sort of reason."""

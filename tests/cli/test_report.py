@@ -1,0 +1,63 @@
+"""`navigator report` and the formats of `navigator stats`, as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from navigator.config.paths import StatePaths
+from tests.cli.conftest import Command
+from tests.tui import world
+
+
+@pytest.fixture
+def filled(command: Command) -> Command:
+    world.fill(StatePaths(command.state).ensure())
+    return command
+
+
+def test_a_report_is_one_file_and_replaces_none_unasked(filled: Command, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    filled.run("report", str(file))
+    page = file.read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>") and "Is the reviewer worth it?" in page and "<svg" in page
+    assert all(f"By {word}" in page for word in ("kind", "project", "writer model", "reviewer prompt"))
+    assert [one.name for one in tmp_path.iterdir() if one.suffix == ".html"] == ["report.html"]
+    file.write_text("mine")
+    refused = filled.run("report", str(file), code=None)
+    assert refused.returncode != 0 and "exists" in refused.stderr and "--overwrite" in refused.stderr
+    assert file.read_text() == "mine"
+    filled.run("report", str(file), "--overwrite", "--since", "2026-11-10")
+    assert "from 2026-11-10 00:00 UTC on" in file.read_text(encoding="utf-8")
+
+
+def test_a_place_that_cannot_be_written_is_named(filled: Command, tmp_path: Path) -> None:
+    refused = filled.run("report", str(tmp_path / "absent" / "report.html"), code=None)
+    assert refused.returncode != 0 and "cannot be written" in refused.stderr
+
+
+def test_without_a_name_the_three_questions_are_answered(filled: Command) -> None:
+    said = filled.run("stats").stdout
+    places = [said.index(words) for words in ("WORTH IT?", "GETTING BETTER?", "COST?")]
+    assert places == sorted(places)
+    assert set(filled.json("stats")["real"]) == {"worth", "better", "cost"}
+    assert filled.json("stats") == filled.json("stats", "summary")
+
+
+def test_csv_and_json_lines_have_the_same_figures(filled: Command) -> None:
+    words = ("stats", "revise-rate", "--by", "kind", "--format")
+    rows = list(csv.DictReader(io.StringIO(filled.run(*words, "csv").stdout)))
+    lines = [json.loads(line) for line in filled.run(*words, "jsonl").stdout.splitlines()]
+    assert len(rows) == len(lines) > 0
+    fix = next(row for row in rows if (row["subject"], row["figure"]) == ("group=fix", "rate"))
+    assert (float(fix["value"]), fix["n"], fix["rehearsal"]) == (8 / 30, "30", "0")
+    assert float(fix["low"]) < 8 / 30 < float(fix["high"])
+
+
+def test_options_before_the_page_and_two_formats_are_refused(filled: Command) -> None:
+    assert "after the name of the page" in filled.run("stats", "--json", "swaps", code=None).stderr
+    assert "ask for two things" in filled.run("stats", "swaps", "--json", "--format", "csv", code=None).stderr
