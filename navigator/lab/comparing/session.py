@@ -90,7 +90,11 @@ async def compare(
     )
     if problem := await deps.strategy.prepare():
         report(problem)
-    most = 0 if deps.strategy.both_resident else await _swaps(deps, arms, actors, rounds)
+    most = (
+        0
+        if deps.strategy.both_resident
+        else await _swaps(deps, arms, actors, rounds, begun=bool(journal.turns))
+    )
     journal.agree(plan)
     report(f"at most {most} swaps")
     running = Comparison(turns, tasks, arms, rounds, most, report)
@@ -109,10 +113,13 @@ def actors_of(adapters: tuple[str, str] | None) -> dict[str, Actor]:
     return {actor.letter: actor for actor in found}
 
 
-async def _swaps(deps: Dependencies, arms: Sequence[Arm], actors: Mapping[str, Actor], rounds: int) -> int:
+async def _swaps(
+    deps: Dependencies, arms: Sequence[Arm], actors: Mapping[str, Actor], rounds: int, *, begun: bool
+) -> int:
     loaded = await resident_now(deps.strategy)
     most = swaps_expected(arms, actors, rounds, loaded)
-    if most > MOST_SWAPS:
+    # What was begun goes on whatever is loaded now: the swaps of all its runs are told.
+    if most > MOST_SWAPS and not begun:
         raise UsageError(
             f"This comparison would take {most} swaps, and may take {MOST_SWAPS}.",
             hint="Lower --rounds, or load the generator first: `navigator swap to generator`.",
