@@ -77,8 +77,8 @@ def _measure(plan: Plan, texts: dict[str, str], out: Path, report: Report, most_
 def _alone(out: Path) -> Iterator[None]:
     """Nobody else measures into `out`; servers that were left behind for it are ended before and after.
 
-    A killed command leaves some, and so does one that is interrupted just as it starts one. They would hold the GPU's memory. They are
-    known by a mark in their environment, which their children inherit.
+    A killed command leaves some, and so does one that is interrupted just as it starts one. They would hold the GPU's memory.
+    They are known by a mark in their environment, which their children inherit.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.with_suffix(".lock").open("ab") as lock:
