@@ -9,6 +9,7 @@ from navigator.cascade.views.statistics import (
     edits,
     exam,
     findings,
+    forecasts,
     outcomes,
     revise_rate,
     summary,
@@ -26,6 +27,7 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     cost.PAGE,
     swaps.PAGE,
     throughput.PAGE,
+    forecasts.PAGE,
     edits.PAGE,
 )
 """Every page, in the order of the screen's tabs. A new one is one entry here; its counts come from
