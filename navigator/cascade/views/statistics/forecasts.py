@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from navigator.cascade.views.statistics.page import (
     Column,
@@ -17,20 +17,27 @@ from navigator.cascade.views.statistics.page import (
 from navigator.evidence.forecasts import CLOSE, ForecastError, forecast_errors
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 
-_FROM = {"measured": "from measured figures", "published": "from figures partly published"}
+_FROM = {"measured": "measured figures", "published": "partly published"}
 
 _COLUMNS = (
-    Column("n", 5),
-    Column("median", 8),
+    Column("n", 4),
+    Column("median", 7),
     Column("P90", 6),
-    Column("bias", 7),
-    Column(f"within {CLOSE:.0%}", 12),
+    Column("bias", 6),
+    Column(f"within {CLOSE:.0%}", 11),
     Column("95 %", 10),
     Column("left out", 10, wide=True),
 )
 
 
-def _tables(found: tuple[ForecastError, ...], rehearsal: bool) -> Sequence[Table]:
+@dataclass(frozen=True, slots=True)
+class Forecasts:
+    """Errors by the source of the figures."""
+
+    errors: tuple[ForecastError, ...]
+
+
+def _tables(found: Forecasts, rehearsal: bool) -> Sequence[Table]:
     rows = tuple(
         Row(
             _FROM[row.source],
@@ -46,23 +53,23 @@ def _tables(found: tuple[ForecastError, ...], rehearsal: bool) -> Sequence[Table
             share=row.close if row.n else None,
             note="anecdotal" if row.n < ANECDOTAL_BELOW else "",
         )
-        for row in found
+        for row in found.errors
         if row.rehearsal is rehearsal
     )
     notes = (
-        "error: forecast against actual time, as a share of the actual time; bias above zero: the forecast was too long",
-        "left out: tasks were added or cancelled, or the session ended before all were done",
+        "error: a share of the actual time; bias above zero: forecasts too long",
+        "left out: tasks came or were cancelled, or the session ended before",
     )
     about = "time until all that was queued waited for you"
     return (Table("FORECASTS", _COLUMNS, rows, about=about, notes=notes),) if rows else ()
 
 
-PAGE: StatisticsPage[tuple[ForecastError, ...]] = StatisticsPage(
+PAGE: StatisticsPage[Forecasts] = StatisticsPage(
     name="forecast",
     title="Forecast",
     help="How far off forecasts of the time to finish were: median and P90 of the error, and its bias.",
     missing="No forecast has come due yet.",
-    read=lambda reader, question: forecast_errors(reader.forecasts(question.since)),
+    read=lambda reader, question: Forecasts(forecast_errors(reader.forecasts(question.since))),
     tables=_tables,
-    document=lambda found: {"forecasts": [asdict(row) for row in found]},
+    document=lambda found: {"forecasts": [asdict(row) for row in found.errors]},
 )

@@ -27,8 +27,8 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     cost.PAGE,
     swaps.PAGE,
     throughput.PAGE,
-    forecasts.PAGE,
     edits.PAGE,
+    forecasts.PAGE,
 )
 """Every page, in the order of the screen's tabs. A new one is one entry here; its counts come from
 `store.reads.statistics`, its arithmetic from `evidence`."""
