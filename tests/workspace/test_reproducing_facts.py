@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.workspace.reproducing.facts import names_around, read_test
+from navigator.workspace.reproducing.facts import names_around, read_test, whole_statements
 from navigator.workspace.sandbox.one_command import NoRunner, one_command
 
 TEXT = st.text(max_size=300)
@@ -27,6 +27,7 @@ def test_whatever_is_read_is_told(text: str) -> None:
     facts = read_test(text, {"f"}, ["calc.py"])
     assert bool(facts.problem) or all(line > 0 and reason for line, reason in facts.baseless)
     assert isinstance(names_around(text, {1, 2}), set)
+    assert whole_statements(text, {1, 2}) >= {1, 2}
 
 
 @pytest.mark.parametrize(
@@ -124,3 +125,12 @@ def test_no_command_breaks_it(check: str, path: str) -> None:
         assert str(error)
     else:
         assert made.command
+
+
+def test_a_line_stands_for_its_statement_and_not_for_what_is_in_it() -> None:
+    text = "X = (\n    1,\n    2,\n)\n\n\ndef f(\n    a,\n):\n    if a:\n        return 1\n"
+    text += "    match a:\n        case 2:\n            pass\n"
+    assert whole_statements(text, {3}) == {1, 2, 3, 4}
+    assert whole_statements(text, {8}) == {7, 8, 9}
+    assert whole_statements(text, {10}) == {10}
+    assert whole_statements(text, {5}) == {5}

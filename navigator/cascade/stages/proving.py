@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.reviewing.grounding import derive_verdict
@@ -24,7 +25,7 @@ from navigator.workspace.bounded.run import WorkerLost, run_bounded
 from navigator.workspace.context.withheld import learn_withheld
 from navigator.workspace.git.diffs import decode_lines
 from navigator.workspace.git.source import TreeSource
-from navigator.workspace.reproducing.facts import Facts, names_around, read_test
+from navigator.workspace.reproducing.facts import Facts, names_around, read_test, whole_statements
 from navigator.workspace.reproducing.judge import Change, Judged, agreed, alone, change_of, judged
 from navigator.workspace.sandbox.one_command import NoRunner, one_command
 from navigator.workspace.sandbox.one_test import (
@@ -40,6 +41,8 @@ from navigator.workspace.sandbox.spec import SandboxSpec
 from navigator.workspace.sandbox.suite import prepare
 
 log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 NAME = "finding tests"
 """The check of a revision that runs the tests of the findings before it."""
@@ -99,11 +102,20 @@ def _made_bench(deps: Dependencies, setup: CheckSetup, proposal: Proposal) -> _B
     base = private.tree_of(proposal.base_commit)
     files = private.diff(proposal.base_commit, proposal.tree)
     change = change_of(files)
-    source = TreeSource(private, proposal.tree, project)
+    source, before = TreeSource(private, proposal.tree, project), TreeSource(private, base, project)
     names: set[str] = set()
     for path, lines in change.added.items():
-        text = "\n".join(decode_lines(source.read(path) or b"").splitlines())
-        names |= _bounded_names(text, lines)
+        names |= _bounded(names_around, source, path, lines) or set()
+    change = Change(
+        {
+            path: _bounded(whole_statements, source, path, lines) or lines
+            for path, lines in change.added.items()
+        },
+        {
+            path: _bounded(whole_statements, before, path, lines) or lines
+            for path, lines in change.removed.items()
+        },
+    )
     learn_withheld(deps.redact, project, private, proposal.tree)
     return _Bench(
         setup,
@@ -117,11 +129,15 @@ def _made_bench(deps: Dependencies, setup: CheckSetup, proposal: Proposal) -> _B
     )
 
 
-def _bounded_names(text: str, lines: frozenset[int]) -> set[str]:
+def _bounded(
+    read: Callable[[str, frozenset[int]], _T], source: TreeSource, path: str, lines: frozenset[int]
+) -> _T | None:
+    """What `read` finds in a file of the tree; None where it cannot be read within the limits."""
+    text = "\n".join(decode_lines(source.read(path) or b"").splitlines())
     try:
-        return run_bounded(names_around, text, lines, size=len(text))
+        return run_bounded(read, text, lines, size=len(text))
     except WorkerLost:
-        return set()
+        return None
 
 
 async def _prove(deps: Dependencies, task: Task, proposal: Proposal, held: HeldTest, bench: _Bench) -> None:

@@ -16,10 +16,9 @@ from navigator.domain.states import Role
 from navigator.lab.speculation.controller import Replay, Trace, replay
 from navigator.lab.speculation.decide import Arm, Choice
 from navigator.lab.speculation.decide import decide as decided
+from navigator.lab.speculation.measuring.progress import RANDOM
 from navigator.lab.speculation.runs import Run, read_runs
 from navigator.lab.speculation.traces import ngram_trace, words_of
-
-RANDOM = "The models have random weights: this tries the method, it says nothing about trained models."
 
 
 @click.command()

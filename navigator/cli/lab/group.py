@@ -20,6 +20,9 @@ _SPECULATION = {
         "speculation": ("lab.group", "Does speculative decoding pay?"),
         "judge": ("lab.judge", "Compare answers in pairs, blind, and say what that is worth"),
         "golden": ("lab.golden", "Recompute published figures"),
+        "runs": ("lab.runs", "List the lab's runs: progress, time left, decision"),
+        "resume": ("lab.runs", "Go on with a run, in the background"),
+        "stop": ("lab.runs", "Stop a run; what was measured is kept"),
     },
 )
 def lab() -> None:

@@ -14,6 +14,7 @@ from navigator.domain.errors import MissingPart, UsageError
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
 from navigator.lab.judging.tally import Duel, Judge, Tally, duel, games, judge_is_usable, tally
 from navigator.lab.judging.votes import Vote, read_items, read_votes
+from navigator.lab.runs import Plot, Point, Recorder, recording
 
 _ROLES = ("generator", "reviewer", "final")
 
@@ -62,11 +63,30 @@ def judge(
 
 
 async def _ask(file: Path, judges: tuple[str, ...], kept: Path) -> int:
+    words = [word for role in judges for word in ("--judge", role)]
+    command = ("lab", "judge", str(file.resolve()), *words, "--votes", str(kept.resolve()))
+    with recording("judge", kept, command, about=f"{file.name}, judged by {', '.join(judges)}") as record:
+        return await _ask_all(file, judges, kept, record)
+
+
+async def _ask_all(file: Path, judges: tuple[str, ...], kept: Path, record: Recorder) -> int:
     from navigator.config.settings import load_settings
     from navigator.lab.judging.ask import ask, questions
     from navigator.serving.client.client import ModelClient
 
     settings, items, unreadable = load_settings(), read_items(file), 0
+    names = [f"{role}: {getattr(settings, role).model}" for role in dict.fromkeys(judges)]
+    total = len(names) * len(questions(items, "", ()))
+
+    def report(line: str = "") -> None:
+        if line:
+            output.note(line)
+        votes = read_votes(kept) if kept.exists() else []
+        record.progress(sum(vote.judge in names for vote in votes), total, "votes")
+        if votes:
+            record.decided(*_so_far(tally(votes)))
+
+    report()
     for role in dict.fromkeys(judges):
         server = getattr(settings, role)
         if not (server.model and server.base_url):
@@ -77,8 +97,29 @@ async def _ask(file: Path, judges: tuple[str, ...], kept: Path) -> int:
         name = f"{role}: {server.model}"
         async with ModelClient(server) as client:
             await client.require_model()
-            unreadable += await ask(client, name, questions(items, name, had), kept, output.note)
+            unreadable += await ask(client, name, questions(items, name, had), kept, report)
     return unreadable
+
+
+def _so_far(found: Tally) -> tuple[str, list[Plot]]:
+    """One sentence about every pair of systems, and how often the first of each won."""
+    sentences = [
+        f"{each.one} against {each.other}: {each.wins} won, {each.losses} lost, {each.ties} ties"
+        + (f", p = {each.p:.3g}." if each.usable else f". Unusable: {each.reason}.")
+        for each in found.duels
+    ]
+    points = tuple(
+        Point(
+            label=f"{each.one} over {each.other}",
+            value=each.rate.rate,
+            low=each.rate.low,
+            high=each.rate.high,
+            n=each.rate.n,
+        )
+        for each in found.duels
+        if each.rate.rate is not None
+    )
+    return " ".join(sentences), [Plot(title="Tasks won, ties counted", unit="%", points=points)]
 
 
 def _counted(text: str) -> Duel:

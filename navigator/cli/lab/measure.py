@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from navigator.cli import output
-from navigator.cli.lab.decide import RANDOM
 from navigator.cli.lab.estimates import tell_estimates
 from navigator.cli.lab.places import runs_file
 from navigator.domain.states import Role
 from navigator.lab.speculation.checks import Facts, Finding, findings
 from navigator.lab.speculation.estimates import Estimate, estimates
 from navigator.lab.speculation.measuring.plan import Plan, prompt_texts, read_plan
+from navigator.lab.speculation.measuring.progress import RANDOM, note_progress
 from navigator.lab.speculation.runs import read_runs
 
 
@@ -49,6 +49,7 @@ def measure(
     The server is started for every method, block by block, in random order. What was measured is kept after each start; run the
     command again to go on. Nothing else should use the machine meanwhile.
     """
+    from navigator.lab.runs import recording
     from navigator.lab.speculation.measuring.runner import finished
     from navigator.lab.speculation.measuring.runner import measure as measured
 
@@ -57,7 +58,25 @@ def measure(
     if dry_run:
         _tell_order(read, finished(results, read), as_json)
         return
-    left = measured(read, prompt_texts(read, plan), results, output.note, most_starts=starts)
+    words = (
+        "lab",
+        "speculation",
+        "measure",
+        str(plan.resolve()),
+        "--role",
+        role,
+        "--out",
+        str(results.resolve()),
+    )
+    about = f"{read.engine.target} with {', '.join(method.name for method in read.method)}"
+    with recording("speculation", results, words, about=about) as record:
+        note_progress(record, read, results)
+
+        def report(line: str) -> None:
+            output.note(line)
+            note_progress(record, read, results)
+
+        left = measured(read, prompt_texts(read, plan), results, report, most_starts=starts)
     runs = read_runs(results).runs
     found, costs = findings(runs, Facts()), estimates(runs)
     if as_json:

@@ -267,14 +267,35 @@ def _refused(node: ast.AST, depends: _Depends, changed: set[str], names: set[str
             pass
 
 
-def names_around(text: str, lines: Collection[int]) -> set[str]:
-    """The functions and classes of a file that hold one of these lines, the innermost of each."""
+def whole_statements(text: str, lines: Collection[int]) -> frozenset[int]:
+    """The lines of the statements that these lines are of: a string or a tuple of several lines runs on its first one."""
+    wanted = set(lines)
+    found = set(wanted)
+    for node in ast.walk(_parsed(text)):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None) or getattr(node, "cases", None)
+            first = body[0] if body else None
+            start = getattr(first, "lineno", None) or getattr(getattr(first, "pattern", None), "lineno", None)
+            last = (start - 1) if start else (node.end_lineno or node.lineno)
+            own = range(node.lineno, max(last, node.lineno) + 1)
+            if wanted.intersection(own):
+                found.update(own)
+    return frozenset(found)
+
+
+def _parsed(text: str) -> ast.Module:
+    """A file's tree; an empty one where it does not parse."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+            return ast.parse(text)
     except (SyntaxError, ValueError):
-        return set()
+        return ast.Module(body=[], type_ignores=[])
+
+
+def names_around(text: str, lines: Collection[int]) -> set[str]:
+    """The functions and classes of a file that hold one of these lines, the innermost of each."""
+    tree = _parsed(text)
     found: set[str] = set()
     for line in lines:
         holding = [

@@ -11,8 +11,8 @@ import pytest
 from navigator.domain.models import Finding
 from navigator.domain.states import Criterion, FindingKind, ReproductionOutcome, Severity
 from navigator.workspace.git.source import TreeSource
-from navigator.workspace.reproducing.facts import names_around, read_test
-from navigator.workspace.reproducing.judge import Judged, agreed, alone, change_of, judged
+from navigator.workspace.reproducing.facts import names_around, read_test, whole_statements
+from navigator.workspace.reproducing.judge import Change, Judged, agreed, alone, change_of, judged
 from navigator.workspace.sandbox.limits import Limits
 from navigator.workspace.sandbox.one_command import one_command
 from navigator.workspace.sandbox.one_test import (
@@ -75,7 +75,11 @@ class Proof:
         self.bench = Bench(folder, base, check, check_mounts=(installed,))
         self.tree = self.bench.changed(proposal)
         self.files = self.bench.private.diff(self.bench.base, self.tree)
-        self.change = change_of(self.files)
+        made = change_of(self.files)
+        self.change = Change(
+            {path: whole_statements(str(proposal[path]), lines) for path, lines in made.added.items()},
+            {path: whole_statements(base[path], lines) for path, lines in made.removed.items()},
+        )
         self.source = TreeSource(self.bench.private, self.tree, self.bench.project)
 
     def run(

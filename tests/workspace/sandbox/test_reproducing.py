@@ -90,6 +90,15 @@ def test_a_removed_line_is_reached_on_the_base(tmp_path: Path) -> None:
     assert made.outcome is REGRESSION, made.reason
 
 
+def test_a_changed_line_within_a_string_is_reached_with_its_statement(tmp_path: Path) -> None:
+    code = 'def query():\n    return """select a\nfrom t\nwhere b"""\n'
+    base = {**BASE, "calc.py": code}
+    made = Proof(tmp_path, {"calc.py": code.replace("from t", "from u")}, base=base).judge(
+        "import calc\n\n\ndef test_it():\n    assert 'from t' in calc.query()\n"
+    )
+    assert made.outcome is REGRESSION, made.reason
+
+
 # What does not
 
 
