@@ -455,6 +455,11 @@ _FIFTH: Migration = (
     "CREATE INDEX reproductions_figures ON reproductions (at, rehearsal, severity, criterion, outcome, revised)",
     # The conductor's session a swap was made in: a round trip is a pair within one.
     "ALTER TABLE swaps ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
+    # Escalation: a reading asked for by name, whose project lets proposals leave the machine, and what the answers cost.
+    "ALTER TABLE tasks ADD COLUMN escalated TEXT NOT NULL DEFAULT '' CHECK (escalated IN ('', 'next', 'again'))",
+    f"ALTER TABLE projects ADD COLUMN escalate {_FLAG.format('escalate')}",
+    "ALTER TABLE reviews ADD COLUMN price REAL NOT NULL DEFAULT 0 CHECK (price >= 0)",
+    "CREATE INDEX reviews_price ON reviews (rehearsal, at, price) WHERE price > 0",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
