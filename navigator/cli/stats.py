@@ -164,13 +164,15 @@ def print_table(table: Table) -> None:
         output.say(table.title, bold=True)
         for line in textwrap.wrap(safe_line(table.answer), _WIDTH):
             output.say(line)
+    drawn = chart(table.plot, _WIDTH) if table.plot is not None else []
+    for pieces in drawn:
+        output.say("".join(text for text, _ in pieces).rstrip())
+    if drawn:
+        output.say()
     if table.rows or not table.answer:
         _rows(table)
     if not table.rows:
         output.say(f"  {table.empty}")
-    if table.plot is not None:
-        for pieces in chart(table.plot, _WIDTH):
-            output.say("".join(text for text, _ in pieces))
     for line in (*(f"{name}: {text}" for name, text in table.facts), *table.notes):
         output.say(f"  {line}")
     output.say()

@@ -348,6 +348,7 @@ _FIFTH: Migration = (
     f"""CREATE TABLE exam_answers (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         item_id INTEGER NOT NULL REFERENCES exam_items (id),
+        turn INTEGER NOT NULL DEFAULT 0 CHECK (turn IN (0, 1)),
         verdict TEXT NOT NULL {_one_of("verdict", Verdict)},
         stated_verdict TEXT {_one_of("stated_verdict", Verdict)},
         findings TEXT NOT NULL DEFAULT '[]',
@@ -406,8 +407,8 @@ _FIFTH: Migration = (
         rehearsal {_FLAG.format("rehearsal")}
     ) STRICT""",
     "CREATE INDEX batches_started ON batches (started)",
-    # One answer an item, model and version of the prompt: whatever a crash repeats, nothing is counted twice.
-    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, model, prompt_version)",
+    # One answer an item, model, version of the prompt and turn: whatever a crash repeats, nothing is counted twice.
+    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, model, prompt_version, turn)",
     "ALTER TABLE calls ADD COLUMN exam_item INTEGER REFERENCES exam_items (id)",
     "CREATE INDEX calls_exam ON calls (exam_item) WHERE exam_item IS NOT NULL",
     "ALTER TABLE reviews ADD COLUMN advice TEXT NOT NULL DEFAULT ''",

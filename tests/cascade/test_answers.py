@@ -15,11 +15,13 @@ from navigator.domain.states import DecisionKind, ExamSource, Role, Verdict
 from navigator.evidence.changes import Change, Watched
 from navigator.evidence.cost import Cost, cost
 from navigator.evidence.exam import ExamScore, exam_scores
+from navigator.evidence.intervals import Summary
 from navigator.evidence.monitor import watch
 from navigator.evidence.outcomes import outcomes
 from navigator.evidence.rates import RateRow, revise_rate
 from navigator.evidence.reproductions import finding_tests
 from navigator.evidence.revisions import revisions
+from navigator.evidence.swaps import RoundTrip
 
 NO_REVISION = revisions(()).real
 NO_TEST = finding_tests((), ()).real
@@ -185,6 +187,15 @@ def test_the_price_is_everything_spent_over_what_was_accepted() -> None:
     assert found.sentence == "An accepted change costs 24,000 tokens and 25 s of the GPU, 10% of it swaps."
     assert found.figures["seconds_per_accepted_change"].value == 25.0
     assert found.figures["swap_share_of_time"].n == 4
+
+
+def test_the_round_trip_is_that_of_the_strategy_with_most() -> None:
+    few, many = (
+        RoundTrip(name, False, Summary(n=n, mean=median, median=median, p95=median), {})
+        for name, n, median in (("sleep", 3, 4.0), ("systemd", 9, 75.4))
+    )
+    figure = price(spent(40), [few, many]).figures["swap_round_trip_median"]
+    assert (figure.value, figure.n, figure.unit) == (75.4, 9, "s")
 
 
 def test_a_price_of_few_is_an_anecdote_and_of_none_is_not_told() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from navigator.domain.snapshot import (
     TaskView,
 )
 from navigator.domain.states import Role, TaskState
-from navigator.scheduling.exam import items_with_room
+from navigator.scheduling.exam import items_with_room, with_second_turns
 from navigator.scheduling.next_actions import next_actions
 
 ITEMS = tuple(range(1, 21))
@@ -30,7 +31,7 @@ def task(number: int, state: TaskState) -> TaskView:
     return TaskView(f"T{number}", 1, state, 0, number, 0, 0, 0.0)
 
 
-def loaded(*tasks: TaskView, exam: ExamView, busy: int = 0, **fields: object) -> SchedulerSnapshot:
+def loaded(*tasks: TaskView, exam: ExamView, busy: int = 0, **fields: Any) -> SchedulerSnapshot:
     """The reviewer is loaded and takes four requests; the first `busy` tasks are being reviewed."""
     base = SchedulerSnapshot(
         tasks=tasks,
@@ -41,7 +42,7 @@ def loaded(*tasks: TaskView, exam: ExamView, busy: int = 0, **fields: object) ->
         until="idle",
         exam=exam,
     )
-    return replace(base, **fields)  # type: ignore[arg-type]
+    return replace(base, **fields)
 
 
 def asked(snapshot: SchedulerSnapshot) -> list[int]:
@@ -79,7 +80,7 @@ def test_nothing_is_asked_of_a_reviewer_that_is_not_loaded_and_no_swap_is_made_f
 def test_a_swap_waits_for_what_was_paid_for_and_for_no_more() -> None:
     to_write = task(1, TaskState.QUEUED)
 
-    def swaps(exam: ExamView, **fields: object) -> bool:
+    def swaps(exam: ExamView, **fields: Any) -> bool:
         actions = next_actions(loaded(to_write, exam=exam, **fields), 0.0)
         return any(isinstance(one, SwapTo) for one in actions)
 
@@ -132,3 +133,32 @@ def test_the_exam_stays_within_its_share(share: float, calls: int, cost: int) ->
     while items_with_room(share, calls * cost, calls, spent, 0) >= 1:
         spent += cost
     assert spent <= share * (calls * cost + spent) * (1 + 1e-9)
+
+
+@given(
+    st.integers(0, 30),
+    st.integers(0, 30),
+    st.sampled_from([0.0, 0.1, 0.2, 0.5]),
+    st.integers(0, 40),
+    st.integers(0, 20),
+)
+def test_second_questions_keep_to_their_share(
+    new: int, again: int, share: float, firsts: int, seconds: int
+) -> None:
+    unasked, answered = range(new), range(100, 100 + again)
+    order = with_second_turns(unasked, answered, share, firsts, seconds)
+    assert [one for one in order if one < 100] == list(unasked)
+    twice = [one for one in order if one >= 100]
+    assert twice == list(answered)[: len(twice)]
+    for place, one in enumerate(order):
+        if one >= 100:
+            second = seconds + sum(1 for other in order[: place + 1] if other >= 100)
+            assert second <= share * (firsts + seconds + place + 1)
+    if len(twice) < again:
+        # One more would be too many.
+        assert seconds + len(twice) + 1 > share * (firsts + seconds + len(order) + 1)
+
+
+def test_a_second_question_comes_after_every_fourth_first_one() -> None:
+    assert with_second_turns((1, 2, 3, 4, 5), (10, 11), 0.2, 3, 0) == (1, 10, 2, 3, 4, 5, 11)
+    assert len(with_second_turns((), range(40), 0.2, 40, 0)) == 10

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 from navigator.cascade.dependencies import Dependencies
@@ -23,7 +23,7 @@ from navigator.workspace.edits.source_protocol import FileChange
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.mining.guard import why_withheld
 from navigator.workspace.mining.history import Commit
-from navigator.workspace.mining.planting import left_out, planted, stands
+from navigator.workspace.mining.planting import corrected, left_out, planted
 from navigator.workspace.mining.reversal import NotReversible, commit_of, taken_back
 
 _FAULTS_TRIED = 4
@@ -218,8 +218,8 @@ class Maker:
             tree = self.private.tree_of(change.tree)
             if why := why_withheld(self.private, self.project, change.base, tree, words):
                 raise Rejected(why)
-            if not change.accepted and not stands(self.private, change.base, tree, self.head):
-                raise Rejected("later commits changed what it added")
+            if not change.accepted and corrected(self.private, change.base, tree, self._later_fixes(change)):
+                raise Rejected("a later fix changed what it added")
             plant = planted if source is ExamSource.MUTANT else left_out
             found: Iterator[Fault] = plant(self.private, change.base, tree, change.key)
             faults = list(islice(found, _FAULTS_TRIED))
@@ -232,6 +232,11 @@ class Maker:
         except NavigatorError as error:
             raise Rejected("its files are no longer there") from error
         return tree, faults
+
+    def _later_fixes(self, change: Change) -> list[Commit]:
+        """The fixes that were made after a commit of the history."""
+        later = takewhile(lambda commit: commit.sha != change.key, self.commits)
+        return [commit for commit in later if commit.fixes]
 
     def _pair(
         self,

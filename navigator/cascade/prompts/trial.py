@@ -21,6 +21,7 @@ from navigator.cascade.reviewing.prompt import Plan, ReviewPromptDependencies
 from navigator.cascade.stages import review as reviewing
 from navigator.cascade.stages.calls import Message, chat_request
 from navigator.cascade.stages.drafting import Draft, NoChange, draft
+from navigator.cascade.stages.subject import Subject, read_subject
 from navigator.domain.errors import MissingPart, UsageError
 from navigator.domain.models import Proposal, Task
 from navigator.domain.states import Role
@@ -61,7 +62,7 @@ class Trial:
     room: int
     too_large: tuple[str, ...] = ()
     _plan: Plan | None = None
-    _subject: reviewing.Subject | None = None
+    _subject: Subject | None = None
     _made: Preview | None = None
 
     def document(self) -> dict[str, Any]:
@@ -157,7 +158,7 @@ def _review_trial(
             )
     project = store.project(task.project_id)
     private = PrivateRepo.open(paths.private, project)
-    subject = reviewing.read_subject(private, project, task, proposal, earlier)
+    subject = read_subject(private, project, task, proposal, earlier)
     server = settings.server(role)
     counter = load_counter(server.tokenizer or settings.generator.tokenizer)
     room = server.context_tokens - reviewing.answer_room(server)[0]

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
 from navigator.cascade.exam.worth import why_advice
-from navigator.cascade.prompts.blocks import with_labels
-from navigator.cascade.prompts.material import worth_sending
 from navigator.cascade.reviewing.answer_schema import review_schema
-from navigator.cascade.reviewing.callers import Pieces, callers
 from navigator.cascade.reviewing.grounding import RawReview, UnreadableReview, read_review
 from navigator.cascade.reviewing.join import Answered, join
 from navigator.cascade.reviewing.prompt import Plan, Planner, Reading, ReviewPromptDependencies
@@ -29,27 +24,21 @@ from navigator.cascade.stages.calls import (
 from navigator.cascade.stages.moving import move_on
 from navigator.cascade.stages.proving import held_of
 from navigator.cascade.stages.reproducing import Talk, ask_tests, planned
+from navigator.cascade.stages.subject import Subject, gather_subject, leaving_messages
 from navigator.cascade.views.inbox import open_proposal
 from navigator.config.settings import ServerSettings, Settings
-from navigator.domain.diff import FileDiff
-from navigator.domain.models import Finding, Project, Proposal, Reproduction, Review, Task, utc_now
-from navigator.domain.secrets import Redactor, environment_values, find_secret, secret_in, secret_in_name
+from navigator.domain.models import Proposal, Reproduction, Review, Task, utc_now
 from navigator.domain.states import Escalation, Role, TaskState, Verdict
-from navigator.domain.text import safe_line
 from navigator.serving.client.client import ChatAnswer
 from navigator.serving.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.serving.client.names import same_base
 from navigator.workspace.bounded.run import WorkerLost, run_bounded
-from navigator.workspace.context.withheld import learn_withheld
-from navigator.workspace.git.diffs import decode_lines
-from navigator.workspace.git.source import TreeSource
 
 if TYPE_CHECKING:
     from navigator.cascade.prompts.blocks import KeyRing
     from navigator.cascade.prompts.library import PromptLibrary
     from navigator.serving.client.tokens import TokenCounter
     from navigator.store.writes.writer import Transaction
-    from navigator.workspace.git.private import PrivateRepo
 
 log = logging.getLogger(__name__)
 
@@ -70,31 +59,6 @@ PURPOSES = {Role.REVIEWER: "review", Role.FINAL: "final", Role.GENERATOR: "revie
 
 EXAM = "exam"
 """What it says of a reading of an item of the exam."""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A proposal, read from git: the diff, the new text of its files, and what a revision had to answer.
-
-    Attributes:
-        files: the diff against the base, every file with a label to name.
-        around: the new text of changed files, line by line, by path.
-        earlier: the findings that the revision had to answer; empty in round 0.
-        between: the differences from the round before, without context lines; empty in round 0.
-        callers: places in other files that use what the change redefines.
-        guarded: why some of the change may not leave this machine, in words; "" where nothing speaks against it.
-        exam_item: the item of the reviewer's exam that task and proposal were made of; None for work.
-    """
-
-    task: Task
-    proposal: Proposal
-    files: Sequence[FileDiff]
-    around: dict[str, list[str]]
-    earlier: Sequence[Finding] = ()
-    between: Sequence[FileDiff] = ()
-    callers: Pieces = field(default_factory=dict)
-    guarded: str = ""
-    exam_item: int | None = None
 
 
 class Planning(Protocol):
@@ -254,85 +218,6 @@ def answer_room(server: ServerSettings, role: Role = Role.REVIEWER) -> tuple[int
         return own, own
     first = min(REVIEW_TOKENS, server.max_tokens, max(1, server.context_tokens // 4))
     return first, min(2 * first, server.max_tokens)
-
-
-async def gather_subject(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> Subject:
-    """Read a proposal from the project's private repository."""
-    project = deps.project(task.project_id)
-    before = None
-    if proposal.round > 0 and role is Role.REVIEWER:
-        before = deps.reader.review_of_round(task.id, task.attempt, proposal.round - 1)
-    earlier = worth_sending(before.findings) if before else []
-    trees = {
-        other.round: other.tree
-        for other in deps.reader.proposals(task_id=task.id)
-        if other.attempt == proposal.attempt
-    }
-    async with deps.project_lock(project.id):
-        private = await asyncio.to_thread(deps.private, project)
-        if role is Role.FINAL:
-            await asyncio.to_thread(learn_leaving, deps.redact, project, private, proposal)
-        return await asyncio.to_thread(
-            read_subject, private, project, task, proposal, earlier, trees.get(proposal.round - 1, "")
-        )
-
-
-def read_subject(
-    private: PrivateRepo,
-    project: Project,
-    task: Task,
-    proposal: Proposal,
-    earlier: Sequence[Finding] = (),
-    tree_before: str = "",
-    exam_item: int | None = None,
-) -> Subject:
-    """The same, from git alone. Runs git: call it in a thread.
-
-    Args:
-        tree_before: the tree of the round before, "" where there is none.
-    """
-    files = with_labels(private.diff(proposal.base_commit, proposal.tree))
-    source = TreeSource(private, proposal.tree, project)
-    around: dict[str, list[str]] = {}
-    for file in files:
-        content = None if file.binary else source.read(file.new_path)
-        # What a model is never shown is in no excerpt either; the change itself has to be read.
-        if content is not None and not source.why_hidden(file.new_path) and not secret_in(content):
-            around[file.new_path] = decode_lines(content).splitlines()
-    between = private.diff(tree_before, proposal.tree, context=0) if tree_before and earlier else []
-    elsewhere = callers(source, files)
-    guarded = _guarded(TreeSource(private, proposal.base_commit, project), source, files)
-    return Subject(
-        task, proposal, files, around, tuple(earlier), tuple(between), elsewhere, guarded, exam_item
-    )
-
-
-def learn_leaving(redact: Redactor, project: Project, private: PrivateRepo, proposal: Proposal) -> None:
-    """Have `redact` know what must not leave this machine: values of withheld files and of the environment. Blocks."""
-    redact.learn(environment_values(os.environ))
-    for tree in (proposal.base_commit, proposal.tree):
-        learn_withheld(redact, project, private, tree)
-
-
-def leaving_messages(redact: Redactor, reading: Reading) -> list[dict[str, str]]:
-    """A prompt as it is sent to another machine: every secret in it is replaced by a word that says what was there."""
-    return [{name: redact.outgoing(text) for name, text in message.items()} for message in reading.messages]
-
-
-def _guarded(before: TreeSource, after: TreeSource, files: Sequence[FileDiff]) -> str:
-    """Why a change may not be sent to another machine: the first file whose name or lines speak against it."""
-    for file in files:
-        hidden = before.why_hidden(file.old_path) or after.why_hidden(file.new_path)
-        lines = "\n".join(line.text for hunk in file.hunks for line in hunk.lines)
-        found = find_secret(lines.encode("utf-8", "surrogateescape"))
-        # The line would be the diff's, not the file's: only what it is is worth saying.
-        named = secret_in_name(file.old_path) or secret_in_name(file.new_path)
-        if named:
-            return f"One of its files: {named}"
-        why = hidden or (found[0] if found else "")
-        if why:
-            return f"{safe_line(file.path)}: {why}"
-    return ""
 
 
 def _withheld(deps: Dependencies, subject: Subject, why: str) -> Review:

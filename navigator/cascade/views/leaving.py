@@ -10,14 +10,8 @@ from urllib.parse import urlsplit
 
 from navigator.cascade.dependencies import at_home
 from navigator.cascade.prompts.preview import PreviewDependencies
-from navigator.cascade.stages.review import (
-    answer_room,
-    learn_leaving,
-    leaving_messages,
-    plan_review,
-    prompt_dependencies,
-    read_subject,
-)
+from navigator.cascade.stages.review import answer_room, plan_review, prompt_dependencies
+from navigator.cascade.stages.subject import learn_leaving, leaving_messages, read_subject
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.domain.models import Proposal, Usage

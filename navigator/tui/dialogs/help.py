@@ -49,6 +49,7 @@ TERMS: dict[str, tuple[str, ...]] = {
             "conductor; residency; swap; strategy; externally; read-ahead; warm; streams; published; "
             "● ○; ◐ ◌ ☾"
         ),
+        "lab": "run; draft length; start block; flip; interval; n; anecdotal; ● ○; ✓ ✗ !; ◐ ◌ ☾",
         "task": "attempt; round; stale",
         "report": "report; put away",
         "suggestions": "scan; suggestion; ◇",

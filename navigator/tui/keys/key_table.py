@@ -17,6 +17,7 @@ TITLES = {
     "compose": "Compose",
     "stats": "Statistics",
     "fleet": "Fleet",
+    "lab": "Lab",
     "help": "Help",
     "first_run": "First run",
     "add_projects": "Adding projects",
@@ -110,6 +111,13 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("swap", "s", "swap", "Load the other model, after a question.", "FP"),
         ("stop", "ctrl+x", "stop", "Stop the conductor; unfinished tasks stay queued.", "FP"),
     ),
+    "lab": (
+        ("next_pane", "tab", "next pane", "Switch between the list and the run.", ""),
+        ("start", "s", "start", "Start a run: a measurement, or a round of judging.", "FP"),
+        ("resume", "r", "resume", "Go on with the run; what was measured is not measured again.", "FP"),
+        ("stop", "X", "stop", "Stop the run, after a question; what was measured is kept.", "FP"),
+        ("write", "x", "write", "Write the run to a file.", "FP"),
+    ),
     "list": (
         ("down", "j down", "down", "Down.", ""),
         ("up", "k up", "up", "Up.", ""),
@@ -151,6 +159,7 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("deck", "D", "deck", "Go to the deck.", "P"),
         ("statistics", "S", "statistics", "Go to the statistics.", "FP"),
         ("fleet", "F", "fleet", "Go to the fleet: servers, swaps and logs.", "FP"),
+        ("lab", "L", "lab", "Go to the lab: measurements and comparisons on your own card.", "FP"),
     ),
     "app": (
         ("help", "?", "help", "List the keys and terms of this screen.", "FP"),

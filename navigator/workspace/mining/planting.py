@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, zip_longest
 
 from navigator.domain.diff import FileDiff
 from navigator.faults.plant import Fault, mutants, without_hunks
 from navigator.workspace.git.private import PrivateRepo
-from navigator.workspace.mining.history import is_code
-from navigator.workspace.mining.reversal import today_path
+from navigator.workspace.mining.history import Commit, is_code
 
 _LARGEST = 400_000
 """Bytes of a file that faults are planted into."""
+
+_TELLING = 8
+"""Characters of a line from which on it is unlikely to be in a file twice."""
 
 
 def planted(private: PrivateRepo, base: str, tree: str, *seed: object) -> Iterator[Fault]:
@@ -52,20 +54,26 @@ def left_out(private: PrivateRepo, base: str, tree: str, *seed: object) -> Itera
         yield replace(fault, kind="hunk-left-out")
 
 
-def stands(private: PrivateRepo, base: str, tree: str, today: str) -> bool:
-    """Whether every line of code that the change added is still in its file today: no later commit had to correct one."""
-    now = private.tree_entries(today)
-    for file in private.diff(base, tree, context=0):
-        if not _changes_code(file):
+def corrected(private: PrivateRepo, base: str, tree: str, fixes: Iterable[Commit]) -> bool:
+    """Whether one of the later `fixes` removed or changed a line of code that the change added."""
+    added = {
+        file.new_path: _lines(file, "+")
+        for file in private.diff(base, tree, context=0)
+        if _changes_code(file)
+    }
+    for fix in fixes:
+        if not any(file.path in added for file in fix.code):
             continue
-        entry = now.get(today_path(file.new_path, now))
-        if entry is None:
-            return False
-        held = {line.strip() for line in private.read_blob(entry.sha).decode("utf-8", "replace").splitlines()}
-        added = (line.text.strip() for hunk in file.hunks for line in hunk.lines if line.kind == "+")
-        if not all(line in held for line in added):
-            return False
-    return True
+        for file in private.diff(fix.parent, fix.sha, context=0):
+            if _lines(file, "-") & added.get(file.old_path, set()):
+                return True
+    return False
+
+
+def _lines(file: FileDiff, kind: str) -> set[str]:
+    """The lines of one sign that are long enough to tell one place from another."""
+    found = (line.text.strip() for hunk in file.hunks for line in hunk.lines if line.kind == kind)
+    return {line for line in found if len(line) >= _TELLING}
 
 
 def _in_turns(found: list[Iterator[Fault]]) -> Iterator[Fault]:

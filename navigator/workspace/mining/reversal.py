@@ -32,7 +32,7 @@ def taken_back(private: PrivateRepo, commit: Commit, head: str) -> str:
     before, after, now = (private.tree_entries(tree) for tree in (commit.parent, commit.sha, head))
     changes: dict[str, FileChange] = {}
     for file in commit.code:
-        path = today_path(file.path, now)
+        path = _today(file.path, now)
         sides = [now.get(path), after.get(file.path), before.get(file.path)]
         if any(entry is None or entry.mode not in _PLAIN for entry in sides):
             raise NotReversible("a file was added, moved or removed by it or since")
@@ -43,7 +43,7 @@ def taken_back(private: PrivateRepo, commit: Commit, head: str) -> str:
     return tree
 
 
-def today_path(path: str, now: Mapping[str, TreeEntry]) -> str:
+def _today(path: str, now: Mapping[str, TreeEntry]) -> str:
     """Where a file is today: at its own path, or, where it moved with its whole package, at the only path that ends so."""
     if path in now:
         return path

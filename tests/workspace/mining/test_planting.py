@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from navigator.domain.models import Proposal
-from navigator.workspace.mining.planting import left_out, planted, stands
-from tests.workspace.git.world import World, make_repo
+from navigator.workspace.mining.history import Commit, read_history
+from navigator.workspace.mining.planting import corrected, left_out, planted
+from tests.workspace.git.world import World, commit, git, make_repo
 
 PYTHON = b"def one(x):\n    return x\n\n\ndef two(x):\n    return 2 * x\n"
 SCRIPT = b"export function one(x) {\n  return x;\n}\n"
@@ -84,11 +85,15 @@ def test_of_two_files_with_one_hunk_each_a_whole_file_is_left_out(world: World) 
     )
 
 
-def test_a_change_stands_while_all_its_lines_are_there(world: World) -> None:
+def test_a_change_counts_as_corrected_where_a_later_fix_changed_its_lines(world: World) -> None:
+    def fix(files: dict[str, bytes], subject: str) -> Commit:
+        commit(world.repo, dict(files), subject)
+        return read_history(world.facts, git(world.repo, "rev-parse", "HEAD"), 1)[0]
+
     made = change(world, app=LONGER, test=b"other\n")
-    later = change(world, app=LONGER.replace(b"def two", b"def three"), test=b"x = 1\n")
-    assert stands(world.private, made.base_commit, made.tree, later.tree)
-    corrected = change(world, app=LONGER.replace(b"return 0", b"return 1"))
-    assert not stands(world.private, made.base_commit, made.tree, corrected.tree)
-    gone = world.propose({"app.py": None})
-    assert not stands(world.private, made.base_commit, made.tree, gone.tree)
+    grown = fix({"app.py": LONGER}, "Fix one()")
+    elsewhere = fix({"app.py": LONGER.replace(b"2 * x", b"x + x"), "main.go": GO + b"// it\n"}, "Fix two()")
+    right = fix({"app.py": LONGER.replace(b"return 0", b"return 1")}, "Fix one() again")
+    base, tree = made.base_commit, made.tree
+    assert not corrected(world.private, base, tree, [elsewhere, grown])
+    assert corrected(world.private, base, tree, [right, elsewhere])

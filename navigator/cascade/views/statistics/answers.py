@@ -19,6 +19,7 @@ from navigator.evidence.outcomes import Outcomes
 from navigator.evidence.rates import RateRow
 from navigator.evidence.reproductions import FindingTests
 from navigator.evidence.revisions import Revisions
+from navigator.evidence.swaps import RoundTrip
 
 _OFTEN = 0.5
 """Share of REVISE that is right from which a reviewer that is better than chance is worth it without reservation."""
@@ -166,8 +167,12 @@ def _better_by_week(weeks: Sequence[RateRow]) -> Answer:
     return Answer(f"{'Yes' if high < 0 else 'No'}. Revise rate: {rates}.", True, figures)
 
 
-def price(spent: Cost) -> Answer:
-    """What does it cost? Tokens and seconds of the models, of swaps and energy, for each accepted change."""
+def price(spent: Cost, trips: Sequence[RoundTrip] = ()) -> Answer:
+    """What does it cost? Tokens and seconds of the models, of swaps and energy, for each accepted change.
+
+    Args:
+        trips: swaps to the reviewer and back; strategies are never pooled, the one with most is shown.
+    """
     total = spent.model_time.total + spent.swaps.seconds.total
     if not total:
         return Answer("Not measured yet: no model was called. `navigator run` starts the work.", False)
@@ -178,6 +183,9 @@ def price(spent: Cost) -> Answer:
         "seconds_per_accepted_change": Figure(total / n if n else None, n, unit="s", source="cost"),
         "swap_share_of_time": Figure(swapping, spent.swaps.n, unit="part", source="cost"),
     }
+    if trips:
+        took = max((trip.seconds for trip in trips), key=lambda seconds: seconds.n)
+        figures["swap_round_trip_median"] = Figure(took.median, took.n, unit="s", source="swaps")
     if spent.energy is not None:
         energy = spent.energy
         figures["watt_hours_per_accepted_change"] = Figure(

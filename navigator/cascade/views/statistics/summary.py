@@ -24,7 +24,11 @@ from navigator.evidence.outcomes import outcomes
 from navigator.evidence.rates import RateTables, revise_rate
 from navigator.evidence.reproductions import finding_tests
 from navigator.evidence.revisions import revisions
+from navigator.evidence.swaps import round_trips
 from navigator.store.reads.reader import Reader
+
+_SWAPS = 500
+"""Newest swaps that the round trip is made from."""
 
 QUESTIONS = {
     "worth": "IS THE REVIEWER WORTH IT?",
@@ -49,6 +53,7 @@ def _read(reader: Reader, question: Question) -> Tables[Summary]:
     examined = scores(reader)
     versions = reader.version_counts()
     spent = read_costs(reader, question)
+    trips = round_trips(reader.swaps(_SWAPS, since=since))
     changed = {kind: watched(reader, versions, rehearsal=kind) for kind in (False, True)}
     weeks = RateTables((), ())
     if any(row.rehearsal is kind for row in versions for kind in changed if not changed[kind]):
@@ -60,7 +65,7 @@ def _read(reader: Reader, question: Question) -> Tables[Summary]:
         answers = {
             "worth": worth(score, decided.of(rehearsal), revised.of(rehearsal), tested.of(rehearsal)),
             "better": better(changed[rehearsal], weeks.rehearsal if rehearsal else weeks.rows),
-            "cost": price(cost),
+            "cost": price(cost, [trip for trip in trips if trip.rehearsal is rehearsal]),
         }
         counted = score is not None or any((cost.proposals, cost.work, cost.swaps.n, cost.energy))
         return Summary(answers, counted)
@@ -76,6 +81,7 @@ _LABELS = {
     "revisions_broke_tests": "revisions that broke tests",
     "better_than_chance": "better than chance (J)",
     "revise_that_is_right": "REVISE that is right",
+    "swap_round_trip_median": "swap round trip, median",
     "watt_hours_per_accepted_change": "energy per accepted change",
     "revise_rate_recent": f"revise rate, newest {RECENT_WEEKS} weeks",
     "revise_rate_before": "revise rate before",
