@@ -133,6 +133,7 @@ class Recorder:
     def __init__(self, path: Path, run: LabRun) -> None:
         self._path, self.run = path, run
         self._counted = False
+        self._change()
 
     def progress(self, done: int, total: int, unit: str = "") -> None:
         """So much is done; the first call says with how much this process began."""

@@ -246,13 +246,14 @@ async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
             "generator → reviewer",
             "THROUGHPUT",
             "EDITS",
+            "measured figures",
             "WHAT DOES IT COST?",
         )
         for mark in marks:
             await pilot.press("tab")
             assert mark in shown(screen)
         await pilot.press("shift+tab")
-        assert "EDITS" in shown(screen)
+        assert "FORECASTS" in shown(screen)
 
 
 async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> None:
@@ -296,7 +297,7 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
             name = PAGES[screen._page].name
             assert "7 days" in screen.query_one(PageTabs).render().plain
             # Every call of that state was made today, and it has no exam and no test of a finding.
-            if name not in ("throughput", "exam", "findings"):
+            if name not in ("throughput", "exam", "findings", "forecast"):
                 assert shown(screen) != whole[name], name
         assert "landed" in screen.counted["outcomes"].outcomes.real.states
         assert screen.counted["edits"].real.clean_first.n < before["edits"].real.clean_first.n
