@@ -456,6 +456,21 @@ _FIFTH: Migration = (
     "CREATE INDEX reproductions_figures ON reproductions (at, rehearsal, severity, criterion, outcome, revised)",
     # The conductor's session a swap was made in: a round trip is a pair within one.
     "ALTER TABLE swaps ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
+    # What was expected of a queue, and what it took: `outcome` is empty while it is worked on.
+    f"""CREATE TABLE forecasts (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        tasks INTEGER NOT NULL CHECK (tasks > 0),
+        seconds REAL NOT NULL CHECK (seconds >= 0),
+        swaps INTEGER NOT NULL CHECK (swaps >= 0),
+        source TEXT NOT NULL CHECK (source IN ('measured', 'published')),
+        outcome TEXT NOT NULL DEFAULT '' CHECK (outcome IN ('', 'done', 'changed', 'interrupted')),
+        actual_seconds REAL NOT NULL DEFAULT 0 CHECK (actual_seconds >= 0),
+        made TEXT NOT NULL,
+        rehearsal {_FLAG.format("rehearsal")}
+    ) STRICT""",
+    # What ran while models were swapped.
+    "ALTER TABLE swaps ADD COLUMN filled_seconds REAL NOT NULL DEFAULT 0",
+    "ALTER TABLE swaps ADD COLUMN filled_with TEXT NOT NULL DEFAULT '{}'",
     # Escalation: a reading asked for by name, whose project lets proposals leave the machine, and what the answers cost.
     "ALTER TABLE tasks ADD COLUMN escalated TEXT NOT NULL DEFAULT '' CHECK (escalated IN ('', 'next', 'again'))",
     f"ALTER TABLE projects ADD COLUMN escalate {_FLAG.format('escalate')}",
@@ -487,6 +502,7 @@ TABLES = (
     "energy",
     "exam_trials",
     "reproductions",
+    "forecasts",
     "journal",
     "batches",
     "events",

@@ -101,6 +101,7 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("previous_page", "shift+tab", "previous page", "Show the previous page.", ""),
         ("group", "b", "group by", "Group the revise rate by the next property.", "FP"),
         ("since", "w", "period", "Change the period.", "FP"),
+        ("compare", "v", "compare", "Compare two groups of the revise rate; again to end it.", "P"),
         ("copy", "y", "copy", "Copy the page as text.", "P"),
         ("write", "x", "write", "Write the page to a file, or every page as a report.", "FP"),
     ),
