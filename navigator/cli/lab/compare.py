@@ -92,10 +92,7 @@ def compare(
     the models: stop a running conductor first.
     """
     from navigator.lab.comparing.journal import Journal
-    from navigator.lab.comparing.progress import follow, most_turns, note_result
     from navigator.lab.comparing.result import outlook
-    from navigator.lab.comparing.session import compare as run
-    from navigator.lab.runs import recording
 
     names = arms or USUAL
     if ("adapters" in names) != (adapters is not None):
@@ -119,24 +116,7 @@ def compare(
                 if dry_run or not tasks:
                     return tasks, can, None
                 words = _command(projects, file, names, limit, rounds, difference, adapters, called)
-                total = len(tasks) * most_turns(names, rounds)
-                with recording(
-                    "compare", journal.folder, words, about=f"{called}: {', '.join(names)}"
-                ) as record:
-                    following = asyncio.create_task(follow(record, journal, total))
-                    try:
-                        done = await run(
-                            deps,
-                            journal,
-                            tasks,
-                            list(names),
-                            rounds=rounds,
-                            adapters=adapters,
-                            report=output.note,
-                        )
-                    finally:
-                        following.cancel()
-                    note_result(record, done, total)
+                done = await _noted(deps, journal, tasks, names, rounds, adapters, words)
                 return tasks, can, done
             finally:
                 await deps.close()
@@ -161,6 +141,34 @@ def compare(
             "There is no task with tests that fail without its change.",
             hint="Raise --seconds or `[exam] history`, or give a --file.",
         )
+
+
+async def _noted(
+    deps: Dependencies,
+    journal: Journal,
+    tasks: list[LabTask],
+    names: tuple[str, ...],
+    rounds: int,
+    adapters: tuple[str, str] | None,
+    words: list[str],
+) -> Finished:
+    """Run what is left, noted as a run of the lab."""
+    from navigator.lab.comparing.progress import follow, most_turns, note_result
+    from navigator.lab.comparing.session import compare as run
+    from navigator.lab.runs import recording
+
+    total = len(tasks) * most_turns(names, rounds)
+    about = f"{journal.folder.name}: {', '.join(names)}"
+    with recording("compare", journal.folder, words, about=about) as record:
+        following = asyncio.create_task(follow(record, journal, total))
+        try:
+            done = await run(
+                deps, journal, tasks, list(names), rounds=rounds, adapters=adapters, report=output.note
+            )
+        finally:
+            following.cancel()
+        note_result(record, done, total)
+    return done
 
 
 def _command(
