@@ -12,6 +12,8 @@ from typing import TypeVar
 from navigator.domain.states import (
     PROPOSAL_TRANSITIONS,
     TASK_TRANSITIONS,
+    CanaryMoment,
+    CanaryOutcome,
     Complexity,
     Criterion,
     DecisionKind,
@@ -455,6 +457,24 @@ _FIFTH: Migration = (
     "CREATE INDEX reproductions_figures ON reproductions (at, rehearsal, severity, criterion, outcome, revised)",
     # The conductor's session a swap was made in: a round trip is a pair within one.
     "ALTER TABLE swaps ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
+    # What a server answered to the same questions after each load.
+    f"""CREATE TABLE canaries (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        role TEXT NOT NULL {_one_of("role", (Role.GENERATOR, Role.REVIEWER))},
+        moment TEXT NOT NULL {_one_of("moment", CanaryMoment)},
+        model TEXT NOT NULL,
+        profile TEXT NOT NULL,
+        outcome TEXT NOT NULL {_one_of("outcome", CanaryOutcome)},
+        likeness REAL,
+        accept_length REAL,
+        reason TEXT NOT NULL DEFAULT '',
+        answers TEXT NOT NULL DEFAULT '[]',
+        tokens INTEGER NOT NULL DEFAULT 0 CHECK (tokens >= 0),
+        seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
+        rehearsal {_FLAG.format("rehearsal")},
+        at TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX canaries_reference ON canaries (role, model, profile) WHERE outcome = 'reference'",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
@@ -481,6 +501,7 @@ TABLES = (
     "energy",
     "exam_trials",
     "reproductions",
+    "canaries",
     "journal",
     "batches",
     "events",

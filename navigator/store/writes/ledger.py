@@ -9,7 +9,7 @@ from navigator.domain.errors import Conflict, NotFound, UsageError
 from navigator.domain.ids import number_of
 from navigator.domain.ids import proposal_id as proposal_name
 from navigator.domain.ids import task_id as task_name
-from navigator.domain.models import Swap, Usage, utc_now
+from navigator.domain.models import Canary, Swap, Usage, utc_now
 from navigator.domain.records import EditFailure, ModelCall
 from navigator.domain.states import LOOP_TASK_STATES, EditCode, Role
 from navigator.store.rows import dumped, packed
@@ -174,6 +174,13 @@ class LedgerWrites(TransactionCore):
         number = self._insert("swaps", swap)
         said = {"id": number, "to": swap.to_role.value, "seconds": swap.seconds, "outcome": swap.outcome}
         self.event("swap_added", data=said | ({"reason": swap.reason} if swap.reason else {}))
+        return number
+
+    def add_canary(self, canary: Canary) -> int:
+        """Keep a canary's answers; its `id` is not looked at."""
+        number = self._insert("canaries", canary)
+        said = {"role": canary.role.value, "moment": canary.moment.value, "outcome": canary.outcome.value}
+        self.event("canary", data=said | ({"reason": canary.reason} if canary.reason else {}))
         return number
 
     def add_edit_failure(
