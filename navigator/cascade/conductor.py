@@ -19,6 +19,7 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.energy import EnergyMeter
 from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
+from navigator.cascade.forecasting import ForecastLog
 from navigator.cascade.idle import Idle
 from navigator.cascade.measuring import SwapMeasurement
 from navigator.cascade.reconcile import Watch
@@ -34,6 +35,7 @@ from navigator.cascade.stages.write import write
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.verbs.registry import perform
 from navigator.cascade.views.batches import Batches
+from navigator.cascade.views.finish import UNTIL
 from navigator.cascade.views.summary import Session
 from navigator.domain import snapshot as acts
 from navigator.domain.costs import Phase
@@ -90,6 +92,7 @@ class Conductor:
         self.session = Session(deps)
         self._batches = Batches(deps)
         self._exam = ExamQueue(deps)
+        self._forecasts = ForecastLog(deps, self._storage)
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
@@ -113,6 +116,9 @@ class Conductor:
         strategy = deps.strategy  # a missing strategy is said before anything is bound or recovered
         deps.prompts.check()  # and so is a prompt of the user's own that cannot be used
         await recover(deps)
+        with deps.store.transaction() as tx:
+            tx.set_meta(UNTIL, self._options.until)
+            tx.interrupt_forecasts()
         await self._server.start()
         log.info("conductor begins")
         try:
@@ -189,6 +195,8 @@ class Conductor:
         )
         if self._options.measure:
             snapshot = replace(snapshot, capacity=dict.fromkeys(Role, 0))
+        else:
+            self._forecasts.look(snapshot.tasks)
         now = time.monotonic()
         pause = _HEARTBEAT
         for action in next_actions(snapshot, now):
@@ -416,7 +424,9 @@ class Conductor:
         # What cannot be written down now is seen by the next start; the socket and the servers are released all the same.
         with self._storage.writing("the session's end"):
             self._batches.end()
+            self._forecasts.close()
             with self._deps.store.transaction() as tx:
+                tx.set_meta(UNTIL, None)
                 tx.event("conductor_ended", data={"reason": self._stopping})
             await recover(self._deps)
         await self._server.close()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.routing import writer_of
-from navigator.config.settings import Settings
-from navigator.domain.snapshot import BatchRules, ExamView, Prices, SchedulerSnapshot, TaskView
+from navigator.cascade.views.finish import batch_rules
+from navigator.domain.models import age_seconds
+from navigator.domain.snapshot import ExamView, Prices, SchedulerSnapshot, TaskView
 from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
 from navigator.store.reads.loop import LoopTask
 
@@ -23,17 +23,6 @@ RESTARTS = 2
 
 _REMEMBERED = 3600.0
 """Seconds after which a death counts no more: a server that falls once a week is no loop."""
-
-
-def batch_rules(settings: Settings) -> BatchRules:
-    """`[batch]` of the settings, in seconds."""
-    batch = settings.batch
-    return BatchRules(
-        target=batch.target,
-        max_wait=batch.max_wait_minutes * 60,
-        quiet=batch.quiet_minutes * 60,
-        patience=batch.patience,
-    )
 
 
 @dataclass
@@ -116,7 +105,7 @@ class ConductorState:
         known = self._since.get(task.id)
         if known is None:
             # A task that was there before this process: its age by the wall clock, which may have jumped.
-            known = (task.state, now - _age(task.updated))
+            known = (task.state, now - age_seconds(task.updated))
             self._last_arrival = max(self._last_arrival, known[1])
         elif known[0] is not task.state:
             known = (task.state, now)
@@ -225,9 +214,3 @@ class ConductorState:
         self._not_before[role] = math.inf
         if self.lost is role:
             self.lost = None
-
-
-def _age(stamp: str) -> float:
-    """Seconds since a stored moment; never negative, whatever the clock did."""
-    moment = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
-    return max(0.0, (datetime.now(UTC) - moment).total_seconds())

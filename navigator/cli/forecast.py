@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from navigator.cascade.views.figures import measured_figures
+from navigator.cascade.views.finish import time_to_finish
 from navigator.cli import output
 from navigator.cli.session import reading
 from navigator.domain.states import TaskState
@@ -25,6 +26,7 @@ from navigator.scheduling.forecast import (
 from navigator.scheduling.forecast import forecast as batch_forecast
 
 if TYPE_CHECKING:
+    from navigator.scheduling.remaining import Remaining
     from navigator.store.reads.reader import Reader
 
 
@@ -72,7 +74,10 @@ _FIGURES = 8
 def forecast(
     batch: int | None, revisions: int | None, explain: bool, as_json: bool, **given: float | None
 ) -> None:
-    """Estimate the time of a batch from figures measured here, else published ones. Options override them.
+    """Estimate when all that is queued is done, and the time of a batch, from figures measured here, else published ones.
+
+    Options override the figures. What is queued is followed task by task: written, checked, reviewed, and revised at the revise
+    rate, as `navigator run` would do it. `navigator stats forecast` says how far off that was.
 
     The break-even is against one model that stays loaded, writes every change and is not reviewed. The best batch is the
     smallest one whose time per change is within 5% of an endless batch's.
@@ -82,15 +87,18 @@ def forecast(
         return
     from navigator.config.settings import load_settings
 
-    target = load_settings().batch.target
+    settings = load_settings()
+    target = settings.batch.target
     with reading() as store:
         figures, origin = _measured(store)
         waiting = len(store.tasks({TaskState.AWAITING_REVIEW}))
-    named: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-    if named:
-        known = 0 if "revise_rate" in named else figures.revise_n
-        figures = replace(figures, **named, revise_n=known)
-        origin = f"{origin}, with {', '.join(sorted(named))} as given"
+        named: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        if named:
+            known = 0 if "revise_rate" in named else figures.revise_n
+            figures = replace(figures, **named, revise_n=known)
+            origin = f"{origin}, with {', '.join(sorted(named))} as given"
+        left = time_to_finish(store, settings, figures)
+        names = {project.id: project.name for project in store.projects(include_removed=True)}
     result = batch_forecast(batch or target, figures)
     now = price(waiting, target, figures)
     even, best = break_even(figures), best_batch(figures)
@@ -102,6 +110,7 @@ def forecast(
             "price": asdict(now),
             "break_even": asdict(even),
             "best_batch": best,
+            "remaining": None if left is None else _remaining_document(left, names),
         }
         if steps is not None:
             document["one_task"] = {
@@ -111,6 +120,8 @@ def forecast(
             }
         output.print_json(document)
         return
+    if left is not None:
+        _tell_remaining(left, names)
     output.say(f"Figures: {origin}.")
     _tell_batch(result, figures)
     if waiting:
@@ -120,6 +131,30 @@ def forecast(
     _tell_even(even, best, figures)
     if steps is not None:
         _tell_steps(steps, revisions or 0)
+
+
+def _remaining_document(left: Remaining, names: dict[int, str]) -> dict[str, Any]:
+    projects = {names.get(number, str(number)): seconds for number, seconds in left.by_project.items()}
+    return asdict(left) | {"by_project": projects}
+
+
+def _tell_remaining(left: Remaining, names: dict[int, str]) -> None:
+    """When all that is queued waits for the developer."""
+    rows = [("everything", output.duration(left.seconds))]
+    if len(left.by_project) > 1:
+        each = sorted(left.by_project.items(), key=lambda item: item[1])
+        rows += [(f"  {names.get(number, number)}", output.duration(seconds)) for number, seconds in each]
+    tasks = "1 task" if left.tasks == 1 else f"{left.tasks:,} tasks"
+    output.emit(output.table((f"{tasks} queued or under way, done in about", ""), rows))
+    expected = f"{left.swaps} swaps and {left.revisions} revisions expected"
+    output.say(f"{expected}; {left.tokens_per_second:.0f} tokens of changes per second overall.")
+    if left.single_seconds:
+        output.say(
+            f"One model alone would write them in {output.duration(left.single_seconds)}, and nobody would review them."
+        )
+    if left.followed < left.tasks:
+        output.say(f"Computed from the first {left.followed} tasks, in proportion.")
+    output.say()
 
 
 def _tell_batch(result: Forecast, figures: Figures) -> None:

@@ -38,7 +38,7 @@ def simulate(path: Path | None, as_json: bool, **given: object) -> None:
     No model is called and nothing is measured: speeds, swaps, sizes and verdicts are those of the scenario. The limits of [batch]
     are those of your settings. The bound is what no policy can beat.
     """
-    from navigator.cascade.conductor_state import batch_rules
+    from navigator.cascade.views.finish import batch_rules
     from navigator.config.settings import load_settings
     from navigator.scheduling.simulator.bounds import bound
     from navigator.scheduling.simulator.policies import contenders

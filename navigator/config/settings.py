@@ -364,6 +364,8 @@ class ExamSettings(Section):
 
     share: float = Field(default=0.1, ge=0, le=0.5, allow_inf_nan=False)
     """Share of the tokens of a residency of the reviewer that the exam may use; 0: no exam, and nothing is prepared for one."""
+    retest: float = Field(default=0.2, ge=0, le=0.5, allow_inf_nan=False)
+    """Share of the exam's questions that ask an item a second time, in a later residency of the reviewer; 0: none."""
     when: Literal["mixed", "nightly"] = "mixed"
     """"mixed": in a loaded reviewer's free slots; "nightly": in `hours`, while nothing waits for it, without a share."""
     hours: str = Field(default="01:00-06:00", pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")

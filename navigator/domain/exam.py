@@ -116,11 +116,13 @@ class PreparedProject(Model):
 class ExamAnswer(Model):
     """One review of an item, by one model under one prompt version.
 
-    `named` says that an anchored finding is at the place of the fault.
+    `named` says that an anchored finding is at the place of the fault. `turn` is 1 for an item that was asked a second time,
+    which says how far the reviewer agrees with itself; the score is made of the first answers alone.
     """
 
     id: int = 0
     item_id: int
+    turn: int = Field(default=0, ge=0, le=1)
     verdict: Verdict
     stated_verdict: Verdict | None = None
     findings: tuple[Finding, ...] = ()
@@ -131,6 +133,23 @@ class ExamAnswer(Model):
     rehearsal: bool = False
     usage: Usage = Usage()
     at: str
+
+
+class GivenAnswer(Model):
+    """Which model answered, in which turn; `id` is the answer's."""
+
+    id: int
+    model: str
+    turn: int
+
+
+class OpenItem(Model):
+    """An item that is asked, with the answers it has under one version of the prompt."""
+
+    id: int
+    faulty: bool
+    rehearsal: bool = False
+    answers: tuple[GivenAnswer, ...] = ()
 
 
 class ExamCount(Model):

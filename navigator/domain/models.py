@@ -40,6 +40,12 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def age_seconds(stamp: str) -> float:
+    """Seconds since a stored moment; never negative, whatever the clock did."""
+    moment = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
+    return max(0.0, (datetime.now(UTC) - moment).total_seconds())
+
+
 class Model(BaseModel):
     """Frozen, and closed to words it does not know."""
 
@@ -388,7 +394,8 @@ class Swap(Model):
     `failure` is the class of what went wrong ("no_memory", "port_taken", "unit_failed", "timeout", "wrong_model" …).
     `weight_bytes` are the target's weight files and `warm_bytes` how much of them stood in the page cache when the swap
     began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made. `session` tells the
-    conductor's sessions apart; 0 for a swap that a command made alone.
+    conductor's sessions apart; 0 for a swap that a command made alone. `filled_seconds` of the swap had work going on that
+    needs no GPU; `filled_with` is the work in seconds, added up by its kind.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -408,6 +415,8 @@ class Swap(Model):
     made_by: str = "navigator"
     rehearsal: bool = False
     session: int = 0
+    filled_seconds: float = 0.0
+    filled_with: dict[str, float] = {}
 
 
 class Canary(Model):

@@ -46,6 +46,13 @@ class RepeatCount(Model):
     n: int = 1
 
 
+class ExamRepeat(RepeatCount):
+    """Pairs of answers to one item of the exam, by the same model and prompt version."""
+
+    model: str
+    prompt_version: str
+
+
 class Fate(Model):
     """What became of a landed commit, as the project's repository said when it was last looked at.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from navigator.domain.outcomes import RepeatCount
@@ -26,7 +26,7 @@ class Kappa:
 
 @dataclass(frozen=True, slots=True)
 class Retest:
-    """Diffs that one model reviewed twice under one prompt version.
+    """Diffs, of proposals or of exam items, that one model reviewed twice under one prompt version.
 
     Attributes:
         agreed: pairs with the same verdict, of those that could be read.
@@ -41,10 +41,12 @@ class Retest:
 
 def repeats(counts: Iterable[RepeatCount]) -> Tables[Retest]:
     """Agreement of repeated reviews, real and rehearsed apart."""
-    return apart(counts, _retest)
+    return apart(counts, retest)
 
 
-def _retest(rows: list[RepeatCount]) -> Retest:
+def retest(rows: Sequence[RepeatCount]) -> Retest:
+    """Agreement of pairs that belong together."""
+
     def n(first: Verdict, second: Verdict) -> int:
         return sum(row.n for row in rows if row.first is first and row.second is second)
 

@@ -1,7 +1,8 @@
 """The reviewer's exam, scored: what it catches, what it lets pass, and what a REVISE of it is worth.
 
 All figures are those of one model under one version of the review prompt: another version is another reviewer. An answer that
-could not be read (UNREVIEWED) is counted beside the others, never as APPROVE.
+could not be read (UNREVIEWED) is counted beside the others, never as APPROVE. Of an item that was asked twice the first answer
+counts; the second says how far the reviewer agrees with itself.
 
 With R the share of REVISE among real first reviews, Se the sensitivity and Sp the specificity:
 
@@ -24,8 +25,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from navigator.domain.exam import ExamCount
+from navigator.domain.outcomes import ExamRepeat
 from navigator.domain.records import VerdictCount
 from navigator.domain.states import ExamSource, Verdict
+from navigator.evidence.agreement import Retest, retest
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Z_95, Share, share
 
 WORTH_IT, CHANCE, CANNOT_TELL = "worth it", "no better than chance", "cannot tell"
@@ -92,7 +95,8 @@ class ExamScore:
         reason: why there are no such shares; "" where there are.
         small_better: whether it catches more below 50 changed lines than above; None where that cannot be told.
         verdict: `WORTH_IT`, `CHANCE` or `CANNOT_TELL`; `why` in one sentence.
-        tokens, seconds: what the exam cost.
+        tokens, seconds: what the first answers cost.
+        retest: how far the second answers agree with the first.
     """
 
     model: str
@@ -117,6 +121,7 @@ class ExamScore:
     tokens: int
     seconds: float
     newest: str
+    retest: Retest
 
     @property
     def decided(self) -> int:
@@ -129,23 +134,29 @@ class ExamScore:
         return self.verdict == CHANCE
 
 
-def exam_scores(counts: Iterable[ExamCount], verdicts: Iterable[VerdictCount] = ()) -> tuple[ExamScore, ...]:
+def exam_scores(
+    counts: Iterable[ExamCount], verdicts: Iterable[VerdictCount] = (), repeats: Iterable[ExamRepeat] = ()
+) -> tuple[ExamScore, ...]:
     """Every reviewer that was examined, the one that answered last first, real ones before rehearsals.
 
     Args:
         verdicts: first verdicts on first proposals, as the revise rate counts them.
+        repeats: items that were asked twice.
     """
     groups: defaultdict[tuple[bool, str, str], list[ExamCount]] = defaultdict(list)
     for row in counts:
         groups[row.rehearsal, row.model, row.prompt_version].append(row)
-    real = list(verdicts)
-    scores = [_score(group, real) for group in groups.values()]
+    real, pairs = list(verdicts), list(repeats)
+    scores = [_score(group, real, pairs) for group in groups.values()]
     scores.sort(key=lambda score: score.newest, reverse=True)
     return tuple(sorted(scores, key=lambda score: score.rehearsal))
 
 
-def _score(rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount]) -> ExamScore:
+def _score(
+    rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount], repeats: Sequence[ExamRepeat]
+) -> ExamScore:
     first = rows[0]
+    mine = (first.model, first.prompt_version, first.rehearsal)
     read = [row for row in rows if row.verdict is not Verdict.UNREVIEWED]
     basis, scored = _basis(read)
     sensitivity, specificity = _right(scored, faulty=True), _right(scored, faulty=False)
@@ -177,6 +188,7 @@ def _score(rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount]) -> ExamS
         tokens=sum(row.tokens for row in rows),
         seconds=sum(row.seconds for row in rows),
         newest=max(row.newest for row in rows),
+        retest=retest([row for row in repeats if (row.model, row.prompt_version, row.rehearsal) == mine]),
     )
 
 

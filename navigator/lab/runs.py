@@ -19,14 +19,19 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from navigator.config.paths import private_folder, state_dir, write_private
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
+from navigator.domain.text import safe_line
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 
+STARTS = (("speculation", "measure"), ("judge",))
+"""Words after `navigator lab` that make a run."""
+
+_MOST_WORDS = 1 << 16
 _PATIENCE = 0.5
 """Seconds for which a beginning run tries to get its lock: whoever lists the runs holds it for a moment."""
 
@@ -117,6 +122,10 @@ class LabRun(_Record):
         spent = (datetime.fromisoformat(self.updated) - datetime.fromisoformat(self.resumed)).total_seconds()
         return spent / steps * (self.total - self.done)
 
+    def document(self) -> dict[str, Any]:
+        """As JSON: what its file holds, its state and the time left."""
+        return self.model_dump(mode="json") | {"seconds_left": self.seconds_left}
+
 
 class Recorder:
     """Keeps the file of the run that this process works on. Each call is on disk when it returns."""
@@ -124,6 +133,7 @@ class Recorder:
     def __init__(self, path: Path, run: LabRun) -> None:
         self._path, self.run = path, run
         self._counted = False
+        self._change()
 
     def progress(self, done: int, total: int, unit: str = "") -> None:
         """So much is done; the first call says with how much this process began."""
@@ -254,7 +264,7 @@ def stop(run: LabRun) -> None:
         os.kill(run.pid, signal.SIGTERM)
 
 
-def resume(run: LabRun) -> subprocess.Popen[bytes]:
+def resume(run: LabRun) -> Started:
     """Continue a run in a process of its own, which survives this one.
 
     Raises:
@@ -264,7 +274,7 @@ def resume(run: LabRun) -> subprocess.Popen[bytes]:
         raise Conflict(f"{run.name} is complete.", hint="Start it with another file of results to repeat it.")
     if run.state == "running":
         raise Conflict(f"{run.name} is running.", hint=f"`navigator lab stop {run.name}` ends it.")
-    return detached(run.command, Path(run.folder))
+    return start(run.command, Path(run.folder))
 
 
 def log_file() -> Path:
@@ -272,15 +282,16 @@ def log_file() -> Path:
     return lab_folder() / "runs.log"
 
 
-def detached(command: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
+def start(command: Sequence[str], folder: Path) -> Started:
     """Start `navigator COMMAND` in a session of its own; what it says goes to `log_file`.
 
     Raises:
         UsageError: the folder is gone.
     """
     with log_file().open("ab") as log:
+        before = log.tell()
         try:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-m", "navigator", *command],
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
@@ -290,6 +301,34 @@ def detached(command: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
             )
         except (FileNotFoundError, NotADirectoryError) as error:
             raise UsageError(f"The folder {folder} is gone.") from error
+    return Started(process, before)
+
+
+class Started:
+    """A run's process as its starter sees it. `pid` is its number."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log_from: int) -> None:
+        self._process, self._log_from = process, log_from
+        self.pid = process.pid
+
+    @property
+    def works(self) -> bool:
+        """Whether a run's file names this process: it has begun."""
+        return any(run.pid == self.pid and run.state == "running" for run in runs())
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self._process.poll() is not None
+
+    def problem(self) -> str:
+        """Its last words where it ended with an error, else nothing."""
+        if self._process.poll() in (None, 0):
+            return ""
+        with log_file().open("rb") as log:
+            log.seek(self._log_from)
+            said = log.read(_MOST_WORDS).decode("utf-8", "replace").strip().splitlines()
+        return safe_line(" ".join(said[-2:])) or f"It ended with {self._process.returncode}."
 
 
 def _state(folder: Path, run: LabRun) -> State:
@@ -344,15 +383,18 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
+def shown(plot: Plot, value: float) -> str:
+    """A value of a plot as text."""
+    if plot.unit == "%":
+        return f"{value:+.1%}" if plot.reference is not None else f"{value:.1%}"
+    return f"{value:,.3g}{f' {plot.unit}' if plot.unit else ''}"
+
+
 def figures(plot: Plot, point: Point) -> tuple[str, str, str]:
     """A point as text: its value, its interval, its n."""
-
-    def one(value: float) -> str:
-        if plot.unit == "%":
-            return f"{value:+.1%}" if plot.reference is not None else f"{value:.1%}"
-        return f"{value:,.3g}{f' {plot.unit}' if plot.unit else ''}"
-
-    between = "–" if point.low is None or point.high is None else f"{one(point.low)} to {one(point.high)}"
+    between = "–"
+    if point.low is not None and point.high is not None:
+        between = f"{shown(plot, point.low)} to {shown(plot, point.high)}"
     few = plot.unit == "%" and plot.reference is None and (point.n or 0) < ANECDOTAL_BELOW
     number = "–" if point.n is None else f"{point.n}{', anecdotal' if few else ''}"
-    return one(point.value), between, number
+    return shown(plot, point.value), between, number

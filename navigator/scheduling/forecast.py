@@ -28,6 +28,8 @@ class Figures:
         single_speed: tokens per second of one model that stays loaded and does all the work, to compare with.
         source: "measured", "given" or "published".
         revise_n: first verdicts that the revise rate was measured on; 0 where it was not measured.
+        generator_streams: requests that were answered at once when `generator_speed` was measured, on average;
+            `reviewer_streams` likewise.
     """
 
     swap_in: float
@@ -40,6 +42,8 @@ class Figures:
     single_speed: float = 38.0
     source: str = "given"
     revise_n: int = 0
+    generator_streams: float = 1.0
+    reviewer_streams: float = 1.0
 
     def __post_init__(self) -> None:
         if min(self.generator_speed, self.reviewer_speed, self.single_speed) <= 0:

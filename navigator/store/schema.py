@@ -350,6 +350,7 @@ _FIFTH: Migration = (
     f"""CREATE TABLE exam_answers (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         item_id INTEGER NOT NULL REFERENCES exam_items (id),
+        turn INTEGER NOT NULL DEFAULT 0 CHECK (turn IN (0, 1)),
         verdict TEXT NOT NULL {_one_of("verdict", Verdict)},
         stated_verdict TEXT {_one_of("stated_verdict", Verdict)},
         findings TEXT NOT NULL DEFAULT '[]',
@@ -408,8 +409,8 @@ _FIFTH: Migration = (
         rehearsal {_FLAG.format("rehearsal")}
     ) STRICT""",
     "CREATE INDEX batches_started ON batches (started)",
-    # One answer an item, model and version of the prompt: whatever a crash repeats, nothing is counted twice.
-    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, model, prompt_version)",
+    # One answer an item, model, version of the prompt and turn: whatever a crash repeats, nothing is counted twice.
+    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, model, prompt_version, turn)",
     "ALTER TABLE calls ADD COLUMN exam_item INTEGER REFERENCES exam_items (id)",
     "CREATE INDEX calls_exam ON calls (exam_item) WHERE exam_item IS NOT NULL",
     "ALTER TABLE reviews ADD COLUMN advice TEXT NOT NULL DEFAULT ''",
@@ -457,6 +458,21 @@ _FIFTH: Migration = (
     "CREATE INDEX reproductions_figures ON reproductions (at, rehearsal, severity, criterion, outcome, revised)",
     # The conductor's session a swap was made in: a round trip is a pair within one.
     "ALTER TABLE swaps ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
+    # What was expected of a queue, and what it took: `outcome` is empty while it is worked on.
+    f"""CREATE TABLE forecasts (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        tasks INTEGER NOT NULL CHECK (tasks > 0),
+        seconds REAL NOT NULL CHECK (seconds >= 0),
+        swaps INTEGER NOT NULL CHECK (swaps >= 0),
+        source TEXT NOT NULL CHECK (source IN ('measured', 'published')),
+        outcome TEXT NOT NULL DEFAULT '' CHECK (outcome IN ('', 'done', 'changed', 'interrupted')),
+        actual_seconds REAL NOT NULL DEFAULT 0 CHECK (actual_seconds >= 0),
+        made TEXT NOT NULL,
+        rehearsal {_FLAG.format("rehearsal")}
+    ) STRICT""",
+    # What ran while models were swapped.
+    "ALTER TABLE swaps ADD COLUMN filled_seconds REAL NOT NULL DEFAULT 0",
+    "ALTER TABLE swaps ADD COLUMN filled_with TEXT NOT NULL DEFAULT '{}'",
     # What a server answered to the same questions after each load.
     f"""CREATE TABLE canaries (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -501,6 +517,7 @@ TABLES = (
     "energy",
     "exam_trials",
     "reproductions",
+    "forecasts",
     "canaries",
     "journal",
     "batches",

@@ -20,7 +20,9 @@ from navigator.cascade.exam.asking import exam_subject
 from navigator.cascade.exam.queue import ExamQueue, in_order, within
 from navigator.cascade.stages.review import plan_review, prompt_dependencies
 from navigator.cascade.stages.subject import gather_subject
+from navigator.cascade.views.statistics.aftermath import exam_repeat_table
 from navigator.cascade.views.statistics.exam import PAGE, Exam
+from navigator.cascade.views.statistics.outcomes import PAGE as OUTCOMES
 from navigator.cascade.views.statistics.page import Question
 from navigator.cli.session import locked_dependencies
 from navigator.domain.errors import Conflict
@@ -141,6 +143,45 @@ def test_at_night_an_idle_reviewer_answers_them_all(room: Room) -> None:
     set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
     room.work()
     assert len(answers(room)) == 6
+
+
+def test_a_share_is_asked_again_in_a_later_residency_and_scored_once(room: Room, models: Models) -> None:
+    prepare(room, 2)
+    night = 'when = "nightly"\nhours = "00:00-23:59"\nretest = '
+    set_exam(room, night + "0.5")
+    room.work()
+    assert [answer.turn for answer in answers(room)] == [0, 0, 0, 0], (
+        "not in the residency of the first answer"
+    )
+    before = PAGE.document(PAGE.read(room.read(), Question()))
+    set_exam(room, night + "0")
+    room.work()
+    assert len(answers(room)) == 4
+    # It changes its mind: says REVISE to everything the second time.
+    models.read = lambda messages: approval(
+        findings=[
+            objection("    return x * 3" if "return x * 3" in text_of(messages) else "    return x * 2")
+        ],
+        verdict="REVISE",
+    )
+    set_exam(room, night + "0.34")
+    room.work()
+    again = [answer for answer in answers(room) if answer.turn]
+    assert len(again) == 2, "two of six questions"
+    set_exam(room, night + "0.5")
+    room.work()
+    room.work()
+    again = [answer for answer in answers(room) if answer.turn]
+    assert sorted(answer.item_id for answer in again) == [1, 2, 3, 4], "never a third time"
+    assert {answer.verdict for answer in again} == {Verdict.REVISE}
+    after = PAGE.document(PAGE.read(room.read(), Question()))
+    retest = after["retest"]
+    assert (retest["n"], retest["agreed"]["value"], retest["kappa"]["value"]) == (4, 0.5, 0.0)
+    assert before["retest"]["n"] == 0
+    scored = [name for name in before if name not in ("retest", "reviewers")]
+    assert {name: after[name] for name in scored} == {name: before[name] for name in scored}
+    (table,) = exam_repeat_table(OUTCOMES.read(room.read(), Question()).exam_repeats.real)
+    assert table.rows[-1].cells[2] == "n 4"
 
 
 def test_an_item_that_was_not_answered_is_asked_again_and_counted_once(room: Room, models: Models) -> None:

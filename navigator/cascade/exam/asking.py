@@ -21,8 +21,8 @@ NEAR = 3
 _GATES = ("edits apply", "files parse", "path policy")
 
 
-async def ask_item(deps: Dependencies, item_id: int) -> None:
-    """Have the loaded reviewer read one item, and keep its answer.
+async def ask_item(deps: Dependencies, item_id: int, *, turn: int) -> None:
+    """Have the loaded reviewer read one item, and keep its answer: the first one (`turn` 0) or the second (1).
 
     Raises:
         ServingError: it did not answer; the item is asked again.
@@ -30,7 +30,7 @@ async def ask_item(deps: Dependencies, item_id: int) -> None:
     item = deps.reader.exam_item(item_id)
     subject = await exam_subject(deps, item)
     review = await read_change(deps, subject, Role.REVIEWER)
-    answer = _answer(item, review, subject.files)
+    answer = _answer(item, review, subject.files).model_copy(update={"turn": turn})
     with deps.store.transaction() as tx:
         tx.add_exam_answer(ExamAnswer.model_validate(deps.redact.data(answer.model_dump())))
 

@@ -145,7 +145,7 @@ async def _maker(deps: Dependencies, project: Project, seconds: float) -> Maker:
     Raises:
         NavigatorError: there is no test command, no sandbox, or the tests fail already.
     """
-    setup = await _setup(deps, project)
+    setup = await ready_setup(deps, project)
     facts = setup.private.facts
     async with deps.project_lock(project.id):
         base = "" if project.base == WORKTREE else project.base
@@ -169,7 +169,12 @@ async def _maker(deps: Dependencies, project: Project, seconds: float) -> Maker:
     )
 
 
-async def _setup(deps: Dependencies, project: Project) -> CheckSetup:
+async def ready_setup(deps: Dependencies, project: Project) -> CheckSetup:
+    """A project's tests and sandbox, where both are there.
+
+    Raises:
+        NotReady: what is missing.
+    """
     if not project.check.strip():
         raise NotReady(
             "It has no test command, and only a test proves a fault.",

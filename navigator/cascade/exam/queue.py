@@ -10,13 +10,15 @@ import hashlib
 import logging
 import secrets
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from time import monotonic
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
 from navigator.cascade.exam.asking import ask_item
+from navigator.domain.exam import OpenItem
 from navigator.domain.snapshot import ExamView
-from navigator.scheduling.exam import items_with_room
+from navigator.scheduling.exam import items_with_room, with_second_turns
 from navigator.serving.client.errors import ServingError
 from navigator.serving.client.names import same_model
 from navigator.store.errors import StoreError
@@ -30,6 +32,16 @@ PAUSE = 600.0
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """What the store says is left to ask, in order: for the first time, and again of those `answered`."""
+
+    new: tuple[int, ...] = ()
+    again: tuple[int, ...] = ()
+    answered: frozenset[int] = frozenset()
+    seconds: int = 0
+
+
 class ExamQueue:
     """One session's exam."""
 
@@ -40,7 +52,8 @@ class ExamQueue:
         self._since = 0
         self._resident = False
         self._marker: tuple[object, ...] = ()
-        self._left: tuple[int, ...] = ()
+        self._open = _Open()
+        self._last_answer = 0
         self._broken: set[int] = set()
         self._not_before = 0.0
 
@@ -61,29 +74,54 @@ class ExamQueue:
         return self._asked
 
     def left(self) -> tuple[int, ...]:
-        """Items without an answer of the present reviewer under the present prompt, in the order of asking."""
+        """Items to ask of the present reviewer under the present prompt, in their order.
+
+        Those without an answer, and a share of those that it answered in an earlier residency, for a second answer.
+        """
         deps = self._deps
         version = deps.prompts.get("review").version
-        marker = (*deps.reader.exam_marker(), version)
+        marker = (*deps.reader.exam_marker(), version, self._resident, self._last_answer)
         if marker != self._marker:
-            self._left, self._marker = self._find(version), marker
-        out = self._running.keys() | self._broken
-        return tuple(item for item in self._left if item not in out)
+            self._open, self._marker = self._find(version), marker
+        found, running = self._open, self._running.keys()
+        out = running | self._broken
+        return with_second_turns(
+            [item for item in found.new if item not in out],
+            [item for item in found.again if item not in out],
+            deps.settings.exam.retest,
+            firsts=len(found.answered | running),
+            seconds=found.seconds + len(found.answered & running),
+        )
 
-    def _find(self, version: str) -> tuple[int, ...]:
+    def _find(self, version: str) -> _Open:
         deps = self._deps
-        items = deps.reader.exam_waiting(version)
+        items = deps.reader.exam_open(version)
         if not items:
-            return ()
+            return _Open()
         model = deps.settings.reviewer.model
         rehearses = deps.strategy.rehearsal or is_rehearsal(model)
-        open_ = [
-            (number, faulty)
-            for number, faulty, rehearsal, models in items
+        new: list[OpenItem] = []
+        again: list[OpenItem] = []
+        seconds = 0
+        answered = set()
+        for item in items:
             # What a rehearsal made says nothing about a real reviewer.
-            if (rehearses or not rehearsal) and not any(self._same(model, one, rehearses) for one in models)
-        ]
-        return in_order(open_, f"{self._seed()} {version}")
+            if item.rehearsal and not rehearses:
+                continue
+            mine = [one for one in item.answers if self._same(model, one.model, rehearses)]
+            if not mine:
+                new.append(item)
+                continue
+            answered.add(item.id)
+            if any(one.turn for one in mine):
+                seconds += 1
+            elif not self._resident or max(one.id for one in mine) <= self._last_answer:
+                again.append(item)
+        first, second = (
+            in_order(((item.id, item.faulty) for item in kind), f"{self._seed()} {version}")
+            for kind in (new, again)
+        )
+        return _Open(first, second, frozenset(answered), seconds)
 
     def _same(self, model: str, answered: str, rehearses: bool) -> bool:
         return is_rehearsal(answered) if rehearses else same_model(model, answered)
@@ -102,6 +140,7 @@ class ExamQueue:
         deps, settings = self._deps, self._deps.settings.exam
         if loaded and not self._resident:
             self._since = deps.reader.last_number("calls")
+            self._last_answer = deps.reader.last_number("exam_answers")
         self._resident = loaded
         if not loaded:
             return ExamView(running=self.running, asked=self._asked)
@@ -131,7 +170,7 @@ class ExamQueue:
         repository or its commits are gone, is left out for this session.
         """
         try:
-            await ask_item(self._deps, item_id)
+            await ask_item(self._deps, item_id, turn=int(item_id in self._open.answered))
         except (ServingError, StoreError) as error:
             log.warning("exam item %d was not answered: %s", item_id, error)
             self._not_before, self._asked = monotonic() + PAUSE, 0

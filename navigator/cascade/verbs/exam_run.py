@@ -67,7 +67,7 @@ class RunExam(Verb[ExamRunArgs, ExamAsked]):
         items, left = conductor.ask_exam(args.items)
         if not items:
             raise Conflict(
-                "The reviewer has answered every item under its present prompt.",
+                "The reviewer has no item left to answer under its present prompt.",
                 hint="`navigator exam show` has the result; `navigator exam prepare` makes more items.",
             )
         return ExamAsked(items=items, left=left, loaded=conductor.swap_to(Role.REVIEWER))

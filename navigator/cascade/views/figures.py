@@ -32,6 +32,7 @@ def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, 
     rehearsal = bool(with_rehearsal and swaps and swaps[0].rehearsal)
     swaps = [swap for swap in swaps if swap.rehearsal is rehearsal]
     found: dict[str, Any] = {}
+    at_once: dict[str, float] = {}
     for name, role in (("swap_in", Role.REVIEWER), ("swap_back", Role.GENERATOR)):
         strategy = swaps[0].strategy if swaps else ""
         seconds = median_swap(swaps, role, strategy=strategy, rehearsal=rehearsal)
@@ -42,14 +43,15 @@ def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, 
     ]
     # Of several models in one role, the one that was called last.
     for row in sorted(totals, key=lambda row: row.newest):
-        speed, tokens = (
-            ("generator_speed", "proposal_tokens")
+        speed, streams, tokens = (
+            ("generator_speed", "generator_streams", "proposal_tokens")
             if row.role is Role.GENERATOR
-            else ("reviewer_speed", "review_tokens")
+            else ("reviewer_speed", "reviewer_streams", "review_tokens")
         )
         (measured,) = throughput([row])
         if measured.tokens_per_second:
             found[speed] = measured.tokens_per_second
+            at_once[streams] = measured.streams or 1.0
             if row.role is Role.REVIEWER:  # the model that would stay loaded, were there no other
                 found["single_speed"] = measured.tokens_per_second
         if row.batch_calls:
@@ -59,7 +61,7 @@ def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, 
     n = 0
     if rate is not None and rate.rate is not None:
         found["revise_rate"], n = rate.rate, rate.n
-    figures = replace(PUBLISHED, **found, source="measured", revise_n=n) if found else PUBLISHED
+    figures = replace(PUBLISHED, **found, **at_once, source="measured", revise_n=n) if found else PUBLISHED
     return figures, tuple(sorted(found))
 
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
@@ -20,7 +20,7 @@ from navigator.cli import output
 from navigator.cli.session import state_paths
 from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import Settings, load_settings
-from navigator.domain.errors import NavigatorError
+from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
 from navigator.serving.client.names import same_model
@@ -34,12 +34,29 @@ _SPARE_MB = 1024
 
 @click.command()
 @click.option("--disk", is_flag=True, help="Also measure how fast the model files can be read (512 MB).")
+@click.option("--plan", is_flag=True, help="Instead: what a pair of models takes on a GPU, and how to swap.")
+@click.option(
+    "--card", type=click.FloatRange(min=1), metavar="GB", help="With --plan: GPU memory, of 1,024 MiB."
+)
+@click.option("--ram", type=click.FloatRange(min=1), metavar="GB", help="With --plan: host memory.")
+@click.option("--generator", metavar="MODEL", help="With --plan: a name, or a folder with a config.json.")
+@click.option("--reviewer", metavar="MODEL", help="With --plan: the same for the model that reviews.")
+@click.option(
+    "--context", type=click.IntRange(min=1024), metavar="TOKENS", help="With --plan; default: 131072."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def doctor(disk: bool, as_json: bool) -> None:
+def doctor(disk: bool, plan: bool, as_json: bool, context: int | None, **planned: Any) -> None:
     """Check what Navigator needs: what is there, what is missing, how to get it.
 
     Exits with 3 if something is missing.
     """
+    if plan:
+        from navigator.cli.doctor.plan import show_plan
+
+        show_plan(**planned, context=context or 131_072, as_json=as_json)
+        return
+    if context is not None or any(value is not None for value in planned.values()):
+        raise UsageError("Those options belong to --plan.", hint="Add --plan.")
     paths = state_paths()
     items = list(_look(paths, disk=disk))
     missing = any(item.state == "missing" for item in items)

@@ -18,6 +18,7 @@ _SPECULATION = {
     cls=LazyGroup,
     table={
         "speculation": ("lab.group", "Does speculative decoding pay?"),
+        "compare": ("lab.compare", "Compare ways of working on the same tasks, executed"),
         "judge": ("lab.judge", "Compare answers in pairs, blind, and say what that is worth"),
         "golden": ("lab.golden", "Recompute published figures"),
         "runs": ("lab.runs", "List the lab's runs: progress, time left, decision"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Any
 
 import click
 
 from navigator.cli import output
+from navigator.domain.errors import NavigatorError
 from navigator.domain.text import safe_line
 from navigator.lab import runs as lab
 from navigator.lab.runs import LabRun
@@ -21,14 +22,14 @@ def runs(name: str | None, as_json: bool) -> None:
     if name is None:
         found = lab.runs()
         if as_json:
-            output.print_json({"runs": list(map(document, found))})
+            output.print_json({"runs": [run.document() for run in found]})
         elif found:
             heads = ("run", "state", "done", "left", "decision")
             output.emit(output.table(heads, map(_row, found), right=(2, 3)))
         else:
             output.say("No run was started. `navigator lab --help` lists what can be measured.")
     elif as_json:
-        output.print_json(document(lab.find(name)))
+        output.print_json(lab.find(name).document())
     else:
         _tell(lab.find(name))
 
@@ -40,6 +41,10 @@ def resume(name: str, as_json: bool) -> None:
     """Go on with the run NAME in the background. What was measured is not measured again."""
     run = lab.find(name)
     process = lab.resume(run)
+    while not (process.over or process.works):
+        time.sleep(0.05)
+    if problem := process.problem():
+        raise NavigatorError(f"{run.name} does not go on: {problem}")
     if as_json:
         output.print_json({"run": run.name, "pid": process.pid, "log": str(lab.log_file())})
     else:
@@ -57,11 +62,6 @@ def stop(name: str, as_json: bool) -> None:
         output.print_json({"run": run.name, "stopped": True})
     else:
         output.say(f"{run.name} is told to stop. `navigator lab resume {run.name}` goes on with it.")
-
-
-def document(run: LabRun) -> dict[str, Any]:
-    """One run as JSON: what its file holds, its state and the time left."""
-    return run.model_dump(mode="json") | {"seconds_left": run.seconds_left}
 
 
 def _row(run: LabRun) -> tuple[object, ...]:

@@ -34,7 +34,7 @@ class Job:
     Attributes:
         arrival: second at which it is queued.
         writes: one request per round that will be written, the first proposal first.
-        reviews: one per round; the last one approves, or is the last that is allowed.
+        reviews: one per round; the last one approves, or is the last that is allowed. None for a report, which nobody reviews.
         checks: seconds that the checks of each round take.
         repairs: rounds whose checks fail once, and whose repair is written again.
     """
@@ -47,6 +47,7 @@ class Job:
     checks: tuple[float, ...]
     repairs: frozenset[int] = frozenset()
     priority: int = 0
+    writer: Role = Role.GENERATOR
 
     @property
     def rounds(self) -> int:

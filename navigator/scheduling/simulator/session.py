@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from navigator.domain.snapshot import (
@@ -28,6 +28,9 @@ from navigator.scheduling.simulator.scenario import Job, Request, Scenario
 S = TaskState
 Policy = Callable[[SchedulerSnapshot, float], Sequence[Action]]
 """What to start for a snapshot at a second of the clock: `next_actions`, or an opponent."""
+
+_BEGINS_AS = {S.GENERATING: S.QUEUED, S.REVIEWING: S.AWAITING_REVIEW}
+"""Where a session that begins in the middle puts what a stage holds."""
 
 _RETRY_SECONDS = 30.0
 """A swap that failed is not tried again for this long."""
@@ -96,6 +99,7 @@ class Session:
     _not_before: dict[Role, float] = field(default_factory=dict)
     _resident_since: float = 0.0
     _hurry: bool = False
+    _stopped: bool = False
     _swapping: float = 0.0
     _ended: dict[str, float] = field(default_factory=dict)
     _review_waits: list[float] = field(default_factory=list)
@@ -115,20 +119,46 @@ class Session:
         self._arrivals = sorted(self.jobs, key=lambda job: job.arrival, reverse=True)
         self._swap_times = random.Random(f"{scenario.seed} swaps")
 
+    def take_up(
+        self, states: Mapping[str, TaskState], resident: Role | None, swapping_to: Role | None = None
+    ) -> None:
+        """Begin in the middle: jobs that are under way, by their state, and what is loaded or being loaded.
+
+        Each is in its state since its `arrival`, which lies before the clock's start. A request under way begins anew.
+        """
+        for job in reversed(self._arrivals):
+            if job.id in states:
+                state = _BEGINS_AS.get(states[job.id], states[job.id])
+                self._tasks[job.id] = _Task(job, order=len(self._tasks), state=state, since=job.arrival)
+        self._arrivals = [job for job in self._arrivals if job.id not in states]
+        self._resident = resident
+        if swapping_to is not None:
+            self._swap = (swapping_to, self.now + self.scenario.swap_seconds(swapping_to) / 2, False)
+
+    @property
+    def ended(self) -> Mapping[str, float]:
+        """When each task that is done began to wait for the developer."""
+        return self._ended
+
     def run(self) -> Outcome:
-        """Until every task waits for the developer."""
+        """Until every task waits for the developer, or the policy stops."""
         while len(self._ended) < len(self.jobs):
             self._arrive()
             wake = self._decide()
+            if self._stopped:
+                break
             self._pass_time(wake)
+        return self._outcome()
+
+    def _outcome(self) -> Outcome:
         tokens = sum(
             request.tokens
             for job in self.jobs
             for request in (*job.writes, *job.reviews, *(job.writes[at] for at in job.repairs))
         )
         first = min(job.arrival for job in self.jobs)
-        makespan = max(self._ended.values()) - first
-        waits = [self._ended[job.id] - job.arrival for job in self.jobs]
+        makespan = max(self._ended.values(), default=self.now) - first
+        waits = [self._ended.get(job.id, self.now) - job.arrival for job in self.jobs]
         cards = [card for found in self._cards.values() for card in found]
         available = makespan * (len(cards) if self.scenario.cards > 1 else 1)
         busy = sum(card.busy for card in cards) + self._swapping
@@ -175,6 +205,7 @@ class Session:
             attempt=0,
             round=task.round,
             since=task.since,
+            writer=task.job.writer,
         )
         return task.view
 
@@ -193,6 +224,7 @@ class Session:
             if isinstance(first, Sleep):
                 return first.until
             if isinstance(first, Stop):
+                self._stopped = True
                 return math.inf
             for action in actions:
                 self._start(action)
@@ -214,7 +246,7 @@ class Session:
             return
         if isinstance(action, Generate):
             self._move(task, S.GENERATING)
-            self._send(Role.GENERATOR, task, task.job.writes[task.round])
+            self._send(task.job.writer, task, task.job.writes[task.round])
             return
         self._review_waits.append(self.now - task.since)
         self._move(task, S.REVIEWING)
@@ -269,7 +301,7 @@ class Session:
 
     def _answered(self, task: _Task) -> None:
         task.held = False
-        if task.state is S.GENERATING:
+        if task.state is S.GENERATING and task.job.reviews:
             self._move(task, S.CHECKING)
             return
         if task.round + 1 < task.job.rounds:

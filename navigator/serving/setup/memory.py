@@ -16,12 +16,15 @@ from pydantic import BaseModel, ConfigDict
 
 MIB = 1 << 20
 
-_OUTSIDE_MIB = 2000
+OUTSIDE_MIB = 2000
 """CUDA context, graphs and activations beside SGLang's static share: an estimate."""
 
 
 class Shape(BaseModel):
-    """What of a model's config.json decides about memory. `source` says where the figures are from."""
+    """What of a model's config.json decides about memory. `source` says where the figures are from.
+
+    `native_tokens` is the longest context without stretched positions (YaRN); 0 where it is not known.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -34,6 +37,7 @@ class Shape(BaseModel):
     linear_key_heads: int = 0
     linear_head_dim: int = 128
     conv_kernel: int = 4
+    native_tokens: int = 0
 
     def kv_bytes_per_token(self, element_bytes: int = 2) -> int:
         """Keys and values of one token; 2 bytes an element for 16-bit floats, 1 for fp8."""
@@ -68,6 +72,7 @@ def shape_from_config(path: Path) -> Shape | None:
             linear_key_heads=int(config.get("linear_num_key_heads", 0)),
             linear_head_dim=int(config.get("linear_value_head_dim", 128)),
             conv_kernel=int(config.get("linear_conv_kernel_dim", 4)),
+            native_tokens=int(config.get("max_position_embeddings") or 0),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
         return None
@@ -113,7 +118,7 @@ class Budget:
     @property
     def fits(self) -> bool:
         """Whether weights, states and one whole context fit, and SGLang's share leaves room for the rest."""
-        return self.missing == 0 and self.card - self.static >= _OUTSIDE_MIB
+        return self.missing == 0 and self.card - self.static >= OUTSIDE_MIB
 
     @property
     def missing(self) -> int:

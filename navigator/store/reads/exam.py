@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass
 
 from navigator.domain.errors import NotFound
-from navigator.domain.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial
+from navigator.domain.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial, OpenItem
 from navigator.domain.ids import proposal_id
 from navigator.domain.models import CheckResult
+from navigator.domain.outcomes import ExamRepeat
 from navigator.domain.records import VerdictCount
 from navigator.store.reads.queries import OWN_FAULT, Queries
 from navigator.store.rows import from_row, from_rows
@@ -78,22 +79,22 @@ class ExamReads(Queries):
         )[0]
         return tuple(row)
 
-    def exam_waiting(self, prompt_version: str) -> list[tuple[int, bool, bool, frozenset[str]]]:
-        """Items that are asked, as id, faulty, rehearsal, and the models that answered under this version of the prompt."""
-        found = self._all(
-            "SELECT i.id, i.faulty, i.rehearsal, coalesce((SELECT json_group_array(a.model) FROM exam_answers a"
-            " WHERE a.item_id = i.id AND a.prompt_version = ?), '[]') AS models"
-            " FROM exam_items i LEFT JOIN projects p ON p.id = i.project_id"
-            " WHERE i.retired = '' AND coalesce(p.removed, 0) = 0 ORDER BY i.id",
-            prompt_version,
+    def exam_open(self, prompt_version: str) -> list[OpenItem]:
+        """Items that are asked, with their answers under this version of the prompt, oldest first."""
+        return from_rows(
+            OpenItem,
+            self._all(
+                "SELECT i.id, i.faulty, i.rehearsal, (SELECT json_group_array(json_object("
+                "'id', a.id, 'model', a.model, 'turn', a.turn)) FROM exam_answers a"
+                " WHERE a.item_id = i.id AND a.prompt_version = ?) AS answers"
+                " FROM exam_items i LEFT JOIN projects p ON p.id = i.project_id"
+                " WHERE i.retired = '' AND coalesce(p.removed, 0) = 0 ORDER BY i.id",
+                prompt_version,
+            ),
         )
-        return [
-            (row["id"], bool(row["faulty"]), bool(row["rehearsal"]), frozenset(json.loads(row["models"])))
-            for row in found
-        ]
 
     def exam_counts(self, since: str = "") -> list[ExamCount]:
-        """Answers from a UTC time on, by model, version of the prompt, and all that they are scored by."""
+        """First answers from a UTC time on, by model, version of the prompt, and all that they are scored by."""
         return from_rows(
             ExamCount,
             self._all(
@@ -101,8 +102,21 @@ class ExamReads(Queries):
                 " i.path <> '' AS placed, a.verdict, a.named, count(*) AS n, sum("
                 f"{_TOKENS.format('prompt')} + {_TOKENS.format('completion')}) AS tokens,"
                 " sum(coalesce(json_extract(a.usage, '$.seconds'), 0)) AS seconds, max(a.at) AS newest"
-                " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id WHERE a.at >= ?"
+                " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id WHERE a.turn = 0 AND a.at >= ?"
                 " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9",
+                since,
+            ),
+        )
+
+    def exam_repeats(self, since: str = "") -> list[ExamRepeat]:
+        """Items that were asked twice of one model under one version of the prompt, the second time from a UTC time on."""
+        return from_rows(
+            ExamRepeat,
+            self._all(
+                "SELECT b.model, b.prompt_version, a.verdict AS first, b.verdict AS second, b.rehearsal, count(*) AS n"
+                " FROM exam_answers b JOIN exam_answers a ON a.item_id = b.item_id AND a.model = b.model"
+                " AND a.prompt_version = b.prompt_version AND a.turn = 0 WHERE b.turn = 1 AND b.at >= ?"
+                " GROUP BY 1, 2, 3, 4, 5",
                 since,
             ),
         )

@@ -298,8 +298,8 @@ class LoopReads(ReproductionReads):
         return from_rows(Event, found)
 
     def last_number(self, table: str) -> int:
-        """The highest id in `calls`, `proposals` or `swaps`; 0 where there is none."""
-        assert table in ("calls", "proposals", "swaps")
+        """The highest id in `calls`, `proposals`, `swaps` or `exam_answers`; 0 where there is none."""
+        assert table in ("calls", "proposals", "swaps", "exam_answers")
         return int(self._one(f"SELECT coalesce(max(id), 0) FROM {table}"))
 
     def call_costs(self, after: int) -> list[CallCost]:

@@ -10,7 +10,7 @@ from navigator.domain.ids import number_of
 from navigator.domain.ids import proposal_id as proposal_name
 from navigator.domain.ids import task_id as task_name
 from navigator.domain.models import Canary, Swap, Usage, utc_now
-from navigator.domain.records import EditFailure, ModelCall
+from navigator.domain.records import EditFailure, ForecastRecord, ModelCall
 from navigator.domain.states import LOOP_TASK_STATES, EditCode, Role
 from navigator.store.rows import dumped, packed
 from navigator.store.writes.core import TransactionCore
@@ -24,7 +24,7 @@ LOST = "lost"
 
 class LedgerWrites(TransactionCore):
     """Events: call_started, call_ended, call_judged, swap_added, edit_failed, batch_added, batch_ended, comment_added,
-    comment_changed, comment_removed. Drafts and meta values write none."""
+    comment_changed, comment_removed. Drafts, forecasts and meta values write none."""
 
     def begin_call(
         self,
@@ -175,6 +175,21 @@ class LedgerWrites(TransactionCore):
         said = {"id": number, "to": swap.to_role.value, "seconds": swap.seconds, "outcome": swap.outcome}
         self.event("swap_added", data=said | ({"reason": swap.reason} if swap.reason else {}))
         return number
+
+    def add_forecast(self, forecast: ForecastRecord) -> int:
+        """Keep what is expected of a queue; its `id` is not looked at."""
+        return self._insert("forecasts", forecast)
+
+    def end_forecast(self, number: int, outcome: str, actual_seconds: float = 0.0) -> None:
+        """Say what came of a forecast that is open."""
+        self._run(
+            "UPDATE forecasts SET outcome = ?, actual_seconds = ? WHERE id = ? AND outcome = ''",
+            (outcome, actual_seconds, number),
+        )
+
+    def interrupt_forecasts(self) -> None:
+        """End every open forecast: the session that made it is over."""
+        self._run("UPDATE forecasts SET outcome = 'interrupted' WHERE outcome = ''")
 
     def add_canary(self, canary: Canary) -> int:
         """Keep a canary's answers; its `id` is not looked at."""

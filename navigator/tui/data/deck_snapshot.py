@@ -14,6 +14,7 @@ from navigator.scheduling.forecast import PUBLISHED, Figures
 if TYPE_CHECKING:
     from navigator.domain.models import Project, Swap
     from navigator.evidence.rates import RateRow
+    from navigator.scheduling.remaining import Remaining
     from navigator.store.reads.cards import Card
 
 ENDED_STATES = frozenset(
@@ -46,12 +47,25 @@ class ProjectRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Finish:
+    """When all that is queued is expected to wait for the developer: `expected`, as counted at a monotonic second."""
+
+    expected: Remaining
+    counted_at: float
+
+    def left(self, now: float) -> float:
+        """Seconds to go; never negative."""
+        return max(0.0, self.expected.seconds - (now - self.counted_at))
+
+
+@dataclass(frozen=True, slots=True)
 class Figured:
     """What is counted rarely, because counting it reads everything: rates, measured figures."""
 
     rates: Mapping[str, RateRow] = field(default_factory=dict)
     rehearsed_rates: Mapping[str, RateRow] = field(default_factory=dict)
     figures: Figures = PUBLISHED
+    finish: Finish | None = None
 
 
 @dataclass(frozen=True, slots=True)

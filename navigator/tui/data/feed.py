@@ -10,16 +10,17 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 from navigator.config.paths import StatePaths
 from navigator.tui import clock
-from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, make_snapshot
+from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, Finish, make_snapshot
 
 if TYPE_CHECKING:
     from navigator.domain.models import Project, Swap
+    from navigator.scheduling.forecast import Figures as ForecastFigures
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
@@ -107,7 +108,7 @@ class Follower:
             self._cards = {card.task: card for card in self._cards_in.cards(midnight)}
         if any(kind.startswith("swap") for kind in kinds):
             self._swaps = tuple(self._reader.swaps(_SWAPS))
-        if kinds & {"review_added", "call_ended", "swap_added"}:
+        if kinds & {"review_added", "call_ended", "swap_added", "task_added", "task_state"}:
             self._figures_stale = True
 
     def _count(self) -> bool:
@@ -128,11 +129,25 @@ def count_figures(reader: Reader) -> Figured:
     from navigator.evidence.rates import revise_rate
 
     tables = revise_rate(reader.verdict_counts("project"))
+    figures, names = measured_figures(reader, with_rehearsal=True)
     return Figured(
         {row.group: row for row in tables.rows},
         {row.group: row for row in tables.rehearsal},
-        measured_figures(reader, with_rehearsal=True)[0],
+        figures,
+        _finish(reader, figures, names),
     )
+
+
+def _finish(reader: Reader, figures: ForecastFigures, names: Sequence[str]) -> Finish | None:
+    """When all that is queued is expected to be done; None where nothing is, or nothing is known of a rehearsal's times."""
+    from navigator.cascade.views.finish import NEEDED, time_to_finish
+    from navigator.config.settings import load_settings
+
+    settings = load_settings()
+    if settings.swap.strategy == "rehearsal" and not set(names) >= NEEDED:
+        return None
+    expected = time_to_finish(reader, settings, figures)
+    return None if expected is None else Finish(expected, time.monotonic())
 
 
 class DataFeed:

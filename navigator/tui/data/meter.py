@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.forecast import PUBLISHED, Figures, Price, price
-from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
+from navigator.tui.data.deck_snapshot import DeckSnapshot, Finish, LiveStatus, SwapProgress
 
 if TYPE_CHECKING:
     from navigator.domain.models import Swap
@@ -22,7 +22,10 @@ _PUBLISHED_SWAPS = {Role.REVIEWER.value: PUBLISHED.swap_in, Role.GENERATOR.value
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The batch meter. `eta` is in seconds: 0 when it runs or is due, None when none is expected; `why` says what starts it."""
+    """The batch meter. `eta` is in seconds: 0 when it runs or is due, None when none is expected; `why` says what starts it.
+
+    `finish`: when all that is queued is expected to wait for the developer.
+    """
 
     waiting: int
     target: int
@@ -30,6 +33,7 @@ class Meter:
     eta: float | None
     why: str
     figures: Figures
+    finish: Finish | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ def meter_of(snapshot: DeckSnapshot, live: LiveStatus, target: int) -> Meter:
         float(seconds) if isinstance(seconds, int | float) else None,
         str(ahead.get("why") or ""),
         figures,
+        snapshot.figured.finish,
     )
 
 

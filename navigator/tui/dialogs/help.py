@@ -40,14 +40,15 @@ TERMS: dict[str, tuple[str, ...]] = {
         "compose": "task; kind; base",
         "stats": (
             "revise rate; interval; n; anecdotal; stated rate; differs; unread; mixture; way of writing; evidence; to ±10; rung; "
-            "repaired; lost; repeated; fixed, cosmetic, harmful, no help; met; reverted; kappa; accepted change; "
+            "repaired; lost; repeated; harmful; met; reverted; kappa; accepted change; "
             "round trip; watt-hours; residency; reproduced; exam; sensitivity; "
-            "specificity; Youden's J; REVISE that is right; rehearsal; modelled; ● ○; │ ┊"
+            "specificity; Youden's J; genuine share; rehearsal; modelled; ● ○; │ ┊"
         ),
         "fleet": (
             "conductor; residency; swap; strategy; externally; read-ahead; warm; streams; published; "
             "● ○; ◐ ◌ ☾"
         ),
+        "lab": "run; draft length; start block; flip; interval; n; anecdotal; ● ○; ✓ ✗ !; ◐ ◌ ☾",
         "task": "attempt; round; stale",
         "report": "report; put away",
         "suggestions": "scan; suggestion; ◇",

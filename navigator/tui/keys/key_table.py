@@ -17,6 +17,7 @@ TITLES = {
     "compose": "Compose",
     "stats": "Statistics",
     "fleet": "Fleet",
+    "lab": "Lab",
     "help": "Help",
     "first_run": "First run",
     "add_projects": "Adding projects",
@@ -96,6 +97,7 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("previous_page", "shift+tab", "previous page", "Show the previous page.", ""),
         ("group", "b", "group by", "Group the revise rate by the next property.", "FP"),
         ("since", "w", "period", "Change the period.", "FP"),
+        ("compare", "v", "compare", "Compare two groups of the revise rate; again to end it.", "P"),
         ("copy", "y", "copy", "Copy the page as text.", "P"),
         ("write", "x", "write", "Write the page to a file, or every page as a report.", "FP"),
     ),
@@ -105,6 +107,13 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("log", "l", "log", "Show the log of the conductor, then of each model server.", "FP"),
         ("swap", "s", "swap", "Load the other model, after a question.", "FP"),
         ("stop", "ctrl+x", "stop", "Stop the conductor; unfinished tasks stay queued.", "FP"),
+    ),
+    "lab": (
+        ("next_pane", "tab", "next pane", "Switch between the list and the run.", ""),
+        ("start", "s", "start", "Start a run: a measurement, or a round of judging.", "FP"),
+        ("resume", "r", "resume", "Go on with the run; what was measured is not measured again.", "FP"),
+        ("stop", "X", "stop", "Stop the run, after a question; what was measured is kept.", "FP"),
+        ("write", "x", "write", "Write the run to a file.", "FP"),
     ),
     "list": (
         ("down", "j down", "down", "Down.", ""),
@@ -147,6 +156,7 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("deck", "D", "deck", "Go to the deck.", "P"),
         ("statistics", "S", "statistics", "Go to the statistics.", "FP"),
         ("fleet", "F", "fleet", "Go to the fleet: servers, swaps and logs.", "FP"),
+        ("lab", "L", "lab", "Go to the lab: measurements and comparisons on your own card.", "FP"),
     ),
     "app": (
         ("help", "?", "help", "List the keys and terms of this screen.", "FP"),

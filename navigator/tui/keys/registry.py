@@ -74,6 +74,7 @@ SCOPES: dict[str, tuple[str, ...]] = {
     "compose": ("compose", "app"),
     "stats": ("stats", "list", "go", "app"),
     "fleet": ("fleet", "list", "go", "app"),
+    "lab": ("lab", "list", "go", "app"),
     "help": ("help", "list", "app"),
     "first_run": ("first_run", "app"),
     "add_projects": ("add_projects", "list", "app"),

@@ -26,18 +26,27 @@ def axis(width: int) -> str:
     return "".join(cells)
 
 
-def interval(low: float, rate: float | None, high: float, width: int, *, sure: bool = True) -> list[Piece]:
-    """An interval as a line with its rate as a dot, to half a cell, on faint ticks at the quarters.
+def interval(
+    low: float,
+    rate: float | None,
+    high: float,
+    width: int,
+    *,
+    sure: bool = True,
+    at: Sequence[float] = _TICKS,
+) -> list[Piece]:
+    """An interval as a line with its rate as a dot, to half a cell, on faint ticks.
 
     Args:
         low, high: limits between 0 and 1.
         rate: between them; None draws the ticks alone.
         width: cells from 0 to 1.
         sure: an anecdote gets a hollow dot and a muted line.
+        at: where the ticks are.
     """
     if width < 4:
         return [(" " * max(0, width), "")]
-    ticks = {min(width - 1, int(mark * width)) for mark in _TICKS}
+    ticks = {min(width - 1, int(mark * width)) for mark in at}
     dot = -1 if rate is None else min(width - 1, int(rate * width))
     pieces: list[Piece] = []
     for cell in range(width):

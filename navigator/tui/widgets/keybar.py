@@ -20,7 +20,7 @@ _NARROW = 100
 """Cells below which the palette's key gives way to the screen's own."""
 _GAP = "   "
 _CLICKED = "key_action"
-_HERE = {"stats": "go.statistics", "fleet": "go.fleet"}
+_HERE = {"stats": "go.statistics", "fleet": "go.fleet", "lab": "go.lab"}
 """What leads to where one is already."""
 
 

@@ -153,6 +153,23 @@ def _eta(seconds: float) -> str:
     return "  review due" if seconds < 1 else f"  review in {duration(seconds)}"
 
 
+def _finish(meter: Meter, live: LiveStatus, wide: bool) -> list[Piece]:
+    """When all that is queued waits for the developer."""
+    if meter.finish is None:
+        return []
+    running = live.conductor == "here"
+    expected = meter.finish.expected
+    left = meter.finish.left(time.monotonic()) if running else expected.seconds
+    pieces: list[Piece] = [
+        ("all done in " if running else "a run takes ", "muted"),
+        (f"~{duration(left)}" if left >= 1 else "a moment", ""),
+    ]
+    if wide and expected.single_seconds:
+        pieces.append((f", {expected.tokens_per_second:.0f} tok/s overall", "muted"))
+        pieces.append((f" (one model alone ~{duration(expected.single_seconds)}, no review)", "faint"))
+    return [*pieces, ("   ", "")]
+
+
 def _price_line(snapshot: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bool) -> list[Piece]:
     if live.conductor == "absent" and live.problem:
         return [(safe_line(live.problem), "warn")]
@@ -161,9 +178,12 @@ def _price_line(snapshot: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bo
         role, reason = next(iter(failed.items()))
         return [(safe_line(f"{role} server: {reason}"), "bad")]
     price = meter.price
+    finish = _finish(meter, live, wide)
     if price.now_each is None:
-        return [("nothing waiting for review" if snapshot.loaded else "", "faint")]
+        idle = "nothing waiting for review" if snapshot.loaded else ""
+        return finish or [(idle, "faint")]
     pieces: list[Piece] = [
+        *finish,
         ("swap cost per proposal: ", "muted"),
         (f"{price.now_each:.1f} s", ""),
         (" now", "muted"),

@@ -87,16 +87,27 @@ def _verdict(verdict: Verdict | None) -> str:
 
 def repeat_table(found: Retest) -> Iterable[Table]:
     """The same diff reviewed twice by one model under one prompt version."""
+    return _retest_table(
+        "THE SAME DIFF REVIEWED TWICE", "the first two reviews by one model and prompt version", found
+    )
+
+
+def exam_repeat_table(found: Retest) -> Iterable[Table]:
+    """Items of the exam that one model answered twice under one prompt version."""
+    return _retest_table("EXAM ITEMS ASKED TWICE", "two answers by one model and prompt version", found)
+
+
+def _retest_table(title: str, about: str, found: Retest) -> Iterable[Table]:
     if not found.agreed.n and not found.unread:
         return
     one = found.kappa
     known = one.value is not None
     cells = (f"{one.value:.2f}", f"[{one.low:.2f}–{one.high:.2f}]", f"n {one.n:,}") if known else ()
     yield Table(
-        "THE SAME DIFF REVIEWED TWICE",
+        title,
         SHARE_COLUMNS,
         (*share_rows((("same verdict", found.agreed),)), Row("Cohen's kappa", cells, note=one.reason)),
-        about="the first two reviews by one model and prompt version",
+        about=about,
         notes=tuple(_notes(found.agreed.n, (found.unread, "pairs could not be read"))),
     )
 

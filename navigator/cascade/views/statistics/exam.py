@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from navigator.cascade.exam.worth import scores
+from navigator.cascade.views.statistics.aftermath import exam_repeat_table
 from navigator.cascade.views.statistics.page import (
     Column,
     Question,
@@ -17,6 +18,7 @@ from navigator.cascade.views.statistics.page import (
     number,
     percent,
 )
+from navigator.evidence.agreement import retest
 from navigator.evidence.exam import CANNOT_TELL, Estimate, ExamScore, SizeScore, SourceScore, worth_words
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.store.reads.reader import Reader
@@ -48,6 +50,7 @@ def _score_tables(score: ExamScore) -> Sequence[Table]:
     version = f"{score.model}, {score.prompt_version}"
     cost = f"{score.tokens:,} tokens, {number(score.seconds)} s of the reviewer"
     unread = f", {score.unreviewed} could not be read" if score.unreviewed else ""
+    which = "first answers" if score.retest.agreed.n or score.retest.unread else "answers"
     verdict = Table(
         "WHAT IS ITS REVISE WORTH?",
         _COLUMNS,
@@ -66,11 +69,16 @@ def _score_tables(score: ExamScore) -> Sequence[Table]:
             ("verdict", f"{score.verdict}. {score.why}"),
             ("basis", score.basis),
         ),
-        notes=(f"{score.answers} answers{unread}: {cost}",),
+        notes=(f"{score.answers} {which}{unread}: {cost}",),
     )
     sources = Table("BY SOURCE", _COLUMNS, tuple(map(_source_row, score.by_source)), about=version)
     sizes = tuple(row for size in score.by_size for row in _size_rows(size))
-    return (verdict, sources, Table("BY CHANGED LINES", _COLUMNS, sizes, about=version))
+    return (
+        verdict,
+        sources,
+        Table("BY CHANGED LINES", _COLUMNS, sizes, about=version),
+        *exam_repeat_table(score.retest),
+    )
 
 
 def _estimate(name: str, found: Estimate | None, why: str = "") -> Row:
@@ -132,6 +140,7 @@ _NOBODY = ExamScore(
     tokens=0,
     seconds=0.0,
     newest="",
+    retest=retest(()),
 )
 
 
@@ -169,6 +178,12 @@ def score_document(score: ExamScore) -> dict[str, Any]:
         "verdict": score.verdict,
         "why": score.why,
         "sentence": worth_words(score),
+        "retest": {
+            "n": score.retest.agreed.n,
+            "agreed": _share(score.retest.agreed),
+            "kappa": asdict(score.retest.kappa),
+            "unread": score.retest.unread,
+        },
         "cost": {"tokens": score.tokens, "seconds": round(score.seconds, 1)},
     }
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from navigator.cascade.views.statistics.aftermath import (
+    exam_repeat_table,
     finding_table,
     landed_table,
     repeat_table,
@@ -50,6 +51,7 @@ class Results:
     findings: Tables[tuple[FindingsMet, ...]]
     landed: Tables[Landed]
     repeats: Tables[Retest]
+    exam_repeats: Tables[Retest]
 
 
 def _read_results(reader: Reader, question: Question) -> Results:
@@ -62,6 +64,7 @@ def _read_results(reader: Reader, question: Question) -> Results:
         findings=findings_met(reader.finding_totals(since)),
         landed=landed(reader.fate_counts(since)),
         repeats=repeats(reader.repeat_counts(since)),
+        exam_repeats=repeats(reader.exam_repeats(since)),
     )
 
 
@@ -77,6 +80,7 @@ def _result_tables(found: Results, rehearsal: bool) -> Sequence[Table]:
         *landed_table(found.landed.of(rehearsal)),
         *_quality_tables(found.quality.of(rehearsal), found.self_reviews.of(rehearsal)),
         *repeat_table(found.repeats.of(rehearsal)),
+        *exam_repeat_table(found.exam_repeats.of(rehearsal)),
         bars("TASKS BY STATE", states, "no task yet"),
     )
 
@@ -154,6 +158,7 @@ def _result_document(found: Results) -> dict[str, Any]:
         "findings_met": asdict(found.findings),
         "landed": asdict(found.landed),
         "repeats": asdict(found.repeats),
+        "exam_repeats": asdict(found.exam_repeats),
     }
 
 

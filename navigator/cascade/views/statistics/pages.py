@@ -9,6 +9,7 @@ from navigator.cascade.views.statistics import (
     edits,
     exam,
     findings,
+    forecasts,
     outcomes,
     revise_rate,
     summary,
@@ -27,6 +28,7 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     swaps.PAGE,
     throughput.PAGE,
     edits.PAGE,
+    forecasts.PAGE,
 )
 """Every page, in the order of the screen's tabs. A new one is one entry here; its counts come from
 `store.reads.statistics`, its arithmetic from `evidence`."""

@@ -75,9 +75,10 @@ def _measure(plan: Plan, texts: dict[str, str], out: Path, report: Report, most_
 
 @contextlib.contextmanager
 def _alone(out: Path) -> Iterator[None]:
-    """Nobody else measures into `out`; servers that a killed command left behind for it are ended first.
+    """Nobody else measures into `out`; servers that were left behind for it are ended before and after.
 
-    They would hold the GPU's memory. They are known by a mark in their environment, which their children inherit.
+    A killed command leaves some, and so does one that is interrupted just as it starts one. They would hold the GPU's memory.
+    They are known by a mark in their environment, which their children inherit.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.with_suffix(".lock").open("ab") as lock:
@@ -85,9 +86,16 @@ def _alone(out: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Conflict(f"Another command measures into {out}.", hint="Wait for it, or end it.") from None
-        for left in strays(str(out.resolve()), ()):
-            send(left, signal.SIGKILL)
-        yield
+        _end_strays(out)
+        try:
+            yield
+        finally:
+            _end_strays(out)
+
+
+def _end_strays(out: Path) -> None:
+    for left in strays(str(out.resolve()), ()):
+        send(left, signal.SIGKILL)
 
 
 def finished(out: Path, plan: Plan) -> set[tuple[int, str, int]]:

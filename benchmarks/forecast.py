@@ -1,0 +1,100 @@
+"""How far off the forecast is from simulated sessions with noise: sizes, verdicts, repairs and swap times are drawn.
+
+    python benchmarks/forecast.py [SESSIONS]
+
+The forecast knows the means that a machine would have measured, and none of the draws. Simulated: nothing here is measured.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+import sys
+from dataclasses import replace
+
+from navigator.domain.snapshot import BatchRules, TaskView
+from navigator.domain.states import Role, TaskState
+from navigator.evidence.intervals import percentile
+from navigator.scheduling.forecast import Figures
+from navigator.scheduling.next_actions import next_actions
+from navigator.scheduling.remaining import Plan, remaining
+from navigator.scheduling.simulator.scenario import Scenario, workload
+from navigator.scheduling.simulator.session import simulate
+
+
+def errors(sessions: int, seed: int = 1) -> list[float]:
+    """The relative error of the forecast of each of so many random sessions: above zero it was too long."""
+    rng = random.Random(seed)
+    return [_error(_scenario(rng, number)) for number in range(sessions)]
+
+
+def _scenario(rng: random.Random, number: int) -> Scenario:
+    return Scenario(
+        name=f"forecast {number}",
+        seed=number,
+        tasks=rng.choice((3, 8, 15, 30, 60)),
+        projects=6,
+        revise_rate=rng.choice((0.1, 0.35, 0.5)),
+        spread=rng.choice((0.3, 0.5, 0.8)),
+        swap_spread=rng.choice((0.05, 0.2)),
+        streams=rng.choice(((4, 4), (8, 8), (16, 8))),
+        check_seconds=rng.choice((2.0, 5.0, 20.0)),
+    )
+
+
+def _error(scenario: Scenario) -> float:
+    jobs = workload(scenario)
+    actual = simulate(scenario, jobs, next_actions, BatchRules(), "idle").makespan
+    views = [
+        TaskView(
+            id=job.id, project_id=job.project, state=TaskState.QUEUED, priority=job.priority, order=order,
+            attempt=0, round=0, since=0.0,
+        )
+        for order, job in enumerate(jobs)
+    ]  # fmt: skip
+    plan = Plan(resident=Role.GENERATOR, streams=scenario.streams, check_seconds=scenario.check_seconds)
+    expected = remaining(views, 0.0, _measured(scenario), plan)
+    assert expected is not None
+    return expected.seconds / actual - 1
+
+
+def _measured(scenario: Scenario) -> Figures:
+    """What a machine would have measured in earlier sessions of this kind: speeds of full streams, prompts included."""
+    speeds = {}
+    for role, streams, prompt, tokens in zip(
+        (Role.GENERATOR, Role.REVIEWER),
+        scenario.streams,
+        (scenario.prompt_tokens, scenario.review_prompt_tokens),
+        (scenario.proposal_tokens, scenario.review_tokens),
+        strict=True,
+    ):
+        times = replace(scenario.speeds(role))
+        each = times.read_seconds(math.ceil(prompt)) + tokens * times.step_seconds(streams) / streams
+        speeds[role] = tokens / each
+    return Figures(
+        swap_in=scenario.swap_in,
+        swap_back=scenario.swap_back,
+        generator_speed=speeds[Role.GENERATOR],
+        reviewer_speed=speeds[Role.REVIEWER],
+        proposal_tokens=scenario.proposal_tokens,
+        review_tokens=scenario.review_tokens,
+        revise_rate=scenario.revise_rate,
+        generator_streams=scenario.streams[0],
+        reviewer_streams=scenario.streams[1],
+        source="measured",
+    )
+
+
+def main() -> None:
+    """Print n, median, P90 and bias."""
+    found = errors(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+    sizes = [abs(error) for error in found]
+    print(
+        f"simulated sessions: {len(found)}; error: median {statistics.median(sizes):.1%}, P90 {percentile(sizes, 0.9):.1%}, "
+        f"bias {statistics.median(found):+.1%}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""`navigator lab compare`: generator, self-review, cascade and reviewer on the same tasks, executed."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from navigator.cli import output
+from navigator.cli.session import locked_dependencies, state_paths, take_config_projects
+from navigator.config.paths import private_folder, state_dir
+from navigator.domain.errors import UsageError
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
+from navigator.lab.comparing.arms import ARMS, USUAL
+
+if TYPE_CHECKING:
+    from navigator.cascade.dependencies import Dependencies
+    from navigator.lab.comparing.journal import Journal, LabTask
+    from navigator.lab.comparing.result import ArmResult, Outlook, PairResult
+    from navigator.lab.comparing.session import Finished
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,60}")
+
+
+@click.command()
+@click.argument("projects", nargs=-1)
+@click.option(
+    "--file",
+    "file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Instead: tasks of a JSONL file in the form of HumanEval or MBPP.",
+)
+@click.option(
+    "--arm", "arms", multiple=True, type=click.Choice(list(ARMS)), help="What to compare; repeatable."
+)
+@click.option(
+    "--tasks",
+    "limit",
+    type=click.IntRange(min=1),
+    default=60,
+    show_default=True,
+    help="Tasks of each project, or of the file.",
+)
+@click.option(
+    "--rounds", type=click.IntRange(0, 2), default=2, show_default=True, help="Revisions of a change at most."
+)
+@click.option(
+    "--difference",
+    type=click.FloatRange(0.01, 0.9),
+    default=0.1,
+    show_default=True,
+    help="The difference that is worth finding; the power is said for it.",
+)
+@click.option(
+    "--adapter",
+    "adapters",
+    nargs=2,
+    metavar="WRITER READER",
+    help="For the arm adapters: the names under which the generator's server has them.",
+)
+@click.option("--name", default="", help="The comparison's name; the same name goes on with it.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=1),
+    default=3600.0,
+    show_default=True,
+    help="Time for the test runs that prove a project's tasks.",
+)
+@click.option("--dry-run", is_flag=True, help="Choose the tasks, say what they can show, and ask no model.")
+@output.JSON
+def compare(
+    projects: tuple[str, ...],
+    file: Path | None,
+    arms: tuple[str, ...],
+    limit: int,
+    rounds: int,
+    difference: float,
+    adapters: tuple[str, str] | None,
+    name: str,
+    seconds: float,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Compare ways of working on the same tasks of PROJECTs, all if none is named. Tests in the sandbox decide.
+
+    A task is a change that you landed, or a commit of the history, whose own tests fail without it. The whole comparison takes
+    four swaps at most. Nothing lands. Interrupt it when you like: the same command goes on, and asks nothing twice. It needs
+    the models: stop a running conductor first.
+    """
+    from navigator.lab.comparing.journal import Journal
+    from navigator.lab.comparing.result import outlook
+    from navigator.lab.comparing.session import compare as run
+
+    names = arms or USUAL
+    if ("adapters" in names) != (adapters is not None):
+        raise UsageError(
+            "The arm adapters and --adapter go together.", hint="E.g. --arm adapters --adapter write read."
+        )
+    if file is not None and projects:
+        raise UsageError("Tasks come from a file or from projects.", hint="Run it once for each.")
+    called = name or (file.stem if file else "-".join(projects) or "all")
+    if not _NAME.fullmatch(called):
+        raise UsageError(f"{called} is no name for a folder.", hint="Use letters, digits, dots and dashes.")
+    take_config_projects()
+    with locked_dependencies(state_paths()) as deps:
+        journal = Journal(private_folder(private_folder(state_dir() / "lab") / "compare") / called)
+
+        async def whole() -> tuple[list[LabTask], Outlook, Finished | None]:
+            try:
+                tasks = await _tasks(deps, journal, projects, file, limit, seconds)
+                can = outlook(len(tasks), difference)
+                output.note(can.words())
+                if dry_run or not tasks:
+                    return tasks, can, None
+                done = await run(
+                    deps,
+                    journal,
+                    tasks,
+                    list(names),
+                    rounds=rounds,
+                    adapters=adapters,
+                    report=output.note,
+                )
+                return tasks, can, done
+            finally:
+                await deps.close()
+
+        tasks, can, done = asyncio.run(whole())
+    if as_json:
+        output.print_json(
+            {"name": called, "n": len(tasks), "power": asdict(can)}
+            | (done.document() if done else {"tasks": [task.model_dump(mode="json") for task in tasks]})
+        )
+    elif done:
+        tell(done)
+    else:
+        output.emit(
+            output.table(
+                ("task", "kind", "what"),
+                [(task.key, task.kind.value, task.text.partition("\n")[0][:80]) for task in tasks],
+            )
+        )
+    if not tasks:
+        raise UsageError(
+            "There is no task with tests that fail without its change.",
+            hint="Raise --seconds or `[exam] history`, or give a --file.",
+        )
+
+
+async def _tasks(
+    deps: Dependencies,
+    journal: Journal,
+    projects: tuple[str, ...],
+    file: Path | None,
+    limit: int,
+    seconds: float,
+) -> list[LabTask]:
+    """The tasks that were chosen before, else those that are chosen now."""
+    from navigator.lab.comparing.functions import as_task, read_functions
+    from navigator.lab.comparing.journal import Tried
+    from navigator.lab.comparing.replay import replayed
+
+    if journal.chosen:
+        return journal.tasks
+    if file is not None:
+        known = {task.key for task in journal.tasks}
+        for function in read_functions(file)[:limit]:
+            if function.key not in known:
+                journal.add(await asyncio.to_thread(as_task, deps, function))
+    else:
+        held = deps.reader.projects()
+        unknown = set(projects) - {project.name for project in held}
+        if unknown:
+            raise UsageError(f"There is no project {sorted(unknown)[0]}.", hint="`navigator project list`.")
+        for project in held:
+            if not projects or project.name in projects:
+                await replayed(deps, project, limit, journal, seconds=seconds, report=output.note)
+    if journal.tasks:
+        journal.add(Tried(key=""))
+    return journal.tasks
+
+
+def tell(done: Finished) -> None:
+    """The tables of a comparison, for people."""
+    if done.simulated:
+        output.say("SIMULATED: no model answered. The figures say nothing about a real one.", bold=True)
+    heads = ("arm", "tests pass", "tokens", "model time", "revised", "swaps alone")
+    output.emit(output.table(heads, map(_arm_row, done.arms), right=(2, 3, 4, 5)))
+    output.say()
+    paired = ("pair", "only the first", "only the second", "difference", "95 %", "p", "p, all pairs")
+    output.emit(output.table(paired, map(_pair_row, done.pairs), right=(1, 2, 3, 4, 5, 6)))
+    output.say()
+    swaps = "1 swap" if done.swaps == 1 else f"{done.swaps} swaps"
+    output.say(
+        f"{swaps} for the whole comparison ({output.duration(done.swap_seconds)}). p: exact McNemar test; the last column allows"
+        " for the number of pairs (Holm)."
+    )
+
+
+def _arm_row(arm: ArmResult) -> tuple[object, ...]:
+    return (
+        arm.name,
+        share_words(arm.passed),
+        f"{arm.tokens:,}",
+        output.duration(arm.seconds),
+        arm.revised,
+        arm.swaps_alone,
+    )
+
+
+def share_words(found: Share) -> str:
+    """A rate with its interval and n."""
+    if found.rate is None:
+        return "–"
+    note = ", anecdotal" if found.n < ANECDOTAL_BELOW else ""
+    return f"{found.rate:.0%} [{100 * found.low:.0f}–{100 * found.high:.0f}], n = {found.n}{note}"
+
+
+def _pair_row(pair: PairResult) -> tuple[object, ...]:
+    return (
+        f"{pair.first} – {pair.second}",
+        pair.first_only,
+        pair.second_only,
+        f"{100 * pair.difference:+.0f}",
+        f"{100 * pair.low:+.0f} to {100 * pair.high:+.0f}",
+        f"{pair.p:.3g}",
+        f"{pair.p_adjusted:.3g}",
+    )

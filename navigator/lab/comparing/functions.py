@@ -1,0 +1,156 @@
+"""Tasks of a file: functions with tests, as HumanEval and MBPP publish them (JSON lines). Read strictly."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.exam.repository import exam_repository
+from navigator.domain.errors import UsageError
+from navigator.domain.states import Complexity, TaskKind
+from navigator.domain.text import safe_text
+from navigator.lab.comparing.journal import LabTask
+from navigator.workspace.edits.source_protocol import FileChange
+from navigator.workspace.mining.reversal import commit_of
+
+CHECK = "python3 -m unittest test_solution"
+SOLUTION = "solution.py"
+_TESTS = "test_solution.py"
+_LARGEST = 64 << 20
+_NAME = re.compile(r"^[A-Za-z_]\w*\Z")
+
+
+class Function(BaseModel):
+    """One function to write: what the model is told, the file it starts from, and the tests that decide.
+
+    Attributes:
+        start: the content of `solution.py` that the model is shown; "" where it makes the file.
+        tests: the content of the test file.
+        solution: a content of `solution.py` that passes; "" where none is known.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    key: str
+    text: str
+    start: str = ""
+    tests: str
+    solution: str = ""
+    complexity: Complexity = Complexity.MEDIUM
+
+
+class _HumanEval(BaseModel):
+    task_id: str = Field(min_length=1, max_length=200)
+    prompt: str = Field(min_length=1)
+    entry_point: str = Field(pattern=_NAME)
+    test: str = Field(min_length=1)
+    canonical_solution: str = ""
+
+    def function(self) -> Function:
+        names = f"from solution import *\nfrom solution import {self.entry_point}"
+        tests = f"import unittest\n\n{names}\n\n{self.test}\n\n\n"
+        return Function(
+            key=self.task_id,
+            text=f"Complete the function {self.entry_point} in {SOLUTION} as its docstring says. Keep its signature.",
+            start=self.prompt,
+            tests=tests + _case(f"check({self.entry_point})"),
+            solution=self.prompt + self.canonical_solution if self.canonical_solution else "",
+        )
+
+
+class _Mbpp(BaseModel):
+    task_id: int | str
+    text: str = ""
+    prompt: str = ""
+    code: str = ""
+    test_list: list[str] = Field(min_length=1)
+    test_setup_code: str = ""
+    test_imports: list[str] = []
+
+    def function(self) -> Function:
+        shown = "\n".join(self.test_list)
+        setup = "\n".join([*self.test_imports, self.test_setup_code])
+        return Function(
+            key=f"MBPP/{self.task_id}",
+            text=f"{self.text or self.prompt}\n\nWrite it in a new file {SOLUTION}. These have to hold:\n\n{shown}",
+            tests=f"import unittest\n\nfrom solution import *\n\n{setup}\n\n\n" + _case(shown),
+            solution=self.code,
+        )
+
+
+def _case(body: str) -> str:
+    return (
+        f"class Task(unittest.TestCase):\n    def test_it(self):\n{textwrap.indent(body.strip(), ' ' * 8)}\n"
+    )
+
+
+def read_functions(path: Path) -> list[Function]:
+    """The tasks of a file.
+
+    Raises:
+        UsageError: the file or a line of it cannot be used; the message names the line.
+    """
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise UsageError(f"{path} is larger than {_LARGEST >> 20} MiB.", hint="Split it.")
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.", hint="Unpack it if it is compressed.") from error
+    found = list(_rows(path, text))
+    if len({one.key for one in found}) < len(found):
+        raise UsageError(f"{path} has a task twice.", hint="Every line is a task of its own.")
+    return found
+
+
+def _rows(path: Path, text: str) -> Iterator[Function]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            document = json.loads(line)
+            kind = _Mbpp if isinstance(document, dict) and "test_list" in document else _HumanEval
+            found = kind.model_validate(document).function()
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"])) or "the line"
+            raise UsageError(
+                f"{path}, line {number}: {where}: {first['msg']}.",
+                hint="docs/lab.md has the two forms that are read.",
+            ) from error
+        except ValueError as error:
+            raise UsageError(f"{path}, line {number} is no JSON: {error}.") from error
+        yield found.model_copy(update={"text": safe_text(found.text)})
+
+
+def as_task(deps: Dependencies, function: Function) -> LabTask:
+    """A task of one file, kept in the repository of what was imported. Runs git: call it in a thread."""
+    private, _ = exam_repository(deps.paths.private)
+    empty = private.git.run("mktree", input=b"", env=private.apart()).text
+    start = {"README.md": FileChange(b"One task.\n")}
+    if function.start:
+        start[SOLUTION] = FileChange(function.start.encode())
+    tree = private.write_tree(empty, start)
+    base = commit_of(private, tree)
+    frame = private.write_tree(tree, {_TESTS: FileChange(function.tests.encode())})
+    sound = ""
+    if function.solution:
+        sound = private.write_tree(frame, {SOLUTION: FileChange(function.solution.encode())})
+    private.keep(f"lab-{hashlib.sha256((function.key + frame).encode()).hexdigest()[:24]}", frame, base)
+    return LabTask(
+        key=function.key,
+        text=function.text,
+        kind=TaskKind.IMPLEMENT,
+        complexity=function.complexity,
+        base=base,
+        frame=frame,
+        sound=sound,
+        check=CHECK,
+        origin="file",
+    )

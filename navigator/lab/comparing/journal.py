@@ -1,0 +1,192 @@
+"""What a comparison keeps, in a folder of its own: its plan, every answer, every result. It goes on from there after a crash.
+
+Nothing of it is in the database: it enters no inbox, no rate and no statistic of the work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from navigator.domain.errors import Conflict, UsageError
+from navigator.domain.models import Usage
+from navigator.domain.states import Complexity, TaskKind
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class LabTask(_Line):
+    """One task with the tests that decide.
+
+    Attributes:
+        key: names it within the comparison.
+        project_id: None for a task that comes from a file.
+        base: the commit that models are shown.
+        frame: the tree that a result is put on: the tests that decide, on code as it is in `base`.
+        check: the command that decides, where the project has none of its own.
+        sound: the tree of the known solution; "" where there is none.
+    """
+
+    key: str
+    project_id: int | None = None
+    text: str
+    kind: TaskKind = TaskKind.FIX
+    complexity: Complexity = Complexity.MEDIUM
+    base: str
+    frame: str
+    sound: str = ""
+    check: str = ""
+    origin: str = ""
+
+
+class Answer(_Line):
+    """One answer of a model: to question `number` of the turn `path` of a task. `error` says why there is none."""
+
+    task: str
+    path: str
+    number: int
+    text: str = ""
+    reasoning: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+    error: str = ""
+
+
+class Turn(_Line):
+    """A turn that was taken: all its answers are kept."""
+
+    task: str
+    path: str
+
+
+class Run(_Line):
+    """What the tests said of a tree."""
+
+    task: str
+    tree: str
+    passed: bool
+    detail: str = ""
+    seconds: float = 0.0
+
+
+class Tried(_Line):
+    """A candidate that was looked at; `reason` says why it is no task. An empty key: the choice is complete."""
+
+    key: str
+    reason: str = ""
+
+
+class Swapped(_Line):
+    """One swap that the comparison made."""
+
+    to: str
+    seconds: float
+    outcome: str
+
+
+class Plan(_Line):
+    """What makes two runs of a command the same comparison."""
+
+    arms: tuple[str, ...]
+    rounds: int
+    models: dict[str, str]
+    prompts: dict[str, str]
+    rehearsal: bool = False
+
+
+_T = TypeVar("_T", bound=_Line)
+
+_FILES: dict[type[_Line], str] = {
+    Answer: "answers",
+    Turn: "turns",
+    Run: "runs",
+    Swapped: "swaps",
+    LabTask: "tasks",
+    Tried: "tried",
+}
+
+
+class Journal:
+    """The folder of one comparison. Lines are written to the disk before anything is built on them."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder = folder
+        self.answers = {(one.task, one.path, one.number): one for one in self._read("answers", Answer)}
+        self.turns = {(one.task, one.path) for one in self._read("turns", Turn)}
+        self.runs = {(one.task, one.tree): one for one in self._read("runs", Run)}
+        self.swaps = self._read("swaps", Swapped)
+        self.tasks = self._read("tasks", LabTask)
+        self.tried = {one.key: one.reason for one in self._read("tried", Tried)}
+
+    def agree(self, plan: Plan) -> None:
+        """Take up the comparison that is kept here, or begin it.
+
+        Raises:
+            Conflict: what is kept was made with other models, prompts or arms.
+        """
+        kept = self._read("plan", Plan)
+        if not kept:
+            self._append("plan", plan)
+        elif kept[-1] != plan:
+            changed = [name for name in Plan.model_fields if getattr(kept[-1], name) != getattr(plan, name)]
+            raise Conflict(
+                f"The comparison in {self.folder} was begun with other {', '.join(changed)}.",
+                hint="Give this one another --name.",
+            )
+
+    @property
+    def chosen(self) -> bool:
+        """Whether the tasks are chosen; otherwise those that are known are a part of them."""
+        return "" in self.tried
+
+    def add(self, line: Answer | Turn | Run | Swapped | LabTask | Tried) -> None:
+        """Keep one line."""
+        match line:
+            case Answer():
+                self.answers[line.task, line.path, line.number] = line
+            case Turn():
+                self.turns.add((line.task, line.path))
+            case Run():
+                self.runs[line.task, line.tree] = line
+            case Swapped():
+                self.swaps.append(line)
+            case LabTask():
+                self.tasks.append(line)
+            case Tried():
+                self.tried[line.key] = line.reason
+        self._append(_FILES[type(line)], line)
+
+    def _append(self, name: str, line: BaseModel) -> None:
+        path = self.folder / f"{name}.jsonl"
+        with path.open("ab") as stream:
+            stream.write(line.model_dump_json().encode() + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+
+    def _read(self, name: str, kind: type[_T]) -> list[_T]:
+        path = self.folder / f"{name}.jsonl"
+        if not path.exists():
+            return []
+        raw = path.read_bytes()
+        whole = raw[: raw.rfind(b"\n") + 1]
+        if whole != raw:  # cut off by a crash in the middle of a line
+            with path.open("r+b") as stream:
+                stream.truncate(len(whole))
+        found: list[_T] = []
+        for number, line in enumerate(whole.splitlines(), 1):
+            try:
+                document: Any = json.loads(line)
+                found.append(kind.model_validate(document))
+            except (ValueError, ValidationError) as error:
+                raise UsageError(
+                    f"{path}, line {number} cannot be read: {error}.",
+                    hint="Give the comparison another --name.",
+                ) from error
+        return found

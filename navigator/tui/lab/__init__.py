@@ -1,0 +1,1 @@
+"""The lab's runs: progress, decisions, plots; start, stop, go on."""

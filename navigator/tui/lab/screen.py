@@ -1,0 +1,213 @@
+"""Lab: the runs, the one under the cursor with its decision and plots; start one, stop it, go on, write it to a file."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from functools import partial
+from pathlib import Path
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.worker import Worker
+
+from navigator.config.paths import write_new
+from navigator.domain.errors import NavigatorError
+from navigator.lab import runs as lab
+from navigator.lab.runs import LabRun, Started
+from navigator.tui.dialogs.confirm import ConfirmDialog
+from navigator.tui.dialogs.file import FileDialog, LineDialog
+from navigator.tui.keys.registry import Action
+from navigator.tui.lab.draw import run_lines, run_row
+from navigator.tui.lab.export import ENDINGS, contents
+from navigator.tui.widgets.cells import Piece
+from navigator.tui.widgets.page import Line, Page
+from navigator.tui.widgets.rows import RowList
+from navigator.tui.widgets.screen import NavScreen
+
+_READ = 1.0
+"""Seconds between two looks at the runs' files while the screen is in front."""
+
+_BEGIN = 0.1
+
+
+class LabScreen(NavScreen):
+    """Runs are processes of their own: they go on when the screens are left, and their files are read in a thread."""
+
+    SCOPE = "lab"
+    TITLE = "lab"
+    CSS_PATH = "lab.tcss"
+    AUTO_FOCUS = "#runs"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reading: Worker[None] | None = None
+
+    def compose_body(self) -> ComposeResult:
+        """The list, and the run under the cursor."""
+        with Container(id="both"):
+            yield RowList[LabRun](
+                lambda run: run.name,
+                run_row,
+                heading=self._heading,
+                empty=(
+                    "Nothing was measured yet.",
+                    "",
+                    "The lab measures, on your own card, whether speculative decoding pays,",
+                    f"and compares models on your own tasks. {self.app.keymap.shown('lab.start')} starts a run;",
+                    "`navigator lab --help` and docs/lab.md say what there is.",
+                ),
+                id="runs",
+            )
+            yield Page(self._details, id="run")
+
+    def on_mount(self) -> None:
+        """Begin to look."""
+        self.set_interval(_READ, self._read_if_shown)
+
+    def on_screen_resume(self) -> None:
+        """In front again: look at once."""
+        super().on_screen_resume()
+        self._read_if_shown()
+
+    @property
+    def rows(self) -> RowList[LabRun]:
+        """The list."""
+        return self.query_one("#runs", RowList)
+
+    def _read_if_shown(self) -> None:
+        if self.is_current:
+            self._reading = self.run_worker(self._read, group="read", exclusive=True)
+
+    async def _read(self) -> None:
+        try:
+            found = await asyncio.to_thread(lab.runs)
+        except (NavigatorError, OSError) as error:
+            self.app.toast(str(error), "error")
+            return
+        if found != list(self.rows.rows):
+            self.rows.set_rows(found)
+        self.query_one("#run", Page).redraw()
+        self.refresh_keys()
+
+    def _heading(self, width: int) -> list[Piece]:
+        working = sum(run.state == "running" for run in self.rows.rows)
+        note = f"   {working} running" if working else ""
+        return [("  RUNS", "heading"), (f"  {len(self.rows.rows)}", "title"), (note, "muted")]
+
+    def _details(self, width: int) -> list[Line]:
+        run = self.rows.current
+        return [] if run is None else run_lines(run, width)
+
+    @on(RowList.Moved)
+    def _moved(self) -> None:
+        page = self.query_one("#run", Page)
+        page.scroll_to(y=0, animate=False, force=True)
+        page.redraw()
+        self.refresh_bindings()
+        self.refresh_keys()
+
+    def offers(self, action: Action) -> bool:
+        """What the run under the cursor allows."""
+        run = self.rows.current
+        if action.id == "lab.resume":
+            return run is not None and run.state not in ("running", "complete")
+        if action.id == "lab.stop":
+            return run is not None and run.state == "running"
+        return run is not None or action.id != "lab.write"
+
+    # Actions
+
+    def action_next_pane(self) -> None:
+        """Between the list and the run."""
+        (self.query_one("#run", Page) if self.rows.has_focus else self.rows).focus()
+
+    @work
+    async def action_start(self) -> None:
+        """Ask what to measure, and start it."""
+        known = ", ".join(" ".join(words) for words in lab.STARTS)
+        dialog = LineDialog(
+            "Start a run?",
+            (f"The words after `navigator lab`: {known}, with their files.", f"Folder: {Path.cwd()}"),
+            text="speculation measure ",
+            yes="start",
+            problem=_not_a_run,
+        )
+        text: str | None = await self.app.push_screen_wait(dialog)
+        if text is not None:
+            await self._begin(partial(lab.start, ("lab", *shlex.split(text)), Path.cwd()))
+
+    @work
+    async def action_resume(self) -> None:
+        """Go on with the run under the cursor."""
+        run = self.rows.current
+        if run is not None:
+            await self._begin(partial(lab.resume, run))
+
+    async def _begin(self, begin: partial[Started]) -> None:
+        """Start a process, and wait until it works or has failed."""
+        try:
+            started = await asyncio.to_thread(begin)
+        except (NavigatorError, OSError) as error:
+            self.app.toast(str(error), "error")
+            return
+        while not (started.over or await asyncio.to_thread(lambda: started.works)):
+            await asyncio.sleep(_BEGIN)
+        problem = await asyncio.to_thread(started.problem)
+        if problem:
+            self.app.toast(problem, "error")
+        await self._read()
+        for run in self.rows.rows:
+            if run.pid == started.pid:
+                self.rows.move_to_key(run.name)
+
+    @work
+    async def action_stop(self) -> None:
+        """Stop the run under the cursor, after a question."""
+        run = self.rows.current
+        if run is None:
+            return
+        lines = ("What was measured is kept; it can go on later.", "A start that is under way is repeated.")
+        if run.state == "running" and not await self.app.push_screen_wait(
+            ConfirmDialog(f"Stop {run.name}?", lines, yes="stop")
+        ):
+            return
+        try:
+            lab.stop(run)
+        except NavigatorError as error:
+            self.app.toast(str(error), "error")
+
+    @work
+    async def action_write(self) -> None:
+        """Ask for a file's name, and write the run there."""
+        run = self.rows.current
+        if run is None:
+            return
+        lines = (
+            "The ending says what is written: .csv has one plotted figure a row,",
+            f".json the run as it is, .txt this page. All measurements: {run.results}",
+        )
+        dialog = FileDialog(
+            f"Write {run.name} to a file?", lines, name=f"navigator-{run.name}.csv", endings=ENDINGS
+        )
+        path: Path | None = await self.app.push_screen_wait(dialog)
+        if path is None:
+            return
+        try:
+            write_new(path, contents(run, path.suffix).encode())
+        except OSError as error:
+            self.app.toast(f"{path} cannot be written: {error.strerror}.", "error")
+        else:
+            self.app.toast(f"Wrote {path}.")
+
+
+def _not_a_run(text: str) -> str:
+    """Why these words do not make a run; "" where they do."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        return f"The words cannot be read: {error}."
+    if not any(words[: len(start)] == start and len(words) > len(start) for start in lab.STARTS):
+        return f"Begin with {' or '.join(' '.join(start) for start in lab.STARTS)}, and name a file."
+    return ""

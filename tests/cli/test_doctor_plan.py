@@ -1,0 +1,177 @@
+"""`navigator doctor --plan`: sizes by hand, the strategy that follows, and files that say what they weigh."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from navigator.cli.main import cli
+from navigator.domain.errors import UsageError
+from navigator.serving.setup.memory import MIB, Shape
+from navigator.serving.setup.parameters import weights_from_config
+from navigator.serving.setup.plan import CACHES, OUTSIDE_MIB, Model, Plan, plan
+
+SMALL = Model(
+    "small",
+    22_000_000_000,
+    "measured",
+    "4 files",
+    Shape(
+        source="by hand",
+        layers=40,
+        full_attention_layers=10,
+        kv_heads=2,
+        head_dim=256,
+        linear_value_heads=32,
+        linear_key_heads=16,
+        native_tokens=262_144,
+    ),
+)
+LARGE = replace(
+    SMALL,
+    name="large",
+    weight_bytes=69_000_000_000,
+    shape=SMALL.shape.model_copy(
+        update={"layers": 48, "full_attention_layers": 12, "linear_value_heads": 64}
+    ),
+)
+QWEN35_35B = {
+    "text_config": {
+        "hidden_size": 2048,
+        "num_hidden_layers": 40,
+        "full_attention_interval": 4,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 2,
+        "head_dim": 256,
+        "attn_output_gate": True,
+        "linear_num_value_heads": 32,
+        "linear_num_key_heads": 16,
+        "linear_value_head_dim": 128,
+        "num_experts": 256,
+        "moe_intermediate_size": 512,
+        "shared_expert_intermediate_size": 512,
+        "vocab_size": 248_320,
+        "max_position_embeddings": 262_144,
+    }
+}
+
+
+def planned(card: int, *, ram: int = 131_072, tokens: int = 131_072, basis: str = "measured") -> Plan:
+    models = [replace(model, weights_basis=basis) for model in (SMALL, LARGE)]  # type: ignore[arg-type]
+    return plan(*models, card=(card, "given"), ram=(ram, "given"), tokens=tokens)
+
+
+def test_sizes_are_those_by_hand() -> None:
+    found = planned(97_887)
+    # Keys and values: 2 × layers × heads × size × 2 bytes × tokens; states: 3 × 30 layers × (32·128·128·4 + 8192·3·2) bytes.
+    assert [row.context for row in found.alone[0]] == [2560, 1280, 1360, 720, 493]
+    assert found.alone[1][0].context == 3072
+    assert SMALL.states_mib == -(-3 * 30 * (32 * 128 * 128 * 4 + 8192 * 3 * 2) // MIB)
+    assert SMALL.weights_mib == 20_981
+    needed = 2 * OUTSIDE_MIB + 20_981 + 65_804 + SMALL.states_mib + LARGE.states_mib + 2560 + 3072
+    assert (found.beside[0].needed, found.beside[0].left) == (needed, 97_887 - needed)
+    assert found.alone[1][0].at_once == (97_887 - OUTSIDE_MIB - 65_804) // (3072 + LARGE.states_mib)
+
+
+@pytest.mark.parametrize(
+    ("card", "ram", "basis", "way"),
+    [
+        (97_887, 131_072, "measured", "resident"),
+        (97_887, 131_072, "published", "sleep"),  # other builds of the same models are larger
+        (97_887, 65_536, "published", "swap"),
+        (110_000, 65_536, "published", "resident"),
+        (73_000, 131_072, "measured", "swap"),  # beside a second running server the larger model has no room
+        (70_000, 131_072, "measured", "none"),
+    ],
+)
+def test_the_strategy_follows_from_what_fits(card: int, ram: int, basis: str, way: str) -> None:
+    assert planned(card, ram=ram, basis=basis).way == way
+
+
+def test_a_published_compression_never_decides() -> None:
+    needed = {row.cache.name: row.needed for row in planned(97_887, tokens=1_000_000).beside}
+    between = (needed["q4_0"] + needed["TurboQuant"]) // 2
+    assert needed["TurboQuant"] < between < needed["q4_0"]
+    assert planned(between, tokens=1_000_000).way != "resident"
+    assert "TurboQuant" not in planned(between, tokens=1_000_000).why
+    assert [cache.basis for cache in CACHES if cache.name == "TurboQuant"] == ["published"]
+
+
+def test_longer_contexts_than_the_model_s_own_need_yarn() -> None:
+    assert SMALL.yarn(131_072) == 1.0
+    assert SMALL.yarn(524_288) == 2.0
+    assert "YaRN with a factor of 2 " in planned(97_887, tokens=524_288).notes[0]
+    unknown = replace(SMALL, shape=SMALL.shape.model_copy(update={"native_tokens": 0}))
+    assert unknown.yarn(4096) is None
+
+
+@pytest.mark.parametrize(("quantised", "gigabytes"), [({"bits": 4}, (18, 19)), ({}, (68, 71))])
+def test_weights_are_counted_from_a_config(
+    tmp_path: Path, quantised: dict[str, int], gigabytes: tuple[int, int]
+) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(QWEN35_35B | {"quantization_config": quantised}))
+    found = weights_from_config(path)
+    assert found is not None
+    assert gigabytes[0] < found / 1e9 < gigabytes[1]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"hidden_size": 8, "num_hidden_layers": "x"}'])
+def test_a_config_that_says_too_little_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.json").write_text(text)
+    assert weights_from_config(tmp_path / "config.json") is None
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["doctor", *arguments])
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "s"))
+    monkeypatch.delenv("NAVIGATOR_CONFIG", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+    return tmp_path
+
+
+def document(*arguments: str) -> dict[str, Any]:
+    found = run("--plan", "--json", *arguments)
+    assert found.exit_code == 0, found.output
+    return json.loads(found.output)  # type: ignore[no-any-return]
+
+
+def test_the_command_reads_a_folder_and_a_packaged_model(alone: Path) -> None:
+    folder = alone / "mine"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(QWEN35_35B))
+    pair = ("--card", "96", "--ram", "128", "--generator", str(folder), "--reviewer", "qwen3.5-122b-a10b")
+    found = document(*pair)
+    assert found["generator"]["weights_basis"] == "computed"
+    assert found["generator"]["shape"]["full_attention_layers"] == 10
+    assert found["reviewer"]["weights_basis"] == "published"
+    (folder / "model.safetensors").write_bytes(bytes(1000))
+    assert document(*pair)["generator"] | {"shape": None} == {
+        "name": "mine",
+        "weight_bytes": 1000,
+        "weights_basis": "measured",
+        "weights_source": "1 weight files here",
+        "shape": None,
+    }
+
+
+def test_the_command_says_what_it_does_not_know(alone: Path) -> None:
+    unknown = run("--plan", "--generator", "someone/unknown-7b")
+    assert isinstance(unknown.exception, UsageError)
+    assert "config.json" in unknown.exception.hint
+    lone = run("--card", "96")
+    assert isinstance(lone.exception, UsageError)
+    assert "--plan" in lone.exception.hint
+    said = run("--plan", "--card", "96", "--ram", "128").output
+    assert "published: 5.2 times smaller" in said
+    assert 'strategy = "sleep"' in said

@@ -1,0 +1,78 @@
+"""Models of known quality for Compare: they know each task's right change, and get it right as often as a test says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tests.cascade.scripted_models import Messages, Models, approval, objection
+
+Change = Mapping[str, tuple[str | None, str | None]]
+"""Old and new text of each file that the right change touches."""
+
+MARK = "# not the right change"
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How often each is right: drafts of both models, a revision, and a reader of wrong changes."""
+
+    generator: float = 0.5
+    reviewer: float = 0.75
+    revision: float = 0.9
+    catches: Mapping[str, float] = ()  # type: ignore[assignment]
+
+
+def draw(*words: str) -> float:
+    """A number from 0 to 1 that the words decide."""
+    return int(hashlib.sha256("\0".join(words).encode()).hexdigest()[:12], 16) / 16**12
+
+
+def known(changes: Mapping[str, Change], quality: Quality) -> Models:
+    """Both models, by the texts of the tasks."""
+
+    def task_of(messages: Messages) -> str:
+        said = messages[1]["content"]
+        return max((text for text in changes if text.strip() in said), key=len)
+
+    def blocks(messages: Messages, text: str, *, right: bool) -> str:
+        found = re.search(r"^(<{7,9}) SEARCH", messages[0]["content"] + "\n" + messages[1]["content"], re.M)
+        wide = len(found[1]) if found else 7
+        files = []
+        for number, (path, (old, new)) in enumerate(changes[text].items()):
+            wrong = (old + f"\n{MARK}\n") if old is not None else f"{MARK}\n"
+            after = new if right else (wrong if number == 0 else old)
+            if after == old or after is None:
+                continue
+            files.append(
+                f"{path}\n{'<' * wide} SEARCH\n{old or ''}{'=' * wide}\n{after}{'>' * wide} REPLACE\n"
+            )
+        return "\n".join(files)
+
+    def writes(messages: Messages, who: str, rate: float) -> str:
+        text = task_of(messages)
+        right = draw(who, text) < rate
+        for said in messages[2:]:
+            if said["role"] == "user":
+                right = draw("revision", text) < quality.revision
+        return blocks(messages, text, right=right)
+
+    def reads(messages: Messages, who: str) -> str:
+        text, shown = task_of(messages), messages[1]["content"]
+        wrong = MARK in shown
+        if wrong and draw("reads", who, text) < quality.catches[who]:
+            return json.dumps(
+                json.loads(approval()) | {"findings": [objection(f"+{MARK}")], "verdict": "REVISE"}
+            )
+        return approval()
+
+    def is_review(messages: Messages) -> bool:
+        return "verdict" in messages[0]["content"].lower()
+
+    def one(who: str, rate: float):  # type: ignore[no-untyped-def]
+        return lambda messages: reads(messages, who) if is_review(messages) else writes(messages, who, rate)
+
+    return Models(write=one("generator", quality.generator), read=one("reviewer", quality.reviewer))

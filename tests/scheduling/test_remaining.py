@@ -1,0 +1,89 @@
+"""The time to finish: continued from any state, the same answer for the same question, near what a noisy session takes."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.forecast import errors
+from navigator.domain.snapshot import TaskView
+from navigator.domain.states import Role, TaskState
+from navigator.scheduling.forecast import PUBLISHED
+from navigator.scheduling.remaining import MOST_TASKS, Plan, remaining
+
+S = TaskState
+STATES = (S.QUEUED, S.GENERATING, S.CHECKING, S.AWAITING_REVIEW, S.REVIEWING, S.REVISING)
+
+
+def view(number: int, state: TaskState = S.QUEUED, round: int = 0, project: int = 1) -> TaskView:
+    return TaskView(
+        id=f"T{number}",
+        project_id=project,
+        state=state,
+        priority=0,
+        order=number,
+        attempt=0,
+        round=round,
+        since=0.0,
+    )
+
+
+@given(
+    tasks=st.lists(
+        st.tuples(st.sampled_from(STATES), st.integers(0, 2), st.integers(1, 3)), min_size=1, max_size=12
+    ),
+    resident=st.sampled_from((None, Role.GENERATOR, Role.REVIEWER)),
+    until=st.sampled_from(("idle", "reviewed", "")),
+    rate=st.sampled_from((0.0, 0.35, 1.0)),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_state_comes_to_an_end(
+    tasks: list[tuple[TaskState, int, int]], resident: Role | None, until: str, rate: float
+) -> None:
+    views = [view(number, state, round, project) for number, (state, round, project) in enumerate(tasks)]
+    plan = Plan(resident=resident, until=until)
+    figures = replace(PUBLISHED, revise_rate=rate)
+    found = remaining(views, 100.0, figures, plan)
+    assert found is not None
+    assert found == remaining(views, 100.0, figures, plan)
+    assert math.isfinite(found.seconds)
+    assert set(found.by_project) == {project for _, _, project in tasks}
+    assert found.seconds == max(found.by_project.values()) >= 0
+
+
+def test_one_task_alone_takes_what_its_steps_take() -> None:
+    found = remaining(
+        [view(1)], 0.0, PUBLISHED, Plan(resident=Role.GENERATOR, streams=(1, 1), check_seconds=0.0)
+    )
+    assert found is not None
+    steps = PUBLISHED.write_seconds + PUBLISHED.swap_in + PUBLISHED.review_seconds
+    assert found.seconds == pytest.approx(steps, rel=0.01)
+    assert (found.swaps, found.revisions, found.single_seconds) == (1, 0, PUBLISHED.single_seconds)
+
+
+def test_the_revise_rate_sends_back_its_share() -> None:
+    views = [view(number) for number in range(20)]
+    rates = {
+        rate: remaining(views, 0.0, replace(PUBLISHED, revise_rate=rate), Plan()) for rate in (0.0, 0.35)
+    }
+    assert [found.revisions for found in rates.values() if found] == [0, 9]  # 7 of 20, and 2 of these again
+    times = [found.seconds for found in rates.values() if found]
+    assert times[0] < times[1]
+
+
+def test_more_tasks_than_are_followed_are_counted_in_proportion() -> None:
+    few = remaining([view(number) for number in range(MOST_TASKS)], 0.0, PUBLISHED, Plan())
+    many = remaining([view(number) for number in range(3 * MOST_TASKS)], 0.0, PUBLISHED, Plan())
+    assert few is not None and many is not None
+    assert many.followed == MOST_TASKS
+    assert many.seconds == pytest.approx(3 * few.seconds)
+
+
+def test_a_forecast_is_near_what_a_noisy_session_takes() -> None:
+    found = errors(30)
+    assert statistics.median(map(abs, found)) < 0.25
