@@ -41,7 +41,7 @@ from navigator.domain import snapshot as acts
 from navigator.domain.costs import Phase
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event
-from navigator.domain.states import Role, TaskState
+from navigator.domain.states import Escalation, Role, TaskState
 from navigator.scheduling.next_actions import next_actions
 from navigator.scheduling.outlook import Outlook
 from navigator.serving.client.errors import ServingError, Unreachable, WrongModel
@@ -293,7 +293,8 @@ class Conductor:
                 self._fail(task_id, error)
 
     async def _review(self, task_id: str) -> None:
-        self._batches.take_in(task_id)
+        if self._deps.reader.task(task_id).escalated is not Escalation.AGAIN:
+            self._batches.take_in(task_id)  # a second reading leaves a proposal in the batch it was in
         await review(self._deps, task_id)
 
     def _fail(self, task_id: str, error: Exception) -> None:

@@ -124,6 +124,7 @@ class ConductorState:
             landing_due=landing_due,
             own_due=own_due,
             reviewed=task.reviewed,
+            escalated=task.escalated,
         )
 
     def failed(self, role: Role, *, began: float, give_up_after: int | None) -> int:

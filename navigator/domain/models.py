@@ -19,6 +19,7 @@ from navigator.domain.states import (
     Complexity,
     Criterion,
     DecisionKind,
+    Escalation,
     FindingKind,
     LandingState,
     PolicyAction,
@@ -73,7 +74,8 @@ class Project(Model):
     """A git repository in Navigator's care.
 
     `root_commit` identifies the history whatever the path; `source` is "store" or "config";
-    `demo` is true only for sample repositories that `navigator demo` made.
+    `demo` is true only for sample repositories that `navigator demo` made. `escalate`: its proposals may be sent to the final
+    model when the developer asks for that.
     """
 
     id: int
@@ -86,6 +88,7 @@ class Project(Model):
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     conventions: str = "AGENTS.md"
+    escalate: bool = False
     root_commit: str = ""
     source: str = "store"
     demo: bool = False
@@ -97,6 +100,7 @@ class Task(Model):
 
     `base_commit` is pinned when the attempt is first written, and cleared by the next attempt. `origin` is the id of the
     task this one came from: the scan that proposed it, or the task whose proposal was split; "" for one that was asked for.
+    `escalated` is the reading that the developer asked for and that is still to come.
     """
 
     id: TaskId
@@ -115,6 +119,7 @@ class Task(Model):
     report: str = ""
     base_commit: str = ""
     origin: TaskId = ""
+    escalated: Escalation = Escalation.NONE
     created: str
     updated: str
 
@@ -268,7 +273,7 @@ class Review(Model):
     `role` is the generator's for its optional reading of its own change. `reversals` say in words where this reading
     asks for the opposite of the one before; `parts` is in how many prompts a large diff was read. `advice` says why its
     REVISE did not send the change back; "" where it did, and for every other verdict. `block_on` is the setting by which the
-    verdict was derived.
+    verdict was derived. `price` is what its answers cost by the prices under `[final]` at the time; 0 where none are set.
     """
 
     role: Role = Role.REVIEWER
@@ -286,6 +291,7 @@ class Review(Model):
     model: str = ""
     rehearsal: bool = False
     usage: Usage = Usage()
+    price: float = 0.0
     at: str = ""
 
     @property
@@ -330,7 +336,8 @@ class Landing(Model):
 class Proposal(Model):
     """One round's answer, immutable once made: edits, turned into a tree on a pinned base.
 
-    `review` is the reviewer's newest reading; `final_review` that of the optional cloud model, which reads last;
+    `review` is the reviewer's newest reading, `first_review` its first where it was asked to read again; `final_review`
+    that of the optional cloud model, which reads last;
     `own_review` the generator's of its own change, which decides nothing. A derived proposal holds only the `hunks` of its
     `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
     the writer worked: "blocks" is one answer of edit blocks.
@@ -357,6 +364,7 @@ class Proposal(Model):
     added: int = 0
     removed: int = 0
     review: Review | None = None
+    first_review: Review | None = None
     final_review: Review | None = None
     own_review: Review | None = None
     parent: ProposalId = ""

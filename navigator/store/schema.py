@@ -473,6 +473,11 @@ _FIFTH: Migration = (
     # What ran while models were swapped.
     "ALTER TABLE swaps ADD COLUMN filled_seconds REAL NOT NULL DEFAULT 0",
     "ALTER TABLE swaps ADD COLUMN filled_with TEXT NOT NULL DEFAULT '{}'",
+    # Escalation: a reading asked for by name, whose project lets proposals leave the machine, and what the answers cost.
+    "ALTER TABLE tasks ADD COLUMN escalated TEXT NOT NULL DEFAULT '' CHECK (escalated IN ('', 'next', 'again'))",
+    f"ALTER TABLE projects ADD COLUMN escalate {_FLAG.format('escalate')}",
+    "ALTER TABLE reviews ADD COLUMN price REAL NOT NULL DEFAULT 0 CHECK (price >= 0)",
+    "CREATE INDEX reviews_price ON reviews (rehearsal, at, price) WHERE price > 0",
     # What a server answered to the same questions after each load.
     f"""CREATE TABLE canaries (
         id INTEGER PRIMARY KEY AUTOINCREMENT,

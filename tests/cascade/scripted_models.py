@@ -35,6 +35,8 @@ class Said:
     content: str
     reasoning: str = ""
     finish: str = "stop"
+    usage: tuple[int, int] | None = None
+    """Tokens read and written, where the server tells them."""
 
 
 Script = Callable[[Messages], "str | Said | Refusal"]
@@ -150,16 +152,24 @@ def speaking(models: Models) -> Iterator[Models]:
                 self.chunk(body, {"reasoning_content": whole.reasoning[start : start + PIECE]}, None)
             for start in range(0, len(whole.content) or 1, PIECE):
                 self.chunk(body, {"content": whole.content[start : start + PIECE]}, None)
-            self.chunk(body, {}, whole.finish)
+            self.chunk(body, {}, whole.finish, whole.usage)
             self.wfile.write(b"data: [DONE]\n\n")
 
-        def chunk(self, body: dict[str, Any], delta: dict[str, str], reason: str | None) -> None:
-            document = {
+        def chunk(
+            self,
+            body: dict[str, Any],
+            delta: dict[str, str],
+            reason: str | None,
+            usage: tuple[int, int] | None = None,
+        ) -> None:
+            document: dict[str, Any] = {
                 "id": "chat-1",
                 "object": "chat.completion.chunk",
                 "model": body["model"],
                 "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
             }
+            if usage is not None:
+                document["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1]}
             self.wfile.write(f"data: {json.dumps(document)}\n\n".encode())
 
         def reply(self, status: int, document: object) -> None:

@@ -29,11 +29,12 @@ TERMS: dict[str, tuple[str, ...]] = {
     for screen, terms in {
         "deck": (
             "conductor; batch; verdict; UNREVIEWED; r0, r1, r2; revise rate; interval; n; swap cost; "
-            "seen; overlap; part; policy item; self-review; stale; not landed; rehearsal; ↺; ◇; ≡; ◪; "
+            "seen; overlap; part; policy item; self-review; escalate; stale; not landed; rehearsal; ↺; ◇; ≡; ◪; "
             "∩; ⚠; •; ◆; ~"
         ),
         "review": (
             "round; verdict; UNREVIEWED; stated; unanchored; reproduced; met; remark; reversal; self-review; "
+            "escalate; first reading; final review; "
             "writer's own review; seen; superseded; stale; transplanted; part; hunk; untested; failed "
             "before; ◉; ◪; ≈; ↔"
         ),
