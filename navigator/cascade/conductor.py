@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from navigator.cascade.conductor_state import ConductorState
@@ -214,7 +215,7 @@ class Conductor:
             case acts.Generate(task_id):
                 self._work(task_id, writer_for(deps, deps.reader.task(task_id)), write(deps, task_id))
             case acts.Check(task_id):
-                self._work(task_id, None, check(deps, task_id))
+                self._work(task_id, None, deps.cpu_work.during("checks", partial(check, deps, task_id)))
             case acts.ReadOwn(task_id):
                 self._work(task_id, Role.GENERATOR, review(deps, task_id, Role.GENERATOR))
             case acts.ReviewTask(task_id):
@@ -224,7 +225,7 @@ class Conductor:
             case acts.FinalReview(task_id):
                 self._work(task_id, Role.FINAL, review(deps, task_id, Role.FINAL))
             case acts.Land(task_id):
-                self._work(task_id, None, land(deps, task_id))
+                self._work(task_id, None, deps.cpu_work.during("landings", partial(land, deps, task_id)))
             case acts.Renew(task_id):
                 self._renew(task_id)
             case acts.SwapTo(role):

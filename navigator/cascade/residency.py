@@ -134,9 +134,12 @@ class Residency:
             tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
         try:
             measuring = await self.warmth.before(to)
+            deps.cpu_work.forget()
+            begins = time.monotonic()
             result = await deps.strategy.swap(to, report)
+            filled = deps.cpu_work.between(begins, time.monotonic())
             bytes_read = await self.warmth.measured(measuring)
-            await self._ended(origin, to, started, began, result, bytes_read)
+            await self._ended(origin, to, started, began, result, bytes_read, filled)
         except NavigatorError as error:
             self._load_failed(to, began, str(error))
             live.resident = await resident_now(deps.strategy)
@@ -166,6 +169,7 @@ class Residency:
         began: float,
         result: SwapResult,
         read: tuple[int, int],
+        filled: tuple[float, dict[str, float]],
     ) -> None:
         deps, live = self._deps, self._live
         result, live.resident = await confirmed(deps.strategy, to, result)
@@ -183,6 +187,8 @@ class Residency:
             warm_bytes=read[1],
             rehearsal=deps.strategy.rehearsal,
             session=self._session.number,
+            filled_seconds=min(filled[0], result.seconds),
+            filled_with=filled[1],
         )
         with self._storage.writing("a swap"), deps.store.transaction() as tx:
             tx.add_swap(swap)

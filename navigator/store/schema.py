@@ -468,8 +468,8 @@ _FIFTH: Migration = (
         made TEXT NOT NULL,
         rehearsal {_FLAG.format("rehearsal")}
     ) STRICT""",
-    # What ran while models were swapped.
-    "ALTER TABLE swaps ADD COLUMN filled_seconds REAL NOT NULL DEFAULT 0",
+    # What ran while models were swapped; -1 where it is not known.
+    "ALTER TABLE swaps ADD COLUMN filled_seconds REAL NOT NULL DEFAULT -1",
     "ALTER TABLE swaps ADD COLUMN filled_with TEXT NOT NULL DEFAULT '{}'",
     # Escalation: a reading asked for by name, whose project lets proposals leave the machine, and what the answers cost.
     "ALTER TABLE tasks ADD COLUMN escalated TEXT NOT NULL DEFAULT '' CHECK (escalated IN ('', 'next', 'again'))",

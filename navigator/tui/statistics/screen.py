@@ -231,9 +231,10 @@ class StatsScreen(NavScreen):
                 self.app.toast(f"A comparison is of two groups. {other}", "warning")
                 return
             self._pair = (rates.by, *chosen)
-        self._page = _GROUPED
+        # Boschloo's test may take a second.
+        self._compared = "comparing …" if self._pair else None
+        self.action_to_page(_GROUPED)
         self._count(self._seq)
-        self.query_one(Page).scroll_to(y=0, animate=False, force=True)
 
     def action_since(self) -> None:
         """The next span of time."""
