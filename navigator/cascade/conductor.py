@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from navigator.cascade.conductor_state import ConductorState
@@ -41,7 +42,7 @@ from navigator.domain import snapshot as acts
 from navigator.domain.costs import Phase
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event
-from navigator.domain.states import Role, TaskState
+from navigator.domain.states import Escalation, Role, TaskState
 from navigator.scheduling.next_actions import next_actions
 from navigator.scheduling.outlook import Outlook
 from navigator.serving.client.errors import ServingError, Unreachable, WrongModel
@@ -214,7 +215,7 @@ class Conductor:
             case acts.Generate(task_id):
                 self._work(task_id, writer_for(deps, deps.reader.task(task_id)), write(deps, task_id))
             case acts.Check(task_id):
-                self._work(task_id, None, check(deps, task_id))
+                self._work(task_id, None, deps.cpu_work.during("checks", partial(check, deps, task_id)))
             case acts.ReadOwn(task_id):
                 self._work(task_id, Role.GENERATOR, review(deps, task_id, Role.GENERATOR))
             case acts.ReviewTask(task_id):
@@ -224,7 +225,7 @@ class Conductor:
             case acts.FinalReview(task_id):
                 self._work(task_id, Role.FINAL, review(deps, task_id, Role.FINAL))
             case acts.Land(task_id):
-                self._work(task_id, None, land(deps, task_id))
+                self._work(task_id, None, deps.cpu_work.during("landings", partial(land, deps, task_id)))
             case acts.Renew(task_id):
                 self._renew(task_id)
             case acts.SwapTo(role):
@@ -293,7 +294,8 @@ class Conductor:
                 self._fail(task_id, error)
 
     async def _review(self, task_id: str) -> None:
-        self._batches.take_in(task_id)
+        if self._deps.reader.task(task_id).escalated is not Escalation.AGAIN:
+            self._batches.take_in(task_id)  # a second reading leaves a proposal in the batch it was in
         await review(self._deps, task_id)
 
     def _fail(self, task_id: str, error: Exception) -> None:
@@ -317,11 +319,12 @@ class Conductor:
         self._wake.set()
 
     async def _keep_watch(self) -> None:
-        """Look at the servers now and then: a swap by other hands and a death are no call's business to find."""
+        """Look at the servers now and then: a swap by other hands, a death and nonsense are no call's business to find."""
         while True:
             await asyncio.sleep(_HEARTBEAT)
             try:
                 await self._watch.look()
+                await self._residency.examine()
             except Exception:
                 # A defect in a strategy's look must not end the session that goes well without it.
                 log.exception("a look at the servers broke")
@@ -389,6 +392,7 @@ class Conductor:
             "hurry": live.hurry,
             "wanted": live.wanted.value if live.wanted else None,
             "deaths": live.deaths,
+            "canary": self._residency.canary.report(),
             "problems": {role.value: said for role, said in live.problems.items()},
             "read_ahead": self._residency.warmth.report(),
             "given_up": {role.value: reason for role, reason in live.given_up.items()},

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from navigator.cascade.cpu_work import CpuWork
 from navigator.cascade.prompts.blocks import KeyRing
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.prompts.repo_maps import MapShelf
@@ -121,6 +122,7 @@ class Dependencies:
     _counters: dict[Role, TokenCounter] = field(default_factory=dict)
     _lent: Counter[ModelClient] = field(default_factory=Counter)
     _project_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
+    cpu_work: CpuWork = field(default_factory=CpuWork)
     _baseline_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
     _landing_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
 

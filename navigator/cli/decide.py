@@ -1,13 +1,15 @@
-"""`navigator approve | reject | send-back | undo`."""
+"""`navigator approve | reject | send-back | undo | escalate`."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
 from navigator.cascade.verbs.approve import Approve, ApproveArgs
 from navigator.cascade.verbs.deciding import TREE_DIGITS, DecideArgs, Decided, Pinned, tree_pin
+from navigator.cascade.verbs.escalate import Escalate, EscalateArgs
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs
@@ -175,3 +177,26 @@ def undo(ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
     The branch returns to where it was; if it has moved on, a revert commit is made on a new branch.
     """
     carry_out(Undo(), UndoArgs(ids=ids), as_json=as_json, yes=yes)
+
+
+@click.command()
+@click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
+@click.option("--final", is_flag=True, help="By the final model: shows first what leaves this machine.")
+@click.option("--withdraw", is_flag=True, help="Take back what was asked for and has not begun.")
+@YES
+@output.JSON
+def escalate(ids: tuple[str, ...], final: bool, withdraw: bool, yes: bool, as_json: bool) -> None:
+    """Have the reviewer read proposals next, at the price of a swap, or the final model read them as well.
+
+    A proposal that waits for your decision comes back to you with another verdict beside the first.
+    """
+    with reading() as store:
+        pinned = tuple(Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids))
+    if final and not withdraw and not yes and not sys.stdin.isatty():
+        raise UsageError(
+            "Nothing is sent to another machine without your word.",
+            hint="Run it in a terminal to see what would leave, or add --yes.",
+        )
+    carry_out(
+        Escalate(), EscalateArgs(proposals=pinned, final=final, withdraw=withdraw), as_json=as_json, yes=yes
+    )

@@ -31,6 +31,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "split": ("split", "Make a separate proposal from some hunks"),
     "reject": ("decide", "Reject proposals"),
     "send-back": ("decide", "Send proposals back with a note"),
+    "escalate": ("decide", "Have proposals read next, or by the final model"),
     "undo": ("decide", "Undo landings, or withdraw approvals"),
     "stats": ("stats", "Show revise rate, swaps, throughput, outcomes and edits"),
     "exam": ("exam", "Prepare, run and show the reviewer's exam: changes whose right verdict is known"),

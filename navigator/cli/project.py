@@ -59,10 +59,17 @@ def add(path: Path, name: str, check: str, landing: str, base: str, as_json: boo
 @click.option("--check", default=None, metavar="CMD", help="The project's test command; '' for none.")
 @click.option("--landing", type=_LANDING, default=None, help=_LANDING_HELP)
 @click.option("--base", default=None, metavar="BRANCH", help=f"{_BASE_HELP} '' for the current branch.")
+@click.option(
+    "--escalate/--no-escalate",
+    default=None,
+    help="Let its proposals be sent to the final model when you escalate one.",
+)
 @output.JSON
-def set_project(name: str, check: str | None, landing: str | None, base: str | None, as_json: bool) -> None:
+def set_project(
+    name: str, check: str | None, landing: str | None, base: str | None, escalate: bool | None, as_json: bool
+) -> None:
     """Change the settings of project NAME."""
-    document = {"name": name, "check": check, "landing": landing, "base": base}
+    document = {"name": name, "check": check, "landing": landing, "base": base, "escalate": escalate}
     carry_out(SetProject(), SetProjectArgs.model_validate(document), as_json=as_json)
 
 

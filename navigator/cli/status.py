@@ -71,12 +71,9 @@ def _show(document: dict[str, Any]) -> None:
     output.say(
         f"{waiting} waiting for you, {working} running, {tasks['awaiting_review']} awaiting review, {queued} queued"
     )
-    if tasks["awaiting_review"] and document["conductor"] and not document["conductor"]["until"]:
-        batch = load_settings().batch
-        output.say(
-            f"  reviewed when {batch.target} are waiting, when the oldest has waited {batch.max_wait_minutes:g} min, "
-            f"or when nothing new came for {batch.quiet_minutes:g} min"
-        )
+    ahead = (document["conductor"] or {}).get("next_review") or {}
+    if tasks["awaiting_review"] and ahead.get("seconds"):
+        output.say(f"  next review in {output.duration(ahead['seconds'])}: {ahead['why']}")
     output.say(
         f"{document['projects']} projects; {tasks['landed']} landed, {tasks['rejected']} rejected, "
         f"{tasks['failed']} failed; {document['unreviewed']} unreviewed"

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 from navigator.config.paths import CONFIG_VARIABLE, config_path
 from navigator.config.reading import read_model
 from navigator.domain.errors import ConfigError, UsageError
+from navigator.domain.models import Usage
 from navigator.domain.states import Complexity, Role, TaskKind
 
 TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
@@ -26,6 +27,7 @@ SwapStrategyName = Literal["systemd", "sleep", "managed", "resident", "adapter",
 Positive = Annotated[int, Field(gt=0)]
 _Count = Annotated[int, Field(ge=0)]
 _Mib = Annotated[int, Field(ge=0, lt=100_000_000)]
+_Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Seconds = Annotated[float, Field(gt=0, lt=1_000_000, allow_inf_nan=False)]
 _Text = Annotated[str, StringConstraints(min_length=1)]
@@ -121,11 +123,24 @@ class FinalSettings(ServerSettings):
     model: str = ""
     base_url: str = ""
     enabled: bool = False
-    """Use it. It then needs `model` and `base_url`."""
+    """Have it review every change last. Without it, it reads only what you escalate (`navigator escalate P… --final`)."""
+    price_in: _Price = 0.0
+    """Price of a million tokens that it reads, in your currency; 0: not known."""
+    price_out: _Price = 0.0
+    """Price of a million tokens that it writes; 0: not known."""
+
+    @property
+    def configured(self) -> bool:
+        """Whether there is a model to send to."""
+        return bool(self.model and self.base_url)
+
+    def price(self, usage: Usage) -> float:
+        """What an answer costs by these prices."""
+        return (usage.prompt_tokens * self.price_in + usage.completion_tokens * self.price_out) / 1e6
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        if self.enabled and not (self.model and self.base_url):
+        if self.enabled and not self.configured:
             raise ValueError("needs a model and a base_url when it is enabled")
         return self
 
@@ -303,6 +318,15 @@ class SwapSettings(Section):
         return self
 
 
+class CanarySettings(Section):
+    """The same questions to a loaded server at temperature 0: is it still what it was? (docs/strategies.md)"""
+
+    enabled: bool = True
+    """Ask them after each load. A server whose answers are garbage counts as not loaded."""
+    kv_usage: float = Field(default=0.8, gt=0, le=1, allow_inf_nan=False)
+    """Ask once more in a residency when this share of the server's token memory is in use, where the server tells it."""
+
+
 class BatchSettings(Section):
     """When a review is due, and how many revisions may follow."""
 
@@ -392,6 +416,8 @@ class ProjectEntry(Section):
     """Patterns of files that models never see."""
     conventions: str = "AGENTS.md"
     """File with the project's conventions, part of every prompt."""
+    escalate: bool = False
+    """Let its proposals be sent to the final model when you escalate one."""
 
     @field_validator("path")
     @classmethod
@@ -426,6 +452,7 @@ class Settings(Section):
     final: FinalSettings = FinalSettings()
     routing: RoutingSettings = RoutingSettings()
     swap: SwapSettings = SwapSettings()
+    canary: CanarySettings = CanarySettings()
     batch: BatchSettings = BatchSettings()
     review: ReviewSettings = ReviewSettings()
     checks: ChecksSettings = ChecksSettings()

@@ -83,9 +83,14 @@ class SwapTotals(Model):
 
 
 class Yield(Model):
-    """What came out of the work: changes you approved (and did not undo), proposals, and reviews by the reviewer."""
+    """What came out of the work: changes you approved (and did not undo), proposals, and reviews by the reviewer.
+
+    `final_reviews` are the readings by the final model that have a price, and `final_price` their sum.
+    """
 
     rehearsal: bool = False
     accepted: int = 0
     proposals: int = 0
     reviews: int = 0
+    final_reviews: int = 0
+    final_price: float = 0.0

@@ -13,10 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from navigator.domain.ids import ProposalId, TaskId
 from navigator.domain.states import (
+    CanaryMoment,
+    CanaryOutcome,
     CheckOutcome,
     Complexity,
     Criterion,
     DecisionKind,
+    Escalation,
     FindingKind,
     LandingState,
     PolicyAction,
@@ -71,7 +74,8 @@ class Project(Model):
     """A git repository in Navigator's care.
 
     `root_commit` identifies the history whatever the path; `source` is "store" or "config";
-    `demo` is true only for sample repositories that `navigator demo` made.
+    `demo` is true only for sample repositories that `navigator demo` made. `escalate`: its proposals may be sent to the final
+    model when the developer asks for that.
     """
 
     id: int
@@ -84,6 +88,7 @@ class Project(Model):
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     conventions: str = "AGENTS.md"
+    escalate: bool = False
     root_commit: str = ""
     source: str = "store"
     demo: bool = False
@@ -95,6 +100,7 @@ class Task(Model):
 
     `base_commit` is pinned when the attempt is first written, and cleared by the next attempt. `origin` is the id of the
     task this one came from: the scan that proposed it, or the task whose proposal was split; "" for one that was asked for.
+    `escalated` is the reading that the developer asked for and that is still to come.
     """
 
     id: TaskId
@@ -113,6 +119,7 @@ class Task(Model):
     report: str = ""
     base_commit: str = ""
     origin: TaskId = ""
+    escalated: Escalation = Escalation.NONE
     created: str
     updated: str
 
@@ -266,7 +273,7 @@ class Review(Model):
     `role` is the generator's for its optional reading of its own change. `reversals` say in words where this reading
     asks for the opposite of the one before; `parts` is in how many prompts a large diff was read. `advice` says why its
     REVISE did not send the change back; "" where it did, and for every other verdict. `block_on` is the setting by which the
-    verdict was derived.
+    verdict was derived. `price` is what its answers cost by the prices under `[final]` at the time; 0 where none are set.
     """
 
     role: Role = Role.REVIEWER
@@ -284,6 +291,7 @@ class Review(Model):
     model: str = ""
     rehearsal: bool = False
     usage: Usage = Usage()
+    price: float = 0.0
     at: str = ""
 
     @property
@@ -328,7 +336,8 @@ class Landing(Model):
 class Proposal(Model):
     """One round's answer, immutable once made: edits, turned into a tree on a pinned base.
 
-    `review` is the reviewer's newest reading; `final_review` that of the optional cloud model, which reads last;
+    `review` is the reviewer's newest reading, `first_review` its first where it was asked to read again; `final_review`
+    that of the optional cloud model, which reads last;
     `own_review` the generator's of its own change, which decides nothing. A derived proposal holds only the `hunks` of its
     `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
     the writer worked: "blocks" is one answer of edit blocks.
@@ -355,6 +364,7 @@ class Proposal(Model):
     added: int = 0
     removed: int = 0
     review: Review | None = None
+    first_review: Review | None = None
     final_review: Review | None = None
     own_review: Review | None = None
     parent: ProposalId = ""
@@ -393,7 +403,7 @@ class Swap(Model):
     `weight_bytes` are the target's weight files and `warm_bytes` how much of them stood in the page cache when the swap
     began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made. `session` tells the
     conductor's sessions apart; 0 for a swap that a command made alone. `filled_seconds` of the swap had work going on that
-    needs no GPU; `filled_with` is the work in seconds, added up by its kind.
+    needs no GPU, -1 where nobody looked; `filled_with` is the work in seconds, added up by its kind.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -413,8 +423,31 @@ class Swap(Model):
     made_by: str = "navigator"
     rehearsal: bool = False
     session: int = 0
-    filled_seconds: float = 0.0
+    filled_seconds: float = -1.0
     filled_with: dict[str, float] = {}
+
+
+class Canary(Model):
+    """A loaded server's answers to fixed questions at temperature 0, and how they compare with the reference.
+
+    `profile` is a digest of how the server says it was launched; `likeness` (0 to 1) is None without a reference. `tokens` are
+    those of questions and answers, `seconds` those of all of them. `accept_length` is None where the server counts none.
+    """
+
+    id: int = 0
+    role: Role
+    moment: CanaryMoment
+    model: str = ""
+    profile: str = ""
+    outcome: CanaryOutcome = CanaryOutcome.UNANSWERED
+    likeness: float | None = None
+    accept_length: float | None = None
+    reason: str = ""
+    answers: tuple[str, ...] = ()
+    tokens: int = 0
+    seconds: float = 0.0
+    rehearsal: bool = False
+    at: str
 
 
 class Event(Model):

@@ -9,8 +9,10 @@ configured API keys.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 _PRIVATE_KEY = re.compile(
@@ -78,6 +80,15 @@ def find_secret(content: bytes) -> tuple[str, int] | None:
     return None
 
 
+def secret_in_name(path: str) -> str:
+    """What token of a provider's a path holds, also inside of a longer word; "" where none is found."""
+    for match in _ANYWHERE.finditer(path):
+        if not _is_placeholder(match[0]):
+            assert match.lastindex is not None
+            return f"its name holds what looks like {_NAMES[match.lastindex - 1]}"
+    return ""
+
+
 def _line(content: bytes, at: int) -> int:
     return content.count(b"\n", 0, at) + 1
 
@@ -114,6 +125,19 @@ class Redactor:
             text = _KEY_BLOCK.sub("[redacted: a private key]", text)
         return _TEXT_TOKENS.sub(_redacted_token, text)
 
+    def outgoing(self, text: str) -> str:
+        """`text` as it may be sent to another machine: also without what only looks like a secret.
+
+        That is a provider's token inside of a longer word, a password in an address, what is assigned to a name that speaks of a
+        secret, and long words that look drawn at random. Hashes and fixtures go with them: better a hole in what is read
+        elsewhere than a key in it.
+        """
+        text = _ANYWHERE.sub(_redacted_token, self(text))
+        text = _IN_ADDRESS.sub(r"\g<before>[redacted]@", text)
+        text = _HEADER.sub(r"\g<before>[redacted]", text)
+        text = _ASSIGNED.sub(_redacted_value, text)
+        return _LONG_WORD.sub(_redacted_random, text)
+
     def data(self, value: Any) -> Any:
         """JSON data with every string in it redacted; names of fields stay."""
         if isinstance(value, str):
@@ -138,6 +162,41 @@ def _redacted_token(match: re.Match[str]) -> str:
         return match[0]
     assert match.lastindex is not None
     return f"[redacted: {_NAMES[match.lastindex - 1]}]"
+
+
+_ANYWHERE = re.compile("|".join("(" + rule.decode("ascii") + ")" for rule in _RULES.values()))
+_IN_ADDRESS = re.compile(r"(?i)(?P<before>\b[a-z][a-z0-9+.-]{0,20}://[^/\s:@]{0,80}:)[^@\s/]{3,200}@")
+_HEADER = re.compile(
+    r"(?i)(?P<before>\b(?:bearer|basic)\s+)(?=[a-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{12,4000}"
+)
+_ASSIGNED = re.compile(
+    r"""(?i)(?P<before>(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:api|access|private|auth)[_-]?key)[\w.-]{0,80}["'\]]{0,2}"""
+    r"""[ \t]*(?:=>|:=|[=:])[ \t]*(?P<quote>["'`]?))(?P<value>[^\s"'`,;()\[\]{}<>]{6,400})"""
+)
+_LONG_WORD = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{32,4000}(?![A-Za-z0-9+/=_-])")
+_HEX = re.compile(r"[0-9a-fA-F]+")
+_BITS_HEX, _BITS = 3.0, 4.5
+"""Bits a character from which a long word counts as drawn at random; the limits that detect-secrets uses."""
+
+
+def _redacted_value(match: re.Match[str]) -> str:
+    value = match["value"]
+    if _EVERYDAY.fullmatch(value) or not (match["quote"] or _MIXED.match(value)):
+        return match[0]
+    return f"{match['before']}[redacted]"
+
+
+def _redacted_random(match: re.Match[str]) -> str:
+    word = match[0]
+    bits = -sum(n / len(word) * math.log2(n / len(word)) for n in Counter(word).values())
+    return "[redacted]" if bits >= (_BITS_HEX if _HEX.fullmatch(word) else _BITS) else word
+
+
+def environment_values(environment: Mapping[str, str]) -> Iterator[str]:
+    """The values of variables whose name speaks of a secret."""
+    for name, value in environment.items():
+        if _NAMES_A_SECRET.search(name) and len(value) >= 8 and _telling(value, named=True):
+            yield value
 
 
 _ASSIGNMENT = re.compile(

@@ -12,7 +12,7 @@ class TaskView:
     """One task as the scheduler sees it. `since` is a monotonic second: when it entered its state.
 
     `own_due`: it waits for its review, and its writer is to read its own change first, while it is loaded. `reviewed`: it is
-    in `checking` for the tests of its review's findings.
+    in `checking` for the tests of its review's findings. `escalated`: the developer asked for its next reading by name.
     """
 
     id: str
@@ -28,6 +28,7 @@ class TaskView:
     landing_due: bool = False
     own_due: bool = False
     reviewed: bool = False
+    escalated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

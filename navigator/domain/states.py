@@ -57,6 +57,16 @@ class Role(StrEnum):
     FINAL = "final"
 
 
+class Escalation(StrEnum):
+    """What the developer asked for with `escalate`, until that reading is done."""
+
+    NONE = ""
+    NEXT = "next"
+    """Its review comes next; it goes on as after any other review."""
+    AGAIN = "again"
+    """Another reading of a proposal that waits for the developer; it comes back whatever that reading says."""
+
+
 class TaskKind(StrEnum):
     """What sort of work a task asks for."""
 
@@ -83,6 +93,27 @@ class Complexity(StrEnum):
     SIMPLE = "simple"
     MEDIUM = "medium"
     COMPLEX = "complex"
+
+
+class CanaryMoment(StrEnum):
+    """When a canary is asked: after a load, or once the server's token memory is nearly full."""
+
+    LOAD = "load"
+    KV_FULL = "kv_full"
+
+
+class CanaryOutcome(StrEnum):
+    """What a canary's answers came to, compared with the reference of the same model and profile.
+
+    `reference`: they are the first ones and were kept as such. `same`: not a character differs. `drifted`: they differ, or
+    speculation accepts much less. `garbage`: they have nothing in common with it. `unanswered`: there is nothing to compare.
+    """
+
+    REFERENCE = "reference"
+    SAME = "same"
+    DRIFTED = "drifted"
+    GARBAGE = "garbage"
+    UNANSWERED = "unanswered"
 
 
 class ExamSource(StrEnum):
@@ -249,7 +280,8 @@ TASK_TRANSITIONS: dict[TaskState, frozenset[TaskState]] = {
             _T.CANCELLED,
         }
     ),
-    _T.AWAITING_REVIEW: frozenset({_T.REVIEWING, _T.STALE, _T.CANCELLED}),
+    # awaiting_review -> awaiting_approval: a second reading that the developer asked for is withdrawn.
+    _T.AWAITING_REVIEW: frozenset({_T.REVIEWING, _T.AWAITING_APPROVAL, _T.STALE, _T.CANCELLED}),
     # reviewing -> awaiting_review: the reviewer went away, or a crash.
     # reviewing -> checking: the tests of its findings are run before the task goes on.
     _T.REVIEWING: frozenset(
@@ -258,7 +290,19 @@ TASK_TRANSITIONS: dict[TaskState, frozenset[TaskState]] = {
     _T.REVISING: frozenset({_T.GENERATING, _T.AWAITING_APPROVAL, _T.CANCELLED, _T.STALE}),
     _T.FINAL_REVIEW: frozenset({_T.AWAITING_APPROVAL, _T.CANCELLED}),
     # awaiting_approval -> queued: sent back with a note, a new attempt.
-    _T.AWAITING_APPROVAL: frozenset({_T.APPROVED, _T.REJECTED, _T.QUEUED, _T.DONE, _T.STALE, _T.CANCELLED}),
+    # awaiting_approval -> awaiting_review, final_review: escalated; it comes back whatever that reading says.
+    _T.AWAITING_APPROVAL: frozenset(
+        {
+            _T.APPROVED,
+            _T.REJECTED,
+            _T.QUEUED,
+            _T.AWAITING_REVIEW,
+            _T.FINAL_REVIEW,
+            _T.DONE,
+            _T.STALE,
+            _T.CANCELLED,
+        }
+    ),
     # approved -> awaiting_approval: the developer takes the approval back before it landed.
     _T.APPROVED: frozenset({_T.LANDED, _T.STALE, _T.AWAITING_APPROVAL, _T.REJECTED}),
     _T.LANDED: frozenset({_T.UNDONE}),

@@ -111,6 +111,7 @@ class Cost:
         tokens: read and written for the work; `work` by role and kind, with the exam, which is no work.
         model_time: seconds in which a model worked, added up over the roles of `model_seconds`.
         energy: None where nothing was measured.
+        final_reviews: readings by the final model whose price is known; `final_price` is what they cost.
     """
 
     accepted: int
@@ -122,6 +123,8 @@ class Cost:
     model_seconds: tuple[ModelTime, ...]
     swaps: SwapCost
     energy: EnergyCost | None
+    final_reviews: int
+    final_price: Amount
 
 
 def cost(
@@ -178,6 +181,8 @@ def cost(
             unmeasured=swaps.unmeasured,
         ),
         energy=_energy(energy, made_since) if energy else None,
+        final_reviews=made.final_reviews,
+        final_price=per(made.final_price),
     )
 
 

@@ -13,9 +13,9 @@ What is named, in this order, and never for a task in `busy`:
   reviews, so that its checks run beside them.
 - `ReadOwn`, in the slots that are left, for proposals that their writer is to review as well where the settings ask
   for it; the task keeps its state, and its review follows.
-- `ReviewTask` for proposals that wait, up to the slots that are left, by priority and then project by
+- `ReviewTask` for proposals that wait, up to the slots that are left, escalated ones first, by priority and then project by
   project, because the prompts of one project share their beginning. `FinalReview` where the cloud model is
-  enabled.
+  enabled, and for escalated proposals.
 - `AskExam` for items of the reviewer's exam, in the slots that reviews leave free; real work never counts an item as
   taking a slot, and the conductor cuts one off where a server would have too many.
 - `SwapTo` when `navigator.scheduling.swap_rule` says that a swap is due and the loaded role is idle.
@@ -67,7 +67,9 @@ from navigator.scheduling.view import (
     WRITABLE_STATES,
     answers,
     files_held,
+    final_reviews,
     free_slots,
+    hurried,
     self_reviews,
 )
 
@@ -114,7 +116,7 @@ def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now
         writes = _writes(snapshot, role, slots, taken, repairs_only=leaving)
         yield from (Generate(task.id) for task in writes)
         slots -= len(writes)
-        own = [] if leaving and snapshot.hurry else self_reviews(snapshot, role)[: max(0, slots)]
+        own = [] if leaving and hurried(snapshot) else self_reviews(snapshot, role)[: max(0, slots)]
         yield from (ReadOwn(task.id) for task in own)
         read |= {task.id for task in own}
         slots -= len(own)
@@ -125,7 +127,8 @@ def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now
             yield from (AskExam(item) for item in exam_items(snapshot, slots - len(begun), decision))
         if role is Role.FINAL:
             last = sorted(
-                _free(snapshot, TaskState.FINAL_REVIEW), key=lambda task: (-task.priority, task.order)
+                (task for task in final_reviews(snapshot) if task.id not in snapshot.busy),
+                key=lambda task: (not task.escalated, -task.priority, task.order),
             )
             yield from (FinalReview(task.id) for task in last[:slots])
 
@@ -177,7 +180,8 @@ def _taken_files(snapshot: SchedulerSnapshot, now: float) -> _Taken:
 
 def _reviews(snapshot: SchedulerSnapshot) -> list[TaskView]:
     return sorted(
-        _free(snapshot, *REVIEWABLE_STATES), key=lambda task: (-task.priority, task.project_id, task.order)
+        _free(snapshot, *REVIEWABLE_STATES),
+        key=lambda task: (not task.escalated, -task.priority, task.project_id, task.order),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from navigator.domain.snapshot import SchedulerSnapshot, TaskView
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.swap_rule import minutes, reviewer_due
-from navigator.scheduling.view import given_up, hold_seconds, reviewer_work, writes_left
+from navigator.scheduling.view import given_up, hold_seconds, hurried, reviewer_work, writes_left
 from navigator.scheduling.worth import worth_from
 
 _FORESEEN = 200
@@ -46,8 +46,9 @@ def outlook(snapshot: SchedulerSnapshot, now: float) -> Outlook:
 
     reachable = max(0.0, snapshot.unreachable.get(Role.REVIEWER, now) - now)
     each = snapshot.prices.write_seconds
-    if (waiting or checking) and (at_once or snapshot.hurry):
-        why = "you asked for a review" if snapshot.hurry and not at_once else "the reviewer is loaded"
+    asked = hurried(snapshot)
+    if (waiting or checking) and (at_once or asked):
+        why = asked if asked and not at_once else "the reviewer is loaded"
         return Outlook(reachable, why)
     if snapshot.both_resident:
         return Outlook(max(reachable, each), "when the next change is written")

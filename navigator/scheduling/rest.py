@@ -10,6 +10,7 @@ from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
 from navigator.scheduling.swap_rule import may_swap
 from navigator.scheduling.view import (
     FILES_HELD_SECONDS,
+    final_reviews,
     first_writes,
     given_up,
     hold_seconds,
@@ -73,8 +74,9 @@ def _moments(snapshot: SchedulerSnapshot) -> Iterator[float]:
 def _needs(snapshot: SchedulerSnapshot, role: Role) -> bool:
     """Whether something would be started if the role could be tried."""
     if role is Role.FINAL:
-        to_read = any(task.state is TaskState.FINAL_REVIEW for task in snapshot.tasks)
-        return not given_up(snapshot, role) and (to_read or bool(writes_left(snapshot, role)))
+        return not given_up(snapshot, role) and (
+            bool(final_reviews(snapshot)) or bool(writes_left(snapshot, role))
+        )
     here = snapshot.both_resident or snapshot.resident is role
     if not here and not may_swap(snapshot):
         return False

@@ -3,7 +3,8 @@
 The rules, for one GPU that holds one role at a time:
 
 1. The reviewer is due when something waits for it and it may be tried, and one of these holds: the developer asked for a
-   review now (`hurry`); the session runs `until` something and nothing is left to write; or, in a session that stays, the
+   review now (`hurry`), or escalated a proposal;
+   the session runs `until` something and nothing is left to write; or, in a session that stays, the
    proposals have waited, together, as long as leaving costs (`navigator.scheduling.worth`), or a limit of `[batch]` is
    reached: `target` wait, the oldest has waited `max_wait`, or nothing is left to write and no task came for `quiet`. Under
    `until` none of these cuts a batch short: the developer is away and waits for the whole, and each cut would
@@ -27,7 +28,7 @@ whose checks end within the hold, at most 2·r + 1 swaps are made, r being the l
 left only when it has nothing left to write (1), the reviewer only when it has nothing left to read (2). So when the reviewer
 is left for the k-th time every task still in the loop is in `revising` for round k or later, and there are at most r such
 returns; each is followed by one swap to the reviewer, and one more went before the first. A start with the other role
-resident, or with none, adds one; each hurry, new attempt or longer check at most one round trip.
+resident, or with none, adds one; each hurry or escalation, new attempt or longer check at most one round trip.
 
 No thrashing: in a session that stays, two swaps by rule 1 are apart by at least the time in which waiting proposals add up to a
 round trip, unless a limit that the user set is reached first.
@@ -45,6 +46,7 @@ from navigator.scheduling.view import (
     answers,
     checks_holding,
     first_writes,
+    hurried,
     may_be_tried,
     requests_running,
     reviewer_work,
@@ -75,7 +77,7 @@ def decide_swap(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
         return _ready(snapshot, snapshot.wanted, now, "you asked for it")
     if snapshot.resident is None:
         return _first_load(snapshot, now)
-    if now < snapshot.held_until and not snapshot.hurry:
+    if now < snapshot.held_until and not hurried(snapshot):
         return None
     to, due = (
         (Role.GENERATOR, _generator_due)
@@ -123,7 +125,7 @@ def _repairs_left(snapshot: SchedulerSnapshot) -> bool:
 def _own_left(snapshot: SchedulerSnapshot, now: float) -> bool:
     """Whether the role that holds the GPU, and answers, has changes of its own to read before it goes."""
     resident = snapshot.resident
-    if resident is None or snapshot.hurry or not answers(snapshot, resident, now):
+    if resident is None or hurried(snapshot) or not answers(snapshot, resident, now):
         return False
     return bool(self_reviews(snapshot, resident))
 
@@ -133,8 +135,8 @@ def reviewer_due(snapshot: SchedulerSnapshot, now: float) -> str:
     waiting = reviewer_work(snapshot)
     if not waiting or not may_be_tried(snapshot, Role.REVIEWER, now):
         return ""
-    if snapshot.hurry:
-        return "you asked for a review"
+    if why := hurried(snapshot):
+        return why
     written_out = not writes_left(snapshot, Role.GENERATOR) and not checks_holding(snapshot, now)
     if snapshot.until:
         return "nothing is left to write" if written_out else ""

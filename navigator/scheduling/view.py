@@ -31,9 +31,23 @@ def may_be_tried(snapshot: SchedulerSnapshot, role: Role, now: float) -> bool:
 
 def given_up(snapshot: SchedulerSnapshot, role: Role) -> bool:
     """Whether nothing more is expected of the role in this session."""
-    if role is Role.FINAL and not snapshot.final_enabled:
+    if role is Role.FINAL and not (snapshot.final_enabled or final_reviews(snapshot)):
         return True
     return snapshot.unreachable.get(role) == math.inf
+
+
+def final_reviews(snapshot: SchedulerSnapshot) -> list[TaskView]:
+    """What the final model is to read: everything that the reviewer is done with where it is on, else what was escalated."""
+    waiting = [task for task in snapshot.tasks if task.state is TaskState.FINAL_REVIEW]
+    return [task for task in waiting if snapshot.final_enabled or task.escalated]
+
+
+def hurried(snapshot: SchedulerSnapshot) -> str:
+    """Why the reviewer is to come at once: the developer asked for a review now, or for one proposal's; "" otherwise."""
+    if snapshot.hurry:
+        return "you asked for a review"
+    asked = next((task for task in reviewer_work(snapshot) if task.escalated), None)
+    return f"you asked for the review of {asked.id}" if asked else ""
 
 
 def answers(snapshot: SchedulerSnapshot, role: Role, now: float) -> bool:

@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from navigator.evidence.canary import PROBES
+
 WRITER = "scripted/writer"
 READER = "scripted/reader"
 PIECE = 65_536
@@ -33,6 +35,8 @@ class Said:
     content: str
     reasoning: str = ""
     finish: str = "stop"
+    usage: tuple[int, int] | None = None
+    """Tokens read and written, where the server tells them."""
 
 
 Script = Callable[[Messages], "str | Said | Refusal"]
@@ -69,6 +73,8 @@ class Models:
     guard: threading.Lock = field(default_factory=threading.Lock)
     holds: Path | None = None
     """A file that names the role which is loaded; empty: the server takes connections and drops them. None: both are there."""
+    canary: Callable[[str], str] = field(default=lambda model: "1, 2, 3, 4, 5")
+    """What a model says to each of the canary's questions, which are no part of any conversation."""
     wrong: list[str] = field(default_factory=list)
     """Models that were asked for while they were not loaded."""
 
@@ -86,6 +92,9 @@ class Models:
 
     def answer(self, body: dict[str, Any]) -> str | Said | Refusal:
         """What the model that was asked for says. One at a time, so that scripts may count."""
+        for probe in PROBES:
+            if body["messages"][-1]["content"] == probe.question:
+                return self.canary(body["model"])
         with self.guard:
             if body["model"] == READER:
                 self.read_by.append(body["messages"])
@@ -143,16 +152,24 @@ def speaking(models: Models) -> Iterator[Models]:
                 self.chunk(body, {"reasoning_content": whole.reasoning[start : start + PIECE]}, None)
             for start in range(0, len(whole.content) or 1, PIECE):
                 self.chunk(body, {"content": whole.content[start : start + PIECE]}, None)
-            self.chunk(body, {}, whole.finish)
+            self.chunk(body, {}, whole.finish, whole.usage)
             self.wfile.write(b"data: [DONE]\n\n")
 
-        def chunk(self, body: dict[str, Any], delta: dict[str, str], reason: str | None) -> None:
-            document = {
+        def chunk(
+            self,
+            body: dict[str, Any],
+            delta: dict[str, str],
+            reason: str | None,
+            usage: tuple[int, int] | None = None,
+        ) -> None:
+            document: dict[str, Any] = {
                 "id": "chat-1",
                 "object": "chat.completion.chunk",
                 "model": body["model"],
                 "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
             }
+            if usage is not None:
+                document["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1]}
             self.wfile.write(f"data: {json.dumps(document)}\n\n".encode())
 
         def reply(self, status: int, document: object) -> None:

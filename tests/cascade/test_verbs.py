@@ -19,6 +19,7 @@ from navigator.cascade.verbs.cancel import Cancel
 from navigator.cascade.verbs.comment import Commented
 from navigator.cascade.verbs.conducting import Nothing, ReviewNow, ReviewNowDone, StopDone, SwapAsked
 from navigator.cascade.verbs.deciding import DecideArgs, Decided, DecisionRow, Pinned
+from navigator.cascade.verbs.escalate import Escalated, EscalatedRow
 from navigator.cascade.verbs.exam_import import ExamImported, RefusedRow
 from navigator.cascade.verbs.exam_prepare import ExamPrepared
 from navigator.cascade.verbs.exam_run import ExamAsked
@@ -94,6 +95,11 @@ RESULTS: dict[str, list[Model]] = {
     "exam.prepare": [
         ExamPrepared(projects=(PreparedProject(project="web", faulty=2, clean=2, ended="enough items"),)),
         ExamPrepared(projects=(PreparedProject(project="web", problem="It has no test command."),)),
+    ],
+    "escalate": [
+        Escalated(proposals=(EscalatedRow(id="P7", again=True), EscalatedRow(id="P8"))),
+        Escalated(proposals=(EscalatedRow(id="P7", tokens=900),), final=True, running=True),
+        Escalated(proposals=(EscalatedRow(id="P7"),), withdrawn=True),
     ],
     "approve": [
         Decided(decisions=(LANDED, LANDED.model_copy(update={"recorded": False, "reason": "P7 is gone."}))),

@@ -203,6 +203,12 @@ def waiting(count: int, since: float = NOW - 1) -> list[TaskView]:
         ("at the longest wait", snap(*waiting(1, NOW - 1800), task(1), **STAYS), True),
         ("asked for", snap(*waiting(1), task(1), hurry=True, **STAYS), True),
         ("asked for, in a session that ends", snap(*waiting(1), task(1), hurry=True), True),
+        ("escalated", snap(*waiting(1), task(2, S.AWAITING_REVIEW, escalated=True), task(1), **STAYS), True),
+        (
+            "escalated, in a session that ends",
+            snap(task(2, S.AWAITING_REVIEW, escalated=True), task(1)),
+            True,
+        ),
         ("asked for, and nothing to review", snap(task(1), hurry=True, **STAYS), False),
         ("nothing left to write, just now", snap(*waiting(1), **STAYS), False),
         (
@@ -395,3 +401,11 @@ def test_of_two_that_meet_only_the_first_is_started_and_the_next_one_that_does_n
 def test_a_task_that_is_held_back_keeps_the_generator_loaded() -> None:
     snapshot = snap(WAITING, task(2, S.CHECKING, **A), task(3, **B), busy=frozenset({"T2"}))
     assert SwapTo(R) not in next_actions(snapshot, NOW)
+
+
+def test_what_was_escalated_is_read_first_also_by_a_final_model_that_is_off() -> None:
+    tasks = (task(1, S.AWAITING_REVIEW, priority=2), task(2, S.AWAITING_REVIEW, escalated=True))
+    asked = next_actions(snap(*tasks, resident=R, capacity={R: 1}), NOW)
+    assert asked == (ReviewTask("T2"),)
+    tasks = (task(1, S.FINAL_REVIEW), task(2, S.FINAL_REVIEW, escalated=True))
+    assert FinalReview("T2") in (sent := next_actions(snap(*tasks), NOW)) and FinalReview("T1") not in sent

@@ -57,7 +57,8 @@ async def test_reads_everything_and_says_so(weights: list[Path]) -> None:
     await ahead.wait()
     report = ahead.report()
     assert report is not None
-    assert (report.ended, report.warm_before, report.warm_after) == ("done", 0, 2 * SIZE)
+    assert (report.ended, report.warm_before) == ("done", 0)
+    assert 0.8 < report.warm_after / (2 * SIZE) <= 1  # the kernel may have dropped some pages again
     # The kernel reads on beyond what is asked for, so the reader finds some of it there.
     assert 0 < report.read_bytes <= report.weight_bytes == 2 * SIZE
 
@@ -71,7 +72,8 @@ async def test_what_is_there_is_not_read_again(weights: list[Path]) -> None:
     assert report is not None
     if report.warm_before != SIZE:
         pytest.skip("something else emptied the page cache meanwhile")
-    assert (report.ended, report.warm_after) == ("done", 2 * SIZE)
+    assert report.ended == "done"
+    assert 0.8 < report.warm_after / (2 * SIZE) <= 1
     assert 0 < report.read_bytes <= SIZE
 
 

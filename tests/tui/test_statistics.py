@@ -23,6 +23,7 @@ from navigator.domain.states import Verdict
 from navigator.evidence.intervals import wilson
 from navigator.evidence.rates import revise_rate
 from navigator.tui.dialogs.file import FileDialog
+from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.statistics import plot
 from navigator.tui.statistics.draw import page_lines
 from navigator.tui.statistics.screen import PageTabs, StatsScreen, _around
@@ -300,6 +301,25 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
                 assert shown(screen) != whole[name], name
         assert "landed" in screen.counted["outcomes"].outcomes.real.states
         assert screen.counted["edits"].real.clean_first.n < before["edits"].real.clean_first.n
+
+
+async def test_two_groups_are_compared_above_the_rate(make_app: AppMaker) -> None:
+    async with make_app().run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: "revise-rate" in screen.counted, what="the rate")
+        groups = [row.group for row in screen.counted["revise-rate"].grouped.rows]
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PickDialog), what="the dialog")
+        dialog = cast("PickDialog", pilot.app.screen)
+        await until(pilot, lambda: len(dialog.rows.rows) >= 2, what="the groups")
+        first, second = dialog.rows.rows[:2]
+        assert {first, second} <= set(groups)
+        await pilot.press("tab", "tab", "enter")
+        await until(pilot, lambda: "Newcombe" in shown(screen), what="the comparison")
+        text = shown(screen)
+        assert text.index("Newcombe") < text.index("BY WEEK")
+        await pilot.press("v")
+        await until(pilot, lambda: "Newcombe" not in shown(screen), what="its end")
 
 
 async def test_a_long_page_scrolls_by_keys(make_app: AppMaker) -> None:

@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.domain.models import Review, Task
-from navigator.domain.states import TaskState, Verdict
+from navigator.domain.states import Escalation, TaskState, Verdict
 
 if TYPE_CHECKING:
     from navigator.store.writes.writer import Transaction
 
 
 def move_on(tx: Transaction, deps: Dependencies, task: Task, review: Review) -> None:
-    """To its next revision, to the final model, or to the developer."""
+    """To its next revision, to the final model, or to the developer; after a second reading always to the developer."""
+    if task.escalated is Escalation.AGAIN:
+        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, escalated=Escalation.NONE)
+        return
     revise = review.verdict is Verdict.REVISE and not review.advice
     if revise and task.round < deps.settings.batch.revisions:
-        tx.set_task_state(task.id, TaskState.REVISING, round=task.round + 1)
+        tx.set_task_state(task.id, TaskState.REVISING, round=task.round + 1, escalated=Escalation.NONE)
     elif deps.settings.final.enabled:
-        tx.set_task_state(task.id, TaskState.FINAL_REVIEW)
+        tx.set_task_state(task.id, TaskState.FINAL_REVIEW, escalated=Escalation.NONE)
     else:
-        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
+        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, escalated=Escalation.NONE)

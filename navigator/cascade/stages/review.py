@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
 from navigator.cascade.exam.worth import why_advice
@@ -24,18 +24,21 @@ from navigator.cascade.stages.calls import (
 from navigator.cascade.stages.moving import move_on
 from navigator.cascade.stages.proving import held_of
 from navigator.cascade.stages.reproducing import Talk, ask_tests, planned
-from navigator.cascade.stages.subject import Subject, gather_subject
+from navigator.cascade.stages.subject import Subject, gather_subject, leaving_messages
 from navigator.cascade.views.inbox import open_proposal
-from navigator.config.settings import ServerSettings
+from navigator.config.settings import ServerSettings, Settings
 from navigator.domain.models import Proposal, Reproduction, Review, Task, utc_now
-from navigator.domain.states import Role, TaskState, Verdict
+from navigator.domain.states import Escalation, Role, TaskState, Verdict
 from navigator.serving.client.client import ChatAnswer
 from navigator.serving.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.serving.client.names import same_base
 from navigator.workspace.bounded.run import WorkerLost, run_bounded
 
 if TYPE_CHECKING:
-    pass
+    from navigator.cascade.prompts.blocks import KeyRing
+    from navigator.cascade.prompts.library import PromptLibrary
+    from navigator.serving.client.tokens import TokenCounter
+    from navigator.store.writes.writer import Transaction
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +51,33 @@ GROUNDING = 30.0
 OWN_TOKENS = 800
 """max_tokens of a generator's reading of its own change, which decides nothing: it is not to cost what a review does."""
 
+AGAIN = "review again"
+"""What it says of the reviewer's second reading of a proposal, which the developer asked for."""
+
 PURPOSES = {Role.REVIEWER: "review", Role.FINAL: "final", Role.GENERATOR: "review own"}
 """What the calls table says of each role's readings."""
 
 EXAM = "exam"
 """What it says of a reading of an item of the exam."""
+
+
+class Planning(Protocol):
+    """What the prompts of a review are made with."""
+
+    @property
+    def settings(self) -> Settings:
+        """See `Dependencies`."""
+
+    @property
+    def prompts(self) -> PromptLibrary:
+        """See `Dependencies`."""
+
+    @property
+    def keys(self) -> KeyRing:
+        """See `Dependencies`."""
+
+    def counter_for(self, role: Role) -> TokenCounter:
+        """See `Dependencies`."""
 
 
 async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -> None:
@@ -66,11 +91,15 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
     task = deps.reader.task(task_id)
     proposal = open_proposal(deps.reader, task_id)
     if role is not Role.REVIEWER:
-        review, _ = await _read(deps, task, proposal, role)
-        _record(deps, task, proposal, review)
+        await _read_beside(deps, task, proposal, role)
         return
     _set(deps, task, TaskState.REVIEWING)
+    again = task.escalated is Escalation.AGAIN
     try:
+        if again:  # another reading, without tests: those of the first one stand
+            review, _ = await _read(deps, task, proposal, role)
+            _record(deps, task, proposal, review)
+            return
         held = held_of(deps, task, proposal)
         if held:  # a crash came between the review and its tests
             talks = await _talks_again(deps, task, proposal)
@@ -87,6 +116,25 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
         _set(deps, task, TaskState.CHECKING, "the tests of its findings are run")
 
 
+async def _read_beside(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> None:
+    """The final model's reading, or the writer's own. What was escalated goes back to the developer if there is no answer."""
+    try:
+        review, _ = await _read(deps, task, proposal, role)
+    except ServingError as error:
+        if role is Role.FINAL and task.escalated:
+            reason = f"The final model did not answer: {error}"
+            with deps.store.transaction() as tx:
+                _give_back(tx, task, reason)
+        raise
+    _record(deps, task, proposal, review)
+
+
+def _give_back(tx: Transaction, task: Task, reason: str = "") -> None:
+    """To the developer, unless the developer has taken it back already."""
+    if tx.read.task(task.id).state is TaskState.FINAL_REVIEW:
+        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, reason=reason, escalated=Escalation.NONE)
+
+
 async def _read(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> tuple[Review, list[Talk]]:
     """One reading of one proposal by `role`'s model, and the conversations that it took; nothing but its calls is stored.
 
@@ -94,8 +142,12 @@ async def _read(deps: Dependencies, task: Task, proposal: Proposal, role: Role) 
         ServingError: the model did not answer.
     """
     subject = await gather_subject(deps, task, proposal, role)
-    if role is Role.FINAL and subject.guarded:
-        return _withheld(deps, subject, deps.settings.final.model), []
+    if role is Role.FINAL:
+        why = subject.guarded
+        if task.escalated and not deps.project(task.project_id).escalate:
+            why = f"{task.project} does not let its proposals leave this machine"
+        if why:
+            return _withheld(deps, subject, why), []
     return await _read_change(deps, subject, role)
 
 
@@ -146,7 +198,7 @@ def read_answer(answer: ChatAnswer, reading: Reading) -> RawReview:
     return run_bounded(read_review, answer.text, answer.reasoning, again, size=size)
 
 
-def prompt_dependencies(deps: Dependencies, role: Role) -> ReviewPromptDependencies:
+def prompt_dependencies(deps: Planning, role: Role) -> ReviewPromptDependencies:
     """What reviews by `role` are made of: its tokenizer, and the room that its server's context leaves."""
     server = deps.settings.server(role)
     counter = deps.counter_for(role)
@@ -168,12 +220,13 @@ def answer_room(server: ServerSettings, role: Role = Role.REVIEWER) -> tuple[int
     return first, min(2 * first, server.max_tokens)
 
 
-def _withheld(deps: Dependencies, subject: Subject, model: str) -> Review:
+def _withheld(deps: Dependencies, subject: Subject, why: str) -> Review:
     """The final model may be anywhere: a change that touches what is never shown is not sent to it."""
+    model = deps.settings.final.model
     return Review(
         role=Role.FINAL,
         verdict=Verdict.UNREVIEWED,
-        summary=f"Not sent to the final model. {subject.guarded}.",
+        summary=f"Not sent to the final model. {why}.",
         prompt_version=prompt_dependencies(deps, Role.FINAL).prompts.get("review").version,
         model=model,
         rehearsal=is_rehearsal(model) or subject.proposal.rehearsal,
@@ -200,6 +253,9 @@ async def _ask(
 ) -> Answered:
     """Ask, and once more if the answer cannot be read; then it counts as unread, never as APPROVE."""
     task, why = subject.task, ""
+    messages = leaving_messages(deps.redact, reading) if role is Role.FINAL else reading.messages
+    again = role is Role.REVIEWER and task.escalated is Escalation.AGAIN
+    purpose = EXAM if subject.exam_item is not None else AGAIN if again else PURPOSES[role]
     first, longer = answer_room(deps.settings.server(role), role)
     room = first
     for attempt in range(2):
@@ -208,10 +264,10 @@ async def _ask(
                 deps,
                 role,
                 task,
-                purpose=PURPOSES[role] if subject.exam_item is None else EXAM,
+                purpose=purpose,
                 exam_item=subject.exam_item,
                 prompt_version=reading.version,
-                messages=reading.messages,
+                messages=messages,
                 max_tokens=room,
                 schema=review_schema(reading.labels, again=len(subject.earlier), asked=reading.asked),
                 seq=seq + attempt,
@@ -297,7 +353,9 @@ def _record(
 ) -> None:
     """Store a review. With `rows`, which are to come with it, the task stays until the tests of its findings were asked for."""
     role = review.role
-    if deps.strategy.one_base and role is Role.REVIEWER:
+    if role is Role.FINAL:
+        review = review.model_copy(update={"price": deps.settings.final.price(review.usage)})
+    elif deps.strategy.one_base and role is Role.REVIEWER:
         review = review.model_copy(update={"self_review": True})
     if role is Role.REVIEWER:
         review = review.model_copy(update={"block_on": deps.settings.review.block_on})
@@ -313,7 +371,7 @@ def _record(
         elif role is Role.REVIEWER:
             move_on(tx, deps, task, review)
         elif role is Role.FINAL:
-            tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
+            _give_back(tx, task)
 
 
 def _set(deps: Dependencies, task: Task, state: TaskState, reason: str = "") -> None:

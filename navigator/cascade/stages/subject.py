@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -13,13 +14,15 @@ from navigator.cascade.prompts.material import worth_sending
 from navigator.cascade.reviewing.callers import Pieces, callers
 from navigator.domain.diff import FileDiff
 from navigator.domain.models import Finding, Project, Proposal, Task
-from navigator.domain.secrets import find_secret, secret_in
+from navigator.domain.secrets import Redactor, environment_values, find_secret, secret_in, secret_in_name
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
+from navigator.workspace.context.withheld import learn_withheld
 from navigator.workspace.git.diffs import decode_lines
 from navigator.workspace.git.source import TreeSource
 
 if TYPE_CHECKING:
+    from navigator.cascade.reviewing.prompt import Reading
     from navigator.workspace.git.private import PrivateRepo
 
 
@@ -62,6 +65,8 @@ async def gather_subject(deps: Dependencies, task: Task, proposal: Proposal, rol
     }
     async with deps.project_lock(project.id):
         private = await asyncio.to_thread(deps.private, project)
+        if role is Role.FINAL:
+            await asyncio.to_thread(learn_leaving, deps.redact, project, private, proposal)
         return await asyncio.to_thread(
             read_subject, private, project, task, proposal, earlier, trees.get(proposal.round - 1, "")
         )
@@ -97,6 +102,18 @@ def read_subject(
     )
 
 
+def learn_leaving(redact: Redactor, project: Project, private: PrivateRepo, proposal: Proposal) -> None:
+    """Have `redact` know what must not leave this machine: values of withheld files and of the environment. Blocks."""
+    redact.learn(environment_values(os.environ))
+    for tree in (proposal.base_commit, proposal.tree):
+        learn_withheld(redact, project, private, tree)
+
+
+def leaving_messages(redact: Redactor, reading: Reading) -> list[dict[str, str]]:
+    """A prompt as it is sent to another machine: every secret in it is replaced by a word that says what was there."""
+    return [{name: redact.outgoing(text) for name, text in message.items()} for message in reading.messages]
+
+
 def _guarded(before: TreeSource, after: TreeSource, files: Sequence[FileDiff]) -> str:
     """Why a change may not be sent to another machine: the first file whose name or lines speak against it."""
     for file in files:
@@ -104,6 +121,9 @@ def _guarded(before: TreeSource, after: TreeSource, files: Sequence[FileDiff]) -
         lines = "\n".join(line.text for hunk in file.hunks for line in hunk.lines)
         found = find_secret(lines.encode("utf-8", "surrogateescape"))
         # The line would be the diff's, not the file's: only what it is is worth saying.
+        named = secret_in_name(file.old_path) or secret_in_name(file.new_path)
+        if named:
+            return f"One of its files: {named}"
         why = hidden or (found[0] if found else "")
         if why:
             return f"{safe_line(file.path)}: {why}"

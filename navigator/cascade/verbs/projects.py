@@ -84,6 +84,7 @@ class SetProjectArgs(Model):
     check: str | None = None
     landing: Landing | None = None
     base: str | None = None
+    escalate: bool | None = None
 
 
 class SetProject(Verb[SetProjectArgs, ProjectDone]):
@@ -103,7 +104,7 @@ class SetProject(Verb[SetProjectArgs, ProjectDone]):
         self.require(deps.reader, args)
         changes: dict[str, Any] = args.model_dump(exclude={"name"}, exclude_none=True)
         if not changes:
-            raise UsageError("Name a setting to change.", hint="--check, --landing or --base.")
+            raise UsageError("Name a setting to change.", hint="--check, --landing, --base or --escalate.")
         if "base" in changes:
             require_base(await asyncio.to_thread(read_facts, project.path), changes["base"])
         if "check" in changes:
@@ -115,7 +116,8 @@ class SetProject(Verb[SetProjectArgs, ProjectDone]):
         now = result.project
         lands = "the current branch" if now.landing == "current" else "navigator/…"
         base = now.base or "the current branch"
-        return [Told(now.name, f"lands on {lands}, works from {base}, tests: {now.check or 'none'}")]
+        final = ", may be sent to the final model" if now.escalate else ""
+        return [Told(now.name, f"lands on {lands}, works from {base}, tests: {now.check or 'none'}{final}")]
 
 
 class MoveProjectArgs(Model):

@@ -19,6 +19,7 @@ _VERBS = {
     "split": "split:Split",
     "tests.keep": "keep_tests:KeepTests",
     "undo": "undo:Undo",
+    "escalate": "escalate:Escalate",
     "review.now": "conducting:ReviewNow",
     "swap.to": "conducting:SwapTo",
     "swap.measure": "measure:MeasureSwaps",

@@ -115,6 +115,10 @@ def why_left_out(
         return "not reviewed"
     if proposal.review.verdict is not Verdict.APPROVE:
         return proposal.review.verdict.value
+    if proposal.first_review is not None and proposal.first_review.verdict is not Verdict.APPROVE:
+        return f"the first reading said {proposal.first_review.verdict.value}"
+    if proposal.final_review is not None and proposal.final_review.verdict is Verdict.REVISE:
+        return "the final model said REVISE"
     if proposal.review.self_review:
         return "self-reviewed"  # only by the model that wrote it
     if proposal.failed_checks:

@@ -18,6 +18,7 @@ _SPECULATION = {
     cls=LazyGroup,
     table={
         "speculation": ("lab.group", "Does speculative decoding pay?"),
+        "bench": ("lab.bench", "Have twenty small functions written, and run them"),
         "compare": ("lab.compare", "Compare ways of working on the same tasks, executed"),
         "judge": ("lab.judge", "Compare answers in pairs, blind, and say what that is worth"),
         "golden": ("lab.golden", "Recompute published figures"),

@@ -85,6 +85,11 @@ class _Mbpp(BaseModel):
         )
 
 
+def test_file(asserts: str) -> str:
+    """A test file that executes some statements after `from solution import *`."""
+    return "import unittest\n\nfrom solution import *\n\n\n" + _case(asserts)
+
+
 def _case(body: str) -> str:
     return (
         f"class Task(unittest.TestCase):\n    def test_it(self):\n{textwrap.indent(body.strip(), ' ' * 8)}\n"

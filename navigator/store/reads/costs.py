@@ -31,7 +31,9 @@ _YIELD = (
     " AND a.id NOT IN (SELECT proposal_id FROM landings WHERE state = 'undone')"
     " AND NOT EXISTS (SELECT 1 FROM proposals x WHERE x.parent = a.id)) AS accepted,"
     " (SELECT count(*) FROM proposals WHERE rehearsal = ? AND parent IS NULL AND created >= ?) AS proposals,"
-    " (SELECT count(*) FROM reviews WHERE rehearsal = ? AND role = 'reviewer' AND at >= ?) AS reviews"
+    " (SELECT count(*) FROM reviews WHERE rehearsal = ? AND role = 'reviewer' AND at >= ?) AS reviews,"
+    " (SELECT count(*) FROM reviews WHERE rehearsal = ? AND price > 0 AND at >= ?) AS final_reviews,"
+    " (SELECT total(price) FROM reviews WHERE rehearsal = ? AND price > 0 AND at >= ?) AS final_price"
 )
 
 
@@ -84,5 +86,5 @@ class CostReads(Queries):
 
     def work_yield(self, since: str = "", *, rehearsal: bool) -> Yield:
         """What came out of real work, or of the rehearsal's."""
-        (found,) = self._all(_YIELD, *(rehearsal, since) * 3)
+        (found,) = self._all(_YIELD, *(rehearsal, since) * 5)
         return from_row(Yield, found, rehearsal=rehearsal)

@@ -50,7 +50,8 @@ class LoopTask:
     """What the scheduler has to know of a task; its texts stay in the database. `updated` is a UTC time.
 
     `wrote` is the role whose answer the present attempt continues; None where nothing is written yet, or the task
-    starts again. `reviewed`: it is in `checking` for the tests of its findings, which have no effect on any model's work.
+    starts again. `escalated`: its next reading was asked for by name.
+    `reviewed`: it is in `checking` for the tests of its findings, which have no effect on any model's work.
     """
 
     id: str
@@ -66,6 +67,7 @@ class LoopTask:
     complexity: Complexity
     wrote: Role | None = None
     reviewed: bool = False
+    escalated: bool = False
 
 
 @lru_cache(maxsize=4096)
@@ -98,7 +100,7 @@ class LoopReads(ReproductionReads):
         found = self._all(
             "SELECT id, project_id, state, priority, attempt, round, files, updated, kind, complexity,"
             f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END,"
-            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END FROM tasks t"
+            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END, escalated <> '' FROM tasks t"
             f" WHERE state IN ({', '.join('?' * len(states))}) ORDER BY id",
             *(state.value for state in states),
         )
@@ -117,8 +119,9 @@ class LoopReads(ReproductionReads):
                 Complexity(complexity),
                 Role(wrote) if wrote else None,
                 bool(reviewed),
+                bool(named),
             )
-            for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote, reviewed in found
+            for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote, reviewed, named in found
         ]
 
     def self_reviews_due(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from navigator.store.database import translated
-from navigator.store.rows import clean
+from navigator.store.rows import DamagedRow, clean
 
 WRITTEN = "purpose NOT LIKE 'review%' AND purpose NOT IN ('final', 'reproduce')"
 """A test on `calls`: what was asked for was a task's own text, not a review of one."""
@@ -42,6 +42,9 @@ class Queries:
             return self._connection.execute(sql, [clean(value) for value in values]).fetchall()
         except sqlite3.Error as error:
             raise translated(error, database_of(self._connection)) from error
+        except UnicodeDecodeError as error:
+            damaged = DamagedRow("a text cannot be read")
+            raise translated(damaged, database_of(self._connection)) from error
 
     def _one(self, sql: str, *values: Any) -> Any:
         return self._all(sql, *values)[0][0]

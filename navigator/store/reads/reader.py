@@ -235,6 +235,9 @@ class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, E
         ids = [row["id"] for row in found]
         newest = self._newest("reviews", ids, by=("proposal_id", "role"))
         reviews = dict(zip(newest, self.reviews_from(list(newest.values())), strict=True))
+        first = self._newest("reviews", ids, " AND counted = 1 AND role = 'reviewer'")
+        again = {key: row for key, row in first.items() if newest[*key, Role.REVIEWER]["id"] != row["id"]}
+        firsts = dict(zip(again, self.reviews_from(list(again.values())), strict=True))
         decisions = self._newest("decisions", ids, " AND withdrawn = 0")
         landings = self._newest("landings", ids)
         made = []
@@ -243,6 +246,8 @@ class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, E
             parts = {
                 name: reviews[number, role] for name, role in _REVIEWS.items() if (number, role) in reviews
             }
+            if (number,) in firsts:
+                parts["first_review"] = firsts[(number,)]
             decision, landing = decisions.get((number,)), landings.get((number,))
             made.append(
                 from_row(

@@ -10,6 +10,7 @@ from navigator.domain.ids import number_of, task_id
 from navigator.domain.models import Baseline, Project, Suggestion, Task, utc_now
 from navigator.domain.states import (
     Complexity,
+    Escalation,
     ProposalState,
     SuggestionState,
     TaskKind,
@@ -113,8 +114,8 @@ class ProjectWrites(TransactionCore):
 
 
 class TaskWrites(TransactionCore):
-    """Events: task_added, task_state, task_attempt, suggestions_added, suggestion_accepted, suggestions_dismissed;
-    proposal_state for what a new attempt supersedes."""
+    """Events: task_added, task_state, task_attempt, task_escalated, suggestions_added, suggestion_accepted,
+    suggestions_dismissed; proposal_state for what a new attempt supersedes."""
 
     def add_task(
         self,
@@ -168,13 +169,14 @@ class TaskWrites(TransactionCore):
         round: int | None = None,
         note: str | None = None,
         report: str | None = None,
+        escalated: Escalation | None = None,
         data: Mapping[str, Any] | None = None,
     ) -> Task:
         """Move a task along the transition table.
 
         Args:
             reason: why, for the developer; an empty one clears what stood there.
-            round, note, report: None leaves them.
+            round, note, report, escalated: None leaves them.
             data: more for the event, beside from, to, reason, attempt, round.
 
         Raises:
@@ -185,7 +187,7 @@ class TaskWrites(TransactionCore):
         require_task_transition(current, to, task=task_id)
         now = utc_now()
         values: dict[str, Any] = {"state": to.value, "reason": reason, "updated": now, "since": now}
-        given = {"round": round, "note": note, "report": report}
+        given = {"round": round, "note": note, "report": report, "escalated": escalated}
         values.update({name: value for name, value in given.items() if value is not None})
         self._update("tasks", row["id"], values)
         self._state_event(task_id, current, to, {"reason": reason, **(data or {})})
@@ -215,10 +217,25 @@ class TaskWrites(TransactionCore):
         self._update(
             "tasks",
             row["id"],
-            {**values, "note": note, "reason": "", "report": "", "updated": now, "since": now},
+            {
+                **values,
+                "note": note,
+                "reason": "",
+                "report": "",
+                "escalated": Escalation.NONE,
+                "updated": now,
+                "since": now,
+            },
         )
         self._state_event(task_id, current, TaskState.QUEUED, {"reason": ""})
         self.event("task_attempt", task_id, data={"attempt": attempt, "note": note})
+        return self.read.task(task_id)
+
+    def escalate_task(self, task_id: str, escalation: Escalation) -> Task:
+        """Note which reading the developer asked for by name, or that it is withdrawn; the task's state stays."""
+        row = self._task_row(task_id)
+        self._update("tasks", row["id"], {"escalated": escalation.value})
+        self.event("task_escalated", task_id, data={"escalated": escalation.value})
         return self.read.task(task_id)
 
     def set_task_base(self, task_id: str, base_commit: str) -> Task:

@@ -352,6 +352,14 @@ class DeckScreen(NavScreen):
             seen = not all(card.seen for card in cards)
             self._perform(MarkSeen(), ids=tuple(card.proposal for card in cards), seen=seen)
 
+    def action_escalate(self) -> None:
+        """Have it read next, or by the final model."""
+        card = self.current_card
+        if card is not None and card.proposal:
+            from navigator.tui.escalating import escalate
+
+            begin(self, partial(escalate, self.app, card.proposal, card.tree), group="verb")
+
     def action_undo(self) -> None:
         """Undo a landing, or an approval that has not landed."""
         from navigator.cascade.verbs.undo import Undo

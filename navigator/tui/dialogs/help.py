@@ -29,20 +29,21 @@ TERMS: dict[str, tuple[str, ...]] = {
     for screen, terms in {
         "deck": (
             "conductor; batch; verdict; UNREVIEWED; r0, r1, r2; revise rate; interval; n; swap cost; "
-            "seen; overlap; part; policy item; self-review; stale; not landed; rehearsal; ↺; ◇; ≡; ◪; "
+            "seen; overlap; part; policy item; self-review; escalate; stale; not landed; rehearsal; ↺; ◇; ≡; ◪; "
             "∩; ⚠; •; ◆; ~"
         ),
         "review": (
             "round; verdict; UNREVIEWED; stated; unanchored; reproduced; met; remark; reversal; self-review; "
+            "escalate; first reading; final review; "
             "writer's own review; seen; superseded; stale; transplanted; part; hunk; untested; failed "
             "before; ◉; ◪; ≈; ↔"
         ),
         "compose": "task; kind; base",
         "stats": (
             "revise rate; interval; n; anecdotal; stated rate; differs; unread; mixture; way of writing; evidence; to ±10; rung; "
-            "repaired; lost; repeated; fixed, cosmetic, harmful, no help; met; reverted; kappa; accepted change; "
+            "repaired; lost; repeated; harmful; met; reverted; kappa; accepted change; "
             "round trip; watt-hours; residency; reproduced; exam; sensitivity; "
-            "specificity; Youden's J; REVISE that is right; rehearsal; modelled; ● ○; │ ┊"
+            "specificity; Youden's J; genuine share; rehearsal; modelled; ● ○; │ ┊"
         ),
         "fleet": (
             "conductor; residency; swap; strategy; externally; read-ahead; warm; streams; published; "

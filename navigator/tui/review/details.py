@@ -89,9 +89,9 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         was = f"; on the base: {check.before.value.replace('_', ' ')}" if check.before else ""
         body = f"{check.outcome.value.replace('_', ' ')} in {check.seconds:.1f} s{was}"
         yield f"check {check.name}", f"{body}\n{detail}" if detail else body
-    for review in (shown.review, shown.final_review):
+    for review in (shown.review, shown.first_review, shown.final_review):
         if review is not None:
-            yield _review(review)
+            yield _review(review, first=review is shown.first_review)
             yield from _tests(review)
     if shown.own_review is not None:
         yield _own_review(shown.own_review)
@@ -133,7 +133,7 @@ def _tests(review: Review) -> Iterator[Section]:
             )
 
 
-def _review(review: Review) -> Section:
+def _review(review: Review, *, first: bool) -> Section:
     lines = [review.summary or "no summary"]
     if review.stated_verdict is not None and review.stated_verdict is not review.verdict:
         which = "reproduced" if review.block_on == "reproduced" else "anchored"
@@ -143,5 +143,6 @@ def _review(review: Review) -> Section:
     for entry in review.addressed:
         word = "met" if entry.get("met") else "not met"
         lines.append(f"finding {entry.get('finding')} of the round before: {word}. {entry.get('why', '')}")
-    title = f"{review.role.value} {review.model}  {review.prompt_version}  {review.verdict.value}"
+    name = "first reading: " if first else ""
+    title = f"{name}{review.role.value} {review.model}  {review.prompt_version}  {review.verdict.value}"
     return title, "\n".join(lines)

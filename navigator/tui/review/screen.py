@@ -32,6 +32,7 @@ from navigator.tui.data.drafts import DraftKeeper
 from navigator.tui.diff.messages import ChoiceAsked, ContextRequested
 from navigator.tui.diff.model import Comment, Mode
 from navigator.tui.diff.view import DiffView
+from navigator.tui.escalating import escalate
 from navigator.tui.messages import DecideAll, OpenProposal
 from navigator.tui.review import comments, tools
 from navigator.tui.review.context import (
@@ -447,6 +448,11 @@ class ReviewScreen(NavScreen):
         result = await perform(self.app, Undo(), UndoArgs(ids=(target,)))
         if result is not None and any(row.undone for row in result.undone):
             self.open(target)
+
+    def action_escalate(self) -> None:
+        """Have it read next, or by the final model."""
+        if self.shown is not None:
+            self._start_deciding(partial(escalate, self.app, self.shown.id, self.shown.tree))
 
     def action_keep_tests(self) -> None:
         """Make a proposal of this one and the tests of its findings that pass on it."""

@@ -208,6 +208,7 @@ def warning_lines(
         notes.append(("REHEARSAL", "warn"))
     if shown.review is not None and shown.review.self_review:
         notes.append(("self-reviewed: the model that wrote it reviewed it", "warn"))
+    notes += [(_beside(name, review), "warn") for name, review in _others(shown)]
     if shown.own_review is not None:
         notes.append((_own_words(shown.own_review), "muted"))
     if mended := context.mended.get(shown.id):
@@ -244,9 +245,19 @@ def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:
 
 def _own_words(review: Review) -> str:
     """`writer's own review: REVISE, 2 findings`: what the writer says of its own change; it does not count."""
+    return _beside("writer's own review", review)
+
+
+def _others(shown: Proposal) -> list[tuple[str, Review]]:
+    """The readings beside the reviewer's newest one: its first, and the final model's."""
+    readings = (("first reading", shown.first_review), ("final review", shown.final_review))
+    return [(name, review) for name, review in readings if review is not None]
+
+
+def _beside(name: str, review: Review) -> str:
     count = len(review.findings)
     findings = f", {count} finding{'s' if count > 1 else ''}" if count else ""
-    return f"writer's own review: {review.verdict.value}{findings}"
+    return f"{name}: {review.verdict.value}{findings}"
 
 
 def _disagrees(review: Review) -> bool:

@@ -19,16 +19,18 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.worker import Worker
 
+from navigator.cascade.views.statistics.comparison import RateComparison, compare_rates, comparison_table
 from navigator.cascade.views.statistics.page import Question, StatisticsPage, utc_text
 from navigator.cascade.views.statistics.pages import PAGES
 from navigator.config.paths import write_new
-from navigator.domain.errors import NavigatorError
+from navigator.domain.errors import NavigatorError, NotFound
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.dialogs.file import FileDialog
-from navigator.tui.statistics.draw import page_lines
+from navigator.tui.dialogs.pick import PickDialog
+from navigator.tui.statistics.draw import page_lines, rehearsal_heading, table_lines
 from navigator.tui.statistics.export import ENDINGS, as_text, contents
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen
@@ -114,6 +116,8 @@ class StatsScreen(NavScreen):
         self._by = _GROUPS[0]
         self._days = 0
         self._counted: dict[str, Any] = {}
+        self._pair: tuple[str, str, str] | None = None
+        self._compared: RateComparison | str | None = None
         self._seq = -1
         self._due = 0.0
         self._counting: Worker[None] | None = None
@@ -156,6 +160,8 @@ class StatsScreen(NavScreen):
         for page in sorted(PAGES, key=lambda page: page is not PAGES[self._page]):
             try:
                 found = await self.app.feed.read(partial(_read, page, question))
+                if page is PAGES[_GROUPED]:
+                    self._compared = await self.app.feed.read(partial(_compare, self._pair, question))
             except NavigatorError as error:
                 self.app.toast(str(error), "error")
                 return
@@ -176,7 +182,14 @@ class StatsScreen(NavScreen):
         page = PAGES[self._page]
         if page.name not in self._counted:
             return [[], [("counting …", "muted")]]
-        return page_lines(page, self._counted[page.name], width, period=self._period)
+        lines = page_lines(page, self._counted[page.name], width, period=self._period)
+        if page is not PAGES[_GROUPED] or self._compared is None:
+            return lines
+        if isinstance(self._compared, str):
+            return [[], [(self._compared, "muted")], *lines]
+        heading = rehearsal_heading(width) if self._compared.rehearsal else []
+        table = table_lines(comparison_table(self._compared), width, period=self._period)
+        return [*heading, *table, *lines]
 
     def action_to_page(self, page: int) -> None:
         """To one page."""
@@ -196,6 +209,31 @@ class StatsScreen(NavScreen):
         """Group by the next property."""
         self._by = _GROUPS[(_GROUPS.index(self._by) + 1) % len(_GROUPS)]
         self._page = _GROUPED
+        self._count(self._seq)
+
+    @work
+    async def action_compare(self) -> None:
+        """Ask for two groups, and show them above the revise rate; take the comparison away where one is shown."""
+        rates = self._counted.get(PAGES[_GROUPED].name)
+        if rates is None:
+            return
+        if self._compared is not None:
+            self._pair = None
+        else:
+            tables = rates.grouped
+            names = list(dict.fromkeys(row.group for row in (*tables.rows, *tables.rehearsal)))
+            title = f"Mark two to compare, by {rates.by.replace('-', ' ')}"
+            chosen = await self.app.push_screen_wait(PickDialog(title, names, empty="No verdict yet."))
+            if chosen is None:
+                return
+            if len(chosen) != 2:
+                other = f"{self.app.keymap.shown('stats.group')} groups by another property."
+                self.app.toast(f"A comparison is of two groups. {other}", "warning")
+                return
+            self._pair = (rates.by, *chosen)
+        # Boschloo's test may take a second.
+        self._compared = "comparing …" if self._pair else None
+        self.action_to_page(_GROUPED)
         self._count(self._seq)
 
     def action_since(self) -> None:
@@ -254,3 +292,15 @@ def _question(by: str, days: int) -> Question:
 def _read(page: StatisticsPage[Any], question: Question, reader: Reader) -> Any:
     with reader.snapshot():
         return page.read(reader, question)
+
+
+def _compare(
+    pair: tuple[str, str, str] | None, question: Question, reader: Reader
+) -> RateComparison | str | None:
+    """The comparison of a property's two groups, or why there is none; None where none was asked for."""
+    if pair is None or pair[0] != question.by:
+        return None
+    try:
+        return compare_rates(reader, *pair[1:], by=question.by, since=question.since)
+    except NotFound as error:
+        return str(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,6 +48,10 @@ def strip_facts(settings: Settings, start_key: str = "ctrl+n") -> StripFacts:
     )
 
 
+ROOMY = 160
+"""Cells from which the second line has the whole forecast."""
+
+
 def strip_lines(
     snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, meter: Meter, width: int
 ) -> tuple[list[Piece], list[Piece]]:
@@ -64,7 +69,7 @@ def strip_lines(
             first.append((_eta(meter.eta), "muted"))
     else:
         first += [("  batch ", "muted"), (f"{meter.waiting}/{meter.target}", "")]
-    return first, _price_line(snapshot, live, meter, wide)
+    return first, _price_line(snapshot, live, meter, wide, roomy=width >= ROOMY)
 
 
 def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool) -> list[Piece]:
@@ -153,7 +158,7 @@ def _eta(seconds: float) -> str:
     return "  review due" if seconds < 1 else f"  review in {duration(seconds)}"
 
 
-def _finish(meter: Meter, live: LiveStatus, wide: bool) -> list[Piece]:
+def _finish(meter: Meter, live: LiveStatus, roomy: bool) -> list[Piece]:
     """When all that is queued waits for the developer."""
     if meter.finish is None:
         return []
@@ -162,15 +167,25 @@ def _finish(meter: Meter, live: LiveStatus, wide: bool) -> list[Piece]:
     left = meter.finish.left(time.monotonic()) if running else expected.seconds
     pieces: list[Piece] = [
         ("all done in " if running else "a run takes ", "muted"),
-        (f"~{duration(left)}" if left >= 1 else "a moment", ""),
+        (f"~{duration(_coarse(left))}" if left >= 1 else "a moment", ""),
     ]
-    if wide and expected.single_seconds:
+    if roomy and expected.single_seconds:
         pieces.append((f", {expected.tokens_per_second:.0f} tok/s overall", "muted"))
-        pieces.append((f" (one model alone ~{duration(expected.single_seconds)}, no review)", "faint"))
+        pieces.append(
+            (f" (one model alone ~{duration(_coarse(expected.single_seconds))}, no review)", "faint")
+        )
     return [*pieces, ("   ", "")]
 
 
-def _price_line(snapshot: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bool) -> list[Piece]:
+def _coarse(seconds: float) -> float:
+    """Up to whole tens of seconds, from two minutes on whole minutes: what an estimate knows, and it does not flicker."""
+    step = 60 if seconds >= 120 else 10
+    return step * math.ceil(seconds / step)
+
+
+def _price_line(
+    snapshot: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bool, *, roomy: bool
+) -> list[Piece]:
     if live.conductor == "absent" and live.problem:
         return [(safe_line(live.problem), "warn")]
     failed = _failed_servers(live)
@@ -178,7 +193,7 @@ def _price_line(snapshot: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bo
         role, reason = next(iter(failed.items()))
         return [(safe_line(f"{role} server: {reason}"), "bad")]
     price = meter.price
-    finish = _finish(meter, live, wide)
+    finish = _finish(meter, live, roomy)
     if price.now_each is None:
         idle = "nothing waiting for review" if snapshot.loaded else ""
         return finish or [(idle, "faint")]

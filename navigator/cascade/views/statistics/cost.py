@@ -77,6 +77,8 @@ def _whole(spent: Cost) -> Table:
         Row("seconds of the models", _cells(models, 1)),
         Row("seconds of swaps", _cells(swaps, 1)),
     ]
+    if spent.final_reviews:
+        rows.append(Row(f"price of the final model, n {spent.final_reviews:,}", _cells(spent.final_price, 4)))
     parts = f"{number(models.per_accepted, 1)} s of models, {number(swaps.per_accepted, 1)} s of swaps"
     few = (f"anecdotal: n below {ANECDOTAL_BELOW}",) if 0 < spent.accepted < ANECDOTAL_BELOW else ()
     return Table(

@@ -82,6 +82,10 @@ def swap_table(directions: Sequence[Direction], trips: Sequence[RoundTrip] = ())
             )
             for kind in found.warmth
         ]
+        if found.filled is not None:
+            kinds = ", ".join(found.filled.work)
+            label = f"  {percent(found.filled.share)} filled" + (f" with {kinds}" if kinds else "")
+            rows.append(Row(label, (f"{found.filled.n:,}", "", "", "", ""), detail=True))
     for trip in trips:
         few = few or trip.seconds.n < _P95_FROM
         medians = tuple((phase, summary.median) for phase, summary in trip.phases.items())

@@ -1,0 +1,1 @@
+"""Twenty small tasks: structural checks beside execution."""
