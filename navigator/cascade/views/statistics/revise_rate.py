@@ -97,8 +97,8 @@ def _rate_tables(found: Rates, rehearsal: bool) -> Sequence[Table]:
     ]
     if found.by and found.by != "week":
         title = f"BY {found.by.replace('-', ' ').upper()}"
-        rows = tuple(_rate_row(one.group, one) for one in grouped)
-        tables.append(Table(title, _RATE_COLUMNS, rows, notes=few_notes(rows)))
+        groups = tuple(_rate_row(one.group, one) for one in grouped)
+        tables.append(Table(title, _RATE_COLUMNS, groups, notes=few_notes(groups)))
     return (*tables, _by_week(weeks, [row for row in found.versions if row.rehearsal is rehearsal]))
 
 
