@@ -319,11 +319,12 @@ class Conductor:
         self._wake.set()
 
     async def _keep_watch(self) -> None:
-        """Look at the servers now and then: a swap by other hands and a death are no call's business to find."""
+        """Look at the servers now and then: a swap by other hands, a death and nonsense are no call's business to find."""
         while True:
             await asyncio.sleep(_HEARTBEAT)
             try:
                 await self._watch.look()
+                await self._residency.examine()
             except Exception:
                 # A defect in a strategy's look must not end the session that goes well without it.
                 log.exception("a look at the servers broke")
@@ -391,6 +392,7 @@ class Conductor:
             "hurry": live.hurry,
             "wanted": live.wanted.value if live.wanted else None,
             "deaths": live.deaths,
+            "canary": self._residency.canary.report(),
             "problems": {role.value: said for role, said in live.problems.items()},
             "read_ahead": self._residency.warmth.report(),
             "given_up": {role.value: reason for role, reason in live.given_up.items()},

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 
+from navigator.cascade.canary import CanaryWatch
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.read_ahead import WeightReadAhead
@@ -15,10 +17,10 @@ from navigator.cascade.swapping import confirmed, resident_now
 from navigator.cascade.views.batches import Batches
 from navigator.cascade.views.summary import Session
 from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Swap, utc_now
-from navigator.domain.states import Role
+from navigator.domain.models import Canary, Swap, utc_now
+from navigator.domain.states import CanaryOutcome, Role
 from navigator.serving.swap import looks
-from navigator.serving.swap.base import PhaseEvent, SwapResult
+from navigator.serving.swap.base import OTHER, PhaseEvent, SwapResult
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +51,7 @@ class Residency:
         self._storage = storage
         self._batches = batches
         self._wake = wake
+        self.canary = CanaryWatch(deps, storage)
 
     @cached_property
     def warmth(self) -> WeightReadAhead:
@@ -173,6 +176,8 @@ class Residency:
     ) -> None:
         deps, live = self._deps, self._live
         result, live.resident = await confirmed(deps.strategy, to, result)
+        if result.outcome == "done":
+            result = await self._proved(origin, to, result)
         swap = Swap(
             from_role=origin,
             to_role=to,
@@ -204,8 +209,45 @@ class Residency:
             self._load_failed(to, began, result.reason)
         else:
             live.failed(to, began=began, give_up_after=None)
-        if live.resident not in (None, origin, to):
+        if live.resident not in (None, origin, to) and result.failure != "garbage":
             self.outside(origin, live.resident)  # somebody else's swap was in the way
+
+    async def _proved(self, origin: Role | None, to: Role, result: SwapResult) -> SwapResult:
+        """The swap, if the canary finds the model well; else the way back: only another load brings this one back."""
+        found = await self.canary.loaded(to)
+        if found is None or found.outcome is not CanaryOutcome.GARBAGE:
+            return result
+        strategy = self._deps.strategy
+        self.note_problem(to, _garbage(found))
+        back = origin if origin not in (None, to) else OTHER[to]
+        assert back is not None
+        await self.forget(to, back)
+        left = await strategy.swap(back, lambda event: None)
+        self._live.resident = await resident_now(strategy)
+        return replace(
+            result,
+            outcome="went_back" if left.outcome == "done" else "failed",
+            phases=result.phases + left.phases,
+            seconds=result.seconds + left.seconds,
+            reason=" ".join(filter(None, (_garbage(found), left.reason))),
+            failure="garbage",
+        )
+
+    async def examine(self) -> None:
+        """Ask the resident model again when its token memory is nearly full, and load it anew if it went bad."""
+        live, role = self._live, self._live.resident
+        if role is None or live.swapping_to is not None or self._deps.strategy.both_resident:
+            return
+        found = await self.canary.look(role)
+        bad = found is not None and found.outcome is CanaryOutcome.GARBAGE
+        if found is None or not bad or live.resident is not role or live.swapping_to is not None:
+            return
+        live.went_bad(role, _garbage(found))
+        self.note_problem(role, _garbage(found))
+        self.note_given_up(role)
+        # Its server would call another load of the same model done: only the other model's load ends it.
+        live.swapping_to = OTHER[role]
+        await self.swap(OTHER[role])
 
     def _load_failed(self, role: Role, began: float, reason: str) -> None:
         count = self._live.load_failed(role, reason, began=began)
@@ -268,3 +310,7 @@ class Residency:
         if not self._deps.strategy.rehearsal or role is None:
             return
         self._session.assume(role, (await self._deps.client(role).server_info()).get("timing"))
+
+
+def _garbage(found: Canary) -> str:
+    return f"It is healthy and answers garbage: {found.reason}."

@@ -318,6 +318,15 @@ class SwapSettings(Section):
         return self
 
 
+class CanarySettings(Section):
+    """The same questions to a loaded server at temperature 0: is it still what it was? (docs/strategies.md)"""
+
+    enabled: bool = True
+    """Ask them after each load. A server whose answers are garbage counts as not loaded."""
+    kv_usage: float = Field(default=0.8, gt=0, le=1, allow_inf_nan=False)
+    """Ask once more in a residency when this share of the server's token memory is in use, where the server tells it."""
+
+
 class BatchSettings(Section):
     """When a review is due, and how many revisions may follow."""
 
@@ -443,6 +452,7 @@ class Settings(Section):
     final: FinalSettings = FinalSettings()
     routing: RoutingSettings = RoutingSettings()
     swap: SwapSettings = SwapSettings()
+    canary: CanarySettings = CanarySettings()
     batch: BatchSettings = BatchSettings()
     review: ReviewSettings = ReviewSettings()
     checks: ChecksSettings = ChecksSettings()

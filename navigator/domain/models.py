@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from navigator.domain.ids import ProposalId, TaskId
 from navigator.domain.states import (
+    CanaryMoment,
+    CanaryOutcome,
     CheckOutcome,
     Complexity,
     Criterion,
@@ -423,6 +425,29 @@ class Swap(Model):
     session: int = 0
     filled_seconds: float = -1.0
     filled_with: dict[str, float] = {}
+
+
+class Canary(Model):
+    """A loaded server's answers to fixed questions at temperature 0, and how they compare with the reference.
+
+    `profile` is a digest of how the server says it was launched; `likeness` (0 to 1) is None without a reference. `tokens` are
+    those of questions and answers, `seconds` those of all of them. `accept_length` is None where the server counts none.
+    """
+
+    id: int = 0
+    role: Role
+    moment: CanaryMoment
+    model: str = ""
+    profile: str = ""
+    outcome: CanaryOutcome = CanaryOutcome.UNANSWERED
+    likeness: float | None = None
+    accept_length: float | None = None
+    reason: str = ""
+    answers: tuple[str, ...] = ()
+    tokens: int = 0
+    seconds: float = 0.0
+    rehearsal: bool = False
+    at: str
 
 
 class Event(Model):

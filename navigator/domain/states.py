@@ -95,6 +95,27 @@ class Complexity(StrEnum):
     COMPLEX = "complex"
 
 
+class CanaryMoment(StrEnum):
+    """When a canary is asked: after a load, or once the server's token memory is nearly full."""
+
+    LOAD = "load"
+    KV_FULL = "kv_full"
+
+
+class CanaryOutcome(StrEnum):
+    """What a canary's answers came to, compared with the reference of the same model and profile.
+
+    `reference`: they are the first ones and were kept as such. `same`: not a character differs. `drifted`: they differ, or
+    speculation accepts much less. `garbage`: they have nothing in common with it. `unanswered`: there is nothing to compare.
+    """
+
+    REFERENCE = "reference"
+    SAME = "same"
+    DRIFTED = "drifted"
+    GARBAGE = "garbage"
+    UNANSWERED = "unanswered"
+
+
 class ExamSource(StrEnum):
     """Where an exam item comes from.
 

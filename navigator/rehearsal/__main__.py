@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from navigator.domain.states import Role
@@ -51,6 +52,9 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--max-running", type=int, default=8, help="requests served at once; more wait")
     parser.add_argument("--context-tokens", type=int, default=131_072)
+    parser.add_argument(
+        "--garbage-while", metavar="FILE", help="answer garbage while FILE exists; /health stays well"
+    )
     parser.add_argument("--parent", type=int, default=0, help="exit when this process is gone")
     parser.add_argument("--die-with-parent", action="store_true", help="ask the kernel for SIGTERM (Linux)")
     options = parser.parse_args(arguments)
@@ -115,6 +119,19 @@ def make_brain(
     return answer
 
 
+def spoilt_while(path: str | None, brain: Brain) -> Brain:
+    """As `brain`, but token 0 of Qwen's vocabulary over and over while the file exists: what broken logits look like."""
+
+    def answer(
+        messages: Sequence[Mapping[str, str]], schema: dict[str, Any] | None = None, repeat: int = 0
+    ) -> Completion:
+        if path and Path(path).exists():
+            return Completion("!" * 400)
+        return brain(messages, schema, repeat)
+
+    return answer
+
+
 async def serve(options: argparse.Namespace) -> None:
     """Bind, say where, load, serve until SIGTERM or SIGINT, drain."""
     role = Role(options.role)
@@ -125,7 +142,10 @@ async def serve(options: argparse.Namespace) -> None:
     api = Api(
         role,
         pace_of(role, options.time_scale),
-        make_brain(role, seed=options.seed, fault_rate=options.fault_rate, skill=options.skill),
+        spoilt_while(
+            options.garbage_while,
+            make_brain(role, seed=options.seed, fault_rate=options.fault_rate, skill=options.skill),
+        ),
         max_running=options.max_running,
         context_tokens=options.context_tokens,
     )

@@ -12,6 +12,8 @@ from typing import TypeVar
 from navigator.domain.states import (
     PROPOSAL_TRANSITIONS,
     TASK_TRANSITIONS,
+    CanaryMoment,
+    CanaryOutcome,
     Complexity,
     Criterion,
     DecisionKind,
@@ -476,6 +478,24 @@ _FIFTH: Migration = (
     f"ALTER TABLE projects ADD COLUMN escalate {_FLAG.format('escalate')}",
     "ALTER TABLE reviews ADD COLUMN price REAL NOT NULL DEFAULT 0 CHECK (price >= 0)",
     "CREATE INDEX reviews_price ON reviews (rehearsal, at, price) WHERE price > 0",
+    # What a server answered to the same questions after each load.
+    f"""CREATE TABLE canaries (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        role TEXT NOT NULL {_one_of("role", (Role.GENERATOR, Role.REVIEWER))},
+        moment TEXT NOT NULL {_one_of("moment", CanaryMoment)},
+        model TEXT NOT NULL,
+        profile TEXT NOT NULL,
+        outcome TEXT NOT NULL {_one_of("outcome", CanaryOutcome)},
+        likeness REAL,
+        accept_length REAL,
+        reason TEXT NOT NULL DEFAULT '',
+        answers TEXT NOT NULL DEFAULT '[]',
+        tokens INTEGER NOT NULL DEFAULT 0 CHECK (tokens >= 0),
+        seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
+        rehearsal {_FLAG.format("rehearsal")},
+        at TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX canaries_reference ON canaries (role, model, profile) WHERE outcome = 'reference'",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
@@ -503,6 +523,7 @@ TABLES = (
     "exam_trials",
     "reproductions",
     "forecasts",
+    "canaries",
     "journal",
     "batches",
     "events",

@@ -17,6 +17,7 @@ from navigator.cascade.socket.client import request
 from navigator.cli.session import locked_dependencies
 from navigator.config.settings import ServerSettings, Settings
 from navigator.domain.states import Role, TaskState
+from navigator.evidence.canary import MAX_TOKENS
 from navigator.serving.swap.sleepers import Ledger, Note, SglangSleeper
 from tests.cascade.scripted_models import Models, approval, speaking
 from tests.cascade.test_conductor import Room, edit
@@ -109,9 +110,11 @@ async def prepared(scene: Scene, room: Room) -> None:
 
 
 def chats(machine: Machine) -> list[str]:
-    """The models that were asked, in order, the one-token questions of swaps left out."""
+    """The models that were asked, in order, the one-token questions of swaps and the canary's left out."""
     return [
-        body["model"] for body in machine.bodies if isinstance(body, dict) and body.get("max_tokens", 0) > 1
+        body["model"]
+        for body in machine.bodies
+        if isinstance(body, dict) and body.get("max_tokens", 0) > MAX_TOKENS
     ]
 
 

@@ -22,6 +22,7 @@ from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import Settings, load_settings
 from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.states import Role
+from navigator.domain.text import safe_line
 from navigator.serving.client.names import same_model
 from navigator.serving.status import ServerLook
 from navigator.serving.swap.base import Check
@@ -85,7 +86,10 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
     yield _identity(paths)
     yield _sqlite()
     yield _state(paths)
-    yield _database(paths)
+    database = _database(paths)
+    yield database
+    if database.state == "ok" and paths.database.exists():
+        yield from _canaries(paths)
     yield from _set_aside(paths)
     try:
         settings = load_settings()
@@ -152,6 +156,29 @@ def _database(paths: StatePaths) -> Check:
             "database", "missing", f"{paths.database} is damaged: {said}", f"Backups are in {paths.backups}."
         )
     return Check("database", "ok", str(paths.database))
+
+
+def _canaries(paths: StatePaths) -> Iterator[Check]:
+    """The roles whose newest canary was not well."""
+    from navigator.domain.states import CanaryOutcome
+    from navigator.store.database import open_reader
+    from navigator.store.errors import SchemaOutdated
+    from navigator.store.reads.reader import Reader
+
+    try:
+        connection = open_reader(paths.database)
+    except SchemaOutdated:
+        return  # of a version that asked none; the next start leads it to this one
+    try:
+        last = Reader(connection).last_canaries()
+    finally:
+        connection.close()
+    for canary in last:
+        if canary.outcome not in (CanaryOutcome.DRIFTED, CanaryOutcome.GARBAGE):
+            continue
+        found = f"{canary.outcome.value} at {canary.at}: {safe_line(canary.reason)}"
+        hint = f"See the {canary.role.value}'s log, its launch flags and its weights; docs/strategies.md says what is compared."
+        yield Check(f"{canary.role.value} canary", "warn", found, hint)
 
 
 def _sqlite() -> Check:

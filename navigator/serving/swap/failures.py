@@ -33,9 +33,10 @@ Failure = Literal[
     "no_systemd",
     "cancelled",
     "unsure",
+    "garbage",
 ]
-"""Why a swap failed. crashed: the server ended. unsure: it is unknown whether the server holds its weights, and guessing
-would end it."""
+"""Why a swap failed. crashed: the server ended. garbage: it is healthy, and what it answers is no text of its
+model. unsure: it is unknown whether the server holds its weights, and guessing would end it."""
 
 
 class SwapFailed(NavigatorError):

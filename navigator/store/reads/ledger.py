@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from navigator.domain.ids import number_of
-from navigator.domain.models import Event, Swap, Usage
+from navigator.domain.models import Canary, Event, Swap, Usage
 from navigator.domain.records import Batch, Comment, ForecastRecord, JournalEntry, ModelCall
 from navigator.domain.states import Role
 from navigator.store.reads.queries import WRITTEN, Queries, limited
@@ -81,6 +81,24 @@ class LedgerReads(Queries):
         """Forecasts made from `since` on, a UTC time, oldest first."""
         return from_rows(
             ForecastRecord, self._all("SELECT * FROM forecasts WHERE made >= ? ORDER BY id", since)
+        )
+
+    def canary_reference(self, role: Role, model: str, profile: str) -> Canary | None:
+        """The newest answers that canaries of this model and profile are compared with."""
+        found = self._all(
+            "SELECT * FROM canaries WHERE role = ? AND model = ? AND profile = ? AND outcome = 'reference'"
+            " ORDER BY id DESC LIMIT 1",
+            role.value,
+            model,
+            profile,
+        )
+        return from_row(Canary, found[0]) if found else None
+
+    def last_canaries(self) -> list[Canary]:
+        """The newest canary of each role."""
+        return from_rows(
+            Canary,
+            self._all("SELECT * FROM canaries WHERE id IN (SELECT max(id) FROM canaries GROUP BY role)"),
         )
 
     def batches(self) -> list[Batch]:

@@ -9,7 +9,7 @@ from navigator.domain.errors import Conflict, NotFound, UsageError
 from navigator.domain.ids import number_of
 from navigator.domain.ids import proposal_id as proposal_name
 from navigator.domain.ids import task_id as task_name
-from navigator.domain.models import Swap, Usage, utc_now
+from navigator.domain.models import Canary, Swap, Usage, utc_now
 from navigator.domain.records import EditFailure, ForecastRecord, ModelCall
 from navigator.domain.states import LOOP_TASK_STATES, EditCode, Role
 from navigator.store.rows import dumped, packed
@@ -190,6 +190,13 @@ class LedgerWrites(TransactionCore):
     def interrupt_forecasts(self) -> None:
         """End every open forecast: the session that made it is over."""
         self._run("UPDATE forecasts SET outcome = 'interrupted' WHERE outcome = ''")
+
+    def add_canary(self, canary: Canary) -> int:
+        """Keep a canary's answers; its `id` is not looked at."""
+        number = self._insert("canaries", canary)
+        said = {"role": canary.role.value, "moment": canary.moment.value, "outcome": canary.outcome.value}
+        self.event("canary", data=said | ({"reason": canary.reason} if canary.reason else {}))
+        return number
 
     def add_edit_failure(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 
 from navigator.cascade.views.statistics.swaps import swap_table
 from navigator.domain.models import Swap
+from navigator.domain.text import safe_line
 from navigator.evidence.swaps import swap_stats
 from navigator.scheduling.forecast import break_even_tokens, forecast
 from navigator.serving.status import ServerLook
@@ -115,6 +116,11 @@ def _troubles(status: Mapping[str, object], width: int) -> list[Line]:
         if role not in given_up:
             words = f"▲ the {role}'s server died {count} times in this residency; it is restarted when needed"
             lines.append([(clip(words.replace(" 1 times", " once"), width), "warn")])
+    for role, seen in _table(status.get("canary")).items():
+        outcome = str(_table(seen).get("outcome") or "")
+        if outcome in ("drifted", "garbage"):
+            words = f"▲ canary of the {role}: {safe_line(str(_table(seen).get('reason')))}"
+            lines.append([(clip(words, width), "bad" if outcome == "garbage" else "warn")])
     if status.get("wanted"):
         words = f"▸ the {status.get('wanted')} loads when current work finishes"
         lines.append([(clip(words, width), "accent")])

@@ -1,0 +1,38 @@
+"""The canary's questions to a real llama-server: at temperature 0 it says the same each time, beside other work too."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from navigator.cascade.canary import _answers, _profile
+from navigator.domain.states import CanaryOutcome
+from navigator.evidence.canary import MAX_TOKENS, PROBES, judge
+from navigator.serving.client.chat import ChatRequest
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import CutByLength
+
+pytestmark = pytest.mark.engines
+
+
+async def test_answers_are_the_same_alone_and_not_garbage_beside_other_work(client: ModelClient) -> None:
+    first, tokens = await _answers(client)
+    assert (await _answers(client))[0] == first
+    assert judge(first, first).outcome is CanaryOutcome.SAME
+    assert len(PROBES) <= tokens <= len(PROBES) * (MAX_TOKENS + 200)
+    assert await _profile(client) == await _profile(client)
+
+    async def work() -> None:
+        asked = ChatRequest(
+            messages=({"role": "user", "content": "Write."},), max_tokens=400, temperature=0.7, top_p=1
+        )
+        try:
+            await client.chat(asked)
+        except CutByLength:
+            return
+
+    beside = asyncio.gather(work(), work())
+    crowded, _ = await _answers(client)
+    await beside
+    assert judge(crowded, first).outcome in (CanaryOutcome.SAME, CanaryOutcome.DRIFTED)
