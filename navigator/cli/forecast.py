@@ -216,6 +216,7 @@ def _explain(as_json: bool) -> None:
     if as_json:
         output.print_json({"rows": [document(outcome) for outcome in found]})
         return
+    output.say(f"What {_SOURCE} printed about the cascade, and what follows from the same inputs.", bold=True)
     rows = [
         (outcome.row.id, outcome.verdict, value(outcome.computed), outcome.row.printed, outcome.row.what)
         for outcome in found

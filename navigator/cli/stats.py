@@ -173,7 +173,8 @@ def print_table(table: Table) -> None:
         _rows(table)
     if not table.rows:
         output.say(f"  {table.empty}")
-    for line in (*(f"{name}: {text}" for name, text in table.facts), *table.notes):
+    about = (table.about,) if table.about else ()
+    for line in (*about, *(f"{name}: {text}" for name, text in table.facts), *table.notes):
         output.say(f"  {line}")
     output.say()
 

@@ -28,7 +28,7 @@ from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.text import safe_line
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 
-STARTS = (("speculation", "measure"), ("judge",))
+STARTS = (("speculation", "measure"), ("judge",), ("compare",))
 """Words after `navigator lab` that make a run."""
 
 _MOST_WORDS = 1 << 16
@@ -150,6 +150,13 @@ class Recorder:
         """Called by `recording`."""
         self._change(ended=how, problem=problem)
 
+    def restore(self, before: LabRun | None) -> None:
+        """Note what was noted before this process; called by `recording`."""
+        if before is None:
+            self._path.unlink(missing_ok=True)
+        else:
+            write_private(self._path, before.model_dump_json(indent=1, exclude={"state"}).encode())
+
     def _change(self, **values: object) -> None:
         self.run = self.run.model_copy(update=values | {"updated": _now()})
         write_private(self._path, self.run.model_dump_json(indent=1, exclude={"state"}).encode())
@@ -218,6 +225,10 @@ def recording(kind: str, results: Path, command: Sequence[str], *, about: str = 
                 yield record
             except KeyboardInterrupt:
                 record.ended("stopped")
+                raise
+            except Conflict:
+                # What is kept was begun with another plan: it stays as it was noted, with the command that continues it.
+                record.restore(before)
                 raise
             except NavigatorError as error:
                 record.ended("failed", f"{error.message} {error.hint or ''}".strip())

@@ -9,14 +9,14 @@ from navigator.cascade.views.statistics.aftermath import (
     repeat_table,
     revision_table,
 )
-from navigator.cascade.views.statistics.page import Table
+from navigator.cascade.views.statistics.page import Table, few_notes, share_rows
 from navigator.domain.costs import EnergyTotals, SwapTotals, WorkTotals, Yield
 from navigator.domain.outcomes import FateCount, FindingTotals, RepeatCount, RevisionCount
 from navigator.domain.records import CallTotals
 from navigator.domain.states import CheckOutcome, Role, Verdict
 from navigator.evidence.agreement import repeats
 from navigator.evidence.cost import Cost, cost
-from navigator.evidence.intervals import Tables
+from navigator.evidence.intervals import Tables, share
 from navigator.evidence.revisions import findings_met, landed, revisions
 
 PASSED, FAILED = CheckOutcome.PASSED, CheckOutcome.FAILED
@@ -134,3 +134,12 @@ def test_energy_says_since_when_and_for_how_long_it_is_not_known() -> None:
         "since the first reading (2026-11-20): accepted changes: 2, proposals: 3, reviews: 2, readings: 720",
         "readings cover 3,600 s; 40 s more are not known",
     )
+
+
+def test_only_a_table_with_a_share_of_few_says_that_it_is_anecdotal() -> None:
+    enough, few = (
+        share_rows((("enough", share(4, 32)), ("none", share(0, 0)))),
+        share_rows((("few", share(3, 19)),)),
+    )
+    assert few_notes(enough) == ()
+    assert few_notes((*enough, *few)) == ("anecdotal: n below 30",)

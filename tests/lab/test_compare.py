@@ -125,6 +125,10 @@ def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(be
     assert bench.desk.json("task", "list")["tasks"] == []
     other = bench.desk.run("lab", "compare", "code", "--rounds", "1", codes=(1,))
     assert b"was begun with other rounds" in other.stderr
+    (noted,) = bench.desk.json("lab", "runs")["runs"]
+    assert (noted["state"], noted["done"]) == ("complete", noted["total"])
+    assert [point["n"] for point in noted["plots"][0]["points"]] == [TASKS] * len(USUAL)
+    assert noted["command"][noted["command"].index("--rounds") + 1] == "2"
 
 
 @needs_sandbox

@@ -110,7 +110,7 @@ def test_what_a_run_is_written_as() -> None:
     assert "Use small" in contents(RUN, ".txt")
 
 
-@pytest.mark.parametrize("text", ["", "speculation measure", "golden x", "judge 'x"])
+@pytest.mark.parametrize("text", ["", "speculation", "golden x", "judge 'x"])
 def test_only_runs_are_started(text: str) -> None:
     assert _not_a_run(text)
     assert _not_a_run("judge x.jsonl --judge reviewer") == ""

@@ -93,7 +93,6 @@ def compare(
     """
     from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.result import outlook
-    from navigator.lab.comparing.session import compare as run
 
     names = arms or USUAL
     if ("adapters" in names) != (adapters is not None):
@@ -116,15 +115,8 @@ def compare(
                 output.note(can.words())
                 if dry_run or not tasks:
                     return tasks, can, None
-                done = await run(
-                    deps,
-                    journal,
-                    tasks,
-                    list(names),
-                    rounds=rounds,
-                    adapters=adapters,
-                    report=output.note,
-                )
+                words = _command(projects, file, names, limit, rounds, difference, adapters, called)
+                done = await _noted(deps, journal, tasks, names, rounds, adapters, words)
                 return tasks, can, done
             finally:
                 await deps.close()
@@ -149,6 +141,52 @@ def compare(
             "There is no task with tests that fail without its change.",
             hint="Raise --seconds or `[exam] history`, or give a --file.",
         )
+
+
+async def _noted(
+    deps: Dependencies,
+    journal: Journal,
+    tasks: list[LabTask],
+    names: tuple[str, ...],
+    rounds: int,
+    adapters: tuple[str, str] | None,
+    words: list[str],
+) -> Finished:
+    """Run what is left, noted as a run of the lab."""
+    from navigator.lab.comparing.progress import follow, most_turns, note_result
+    from navigator.lab.comparing.session import compare as run
+    from navigator.lab.runs import recording
+
+    total = len(tasks) * most_turns(names, rounds)
+    about = f"{journal.folder.name}: {', '.join(names)}"
+    with recording("compare", journal.folder, words, about=about) as record:
+        following = asyncio.create_task(follow(record, journal, total))
+        try:
+            done = await run(
+                deps, journal, tasks, list(names), rounds=rounds, adapters=adapters, report=output.note
+            )
+        finally:
+            following.cancel()
+        note_result(record, done, total)
+    return done
+
+
+def _command(
+    projects: tuple[str, ...],
+    file: Path | None,
+    names: tuple[str, ...],
+    limit: int,
+    rounds: int,
+    difference: float,
+    adapters: tuple[str, str] | None,
+    called: str,
+) -> list[str]:
+    """The words after `navigator` that go on with this comparison."""
+    words = ["lab", "compare", *projects, "--name", called, "--tasks", str(limit), "--rounds", str(rounds)]
+    words += ["--difference", str(difference)]
+    words += [word for name in names for word in ("--arm", name)]
+    words += ["--file", str(file.resolve())] if file else []
+    return words + (["--adapter", *adapters] if adapters else [])
 
 
 async def _tasks(

@@ -64,7 +64,8 @@ def _tell(found: list[Outcome], agree: int, every: bool) -> None:
         shown = [outcome for outcome in rows if every or outcome.verdict in _WRONG or not outcome.agrees]
         holding = sum(outcome.verdict == "reproduces" for outcome in rows)
         claims = sum(outcome.verdict != "no claim" for outcome in rows)
-        output.say(f"{source}: {len(rows)} figures, {claims} printed, {holding} of them follow", bold=True)
+        printed = f"{claims} printed, {holding} of them follow" if claims else "none printed"
+        output.say(f"{source}: {len(rows)} figures, {printed}", bold=True)
         for outcome in shown:
             _tell_one(outcome)
         output.say()

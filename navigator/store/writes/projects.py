@@ -176,7 +176,7 @@ class TaskWrites(TransactionCore):
 
         Args:
             reason: why, for the developer; an empty one clears what stood there.
-            round, note, report, escalated: None leaves them.
+            round, note, report, escalated: None leaves them; what waits for the developer is not escalated.
             data: more for the event, beside from, to, reason, attempt, round.
 
         Raises:
@@ -187,6 +187,8 @@ class TaskWrites(TransactionCore):
         require_task_transition(current, to, task=task_id)
         now = utc_now()
         values: dict[str, Any] = {"state": to.value, "reason": reason, "updated": now, "since": now}
+        if to is TaskState.AWAITING_APPROVAL:
+            escalated = Escalation.NONE  # however that reading ended, it is not to come any more
         given = {"round": round, "note": note, "report": report, "escalated": escalated}
         values.update({name: value for name, value in given.items() if value is not None})
         self._update("tasks", row["id"], values)

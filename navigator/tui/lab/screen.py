@@ -208,6 +208,6 @@ def _not_a_run(text: str) -> str:
         words = tuple(shlex.split(text))
     except ValueError as error:
         return f"The words cannot be read: {error}."
-    if not any(words[: len(start)] == start and len(words) > len(start) for start in lab.STARTS):
-        return f"Begin with {' or '.join(' '.join(start) for start in lab.STARTS)}, and name a file."
+    if not any(words[: len(start)] == start for start in lab.STARTS):
+        return f"Begin with {' or '.join(' '.join(start) for start in lab.STARTS)}."
     return ""

@@ -133,7 +133,7 @@ def _dates(columns: dict[str, int], room: int) -> str:
 
 def _spread(plot: SpreadPlot, width: int) -> list[Pieces]:
     bins = max((len(counts) for _, counts in plot.counts), default=0)
-    side = min(34, max((len(safe_line(label)) for label, _ in plot.counts), default=0) + 2)
+    side = min(36, max((len(safe_line(label)) for label, _ in plot.counts), default=0) + 2)
     cell = (min(width, 150) - side - 1) // bins if bins else 0
     if cell < 1:
         return []

@@ -22,6 +22,7 @@ from navigator.cascade.views.statistics.page import (
     Table,
     bars,
     bounds,
+    few_notes,
     percent,
     share_rows,
 )
@@ -100,7 +101,7 @@ def _decision_tables(decided: Outcomes) -> Iterable[Table]:
         SHARE_COLUMNS,
         disagreements,
         about="your decisions",
-        notes=(left,) if decided.not_counted else (),
+        notes=(*few_notes(disagreements), *((left,) if decided.not_counted else ())),
     )
     if any(row.approved.n for row in decided.by_verdict):
         yield Table(
@@ -135,7 +136,7 @@ def _quality_tables(quality: ReviewQuality, own: SelfReviews) -> Iterable[Table]
         remarks = (
             (f"{quality.remarks:,} remarks of later rounds, which do not count",) if quality.remarks else ()
         )
-        yield Table("REVIEW QUALITY", SHARE_COLUMNS, rows, about=about, notes=remarks)
+        yield Table("REVIEW QUALITY", SHARE_COLUMNS, rows, about=about, notes=(*few_notes(rows), *remarks))
     if own.agreed.n or own.unread:
         rows = share_rows(
             (
@@ -146,7 +147,9 @@ def _quality_tables(quality: ReviewQuality, own: SelfReviews) -> Iterable[Table]
         )
         unread = (f"{own.unread:,} could not be read",) if own.unread else ()
         about = "compared with the reviewer's first verdict"
-        yield Table("WRITER'S OWN REVIEWS", SHARE_COLUMNS, rows, about=about, notes=unread)
+        yield Table(
+            "WRITER'S OWN REVIEWS", SHARE_COLUMNS, rows, about=about, notes=(*few_notes(rows), *unread)
+        )
 
 
 def _result_document(found: Results) -> dict[str, Any]:

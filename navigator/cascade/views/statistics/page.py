@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 from navigator.domain.errors import UsageError
-from navigator.evidence.intervals import Share
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
 from navigator.evidence.rates import RateRow
 from navigator.store.reads.reader import Reader
 
-REHEARSAL = "simulated by the embedded stand-in; says nothing about a real model"
+REHEARSAL = "simulated; says nothing about a real model"
 
 
 _T = TypeVar("_T")
@@ -180,6 +180,12 @@ def share_rows(shares: Iterable[tuple[str, Share]]) -> tuple[Row, ...]:
         else Row(name, note="none yet")
         for name, found in shares
     )
+
+
+def few_notes(rows: Iterable[Row]) -> tuple[str, ...]:
+    """The note below a table in which a share is of fewer than it takes."""
+    few = any(row.share and 0 < row.share.n < ANECDOTAL_BELOW for row in rows)
+    return (f"anecdotal: n below {ANECDOTAL_BELOW}",) if few else ()
 
 
 def bars(title: str, counts: dict[str, int], empty: str) -> Table:

@@ -16,6 +16,7 @@ from navigator.cascade.views.statistics.page import (
     Table,
     bounds,
     dash,
+    few_notes,
     percent,
 )
 from navigator.cascade.views.statistics.rate_changes import document, facts, marks, watched
@@ -81,22 +82,23 @@ def _rate_tables(found: Rates, rehearsal: bool) -> Sequence[Table]:
         f"{count} {why.replace('_', ' ')}" for why, count in sorted(found.whole.excluded.items())
     )
     changed = facts([one for one in found.watched if one.change.current.rehearsal is rehearsal])
-    notes = [f"anecdotal: n below {ANECDOTAL_BELOW}"]
-    notes += [f"not counted: {left}"] if left and not rehearsal else []
+    rows = (_rate_row("all", row),)
+    notes = (*few_notes(rows), *((f"not counted: {left}",) if left and not rehearsal else ()))
     tables = [
         Table(
             "REVISE RATE",
             _RATE_COLUMNS,
-            (_rate_row("all", row),),
+            rows,
             about="first-round verdicts",
             headline=f"{percent(row.rate)} {bounds(row)}  n {row.n:,}",
             facts=(*changed, *_facts(row)),
-            notes=tuple(notes),
+            notes=notes,
         )
     ]
     if found.by and found.by != "week":
         title = f"BY {found.by.replace('-', ' ').upper()}"
-        tables.append(Table(title, _RATE_COLUMNS, tuple(_rate_row(one.group, one) for one in grouped)))
+        groups = tuple(_rate_row(one.group, one) for one in grouped)
+        tables.append(Table(title, _RATE_COLUMNS, groups, notes=few_notes(groups)))
     return (*tables, _by_week(weeks, [row for row in found.versions if row.rehearsal is rehearsal]))
 
 
@@ -175,7 +177,9 @@ def _by_week(rows: Sequence[RateRow], versions: Sequence[VersionCount]) -> Table
         shown.append(_rate_row(label, row, goal=False) if row else Row(label, note="no verdicts"))
     points = tuple((monday.isoformat(), _share(by_monday.get(monday))) for monday in mondays)
     plot = RatePlot(points, tuple(mark for mark in marks(versions) if mark[0] >= points[0][0]))
-    return Table("OVER TIME, BY WEEK", _RATE_COLUMNS, tuple(reversed(shown)), plot=plot)
+    return Table(
+        "OVER TIME, BY WEEK", _RATE_COLUMNS, tuple(reversed(shown)), plot=plot, notes=few_notes(shown)
+    )
 
 
 def _share(row: RateRow | None) -> Share:

@@ -73,7 +73,7 @@ def _read(reader: Reader, question: Question) -> Tables[Summary]:
     return Tables(of(False), of(True))
 
 
-_COLUMNS = (Column("", 9), Column("95 %", 14), Column("n", 8), Column("page", 13))
+_COLUMNS = (Column("", 9), Column("95 %", 16), Column("n", 8), Column("page", 13))
 _LABELS = {
     "rejected_after_approve": "rejected after APPROVE",
     "approved_over_revise": "approved over REVISE",
@@ -110,16 +110,20 @@ def _row(name: str, figure: Figure) -> Row:
     if figure.low is None or figure.high is None:
         return Row(label, (_text(figure), "", f"{figure.n:,}", figure.source))
     if figure.unit == "J":
-        limits = f"[{figure.low:.2f}–{figure.high:.2f}]".replace("-", "−")
-        return Row(label, (_text(figure), limits, f"{figure.n:,}", figure.source))
+        limits = f"[{figure.low:.2f} to {figure.high:.2f}]"
+        return Row(label, (_text(figure), limits, f"{figure.n:,}", figure.source), note=_few(figure))
     limits = f"[{100 * figure.low:.0f}–{100 * figure.high:.0f}]"
     k = round(figure.value * figure.n)
     return Row(
         label,
         (_text(figure), limits, f"{figure.n:,}", figure.source),
         share=Share(k, figure.n, figure.value, figure.low, figure.high),
-        note="anecdotal" if figure.n < ANECDOTAL_BELOW else "",
+        note=_few(figure),
     )
+
+
+def _few(figure: Figure) -> str:
+    return "anecdotal" if figure.n < ANECDOTAL_BELOW else ""
 
 
 def _text(figure: Figure) -> str:
