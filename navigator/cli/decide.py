@@ -194,7 +194,7 @@ def escalate(ids: tuple[str, ...], final: bool, withdraw: bool, yes: bool, as_js
         pinned = tuple(Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids))
     if final and not withdraw and not yes and not sys.stdin.isatty():
         raise UsageError(
-            "Nothing is sent to another machine without your word.",
+            "Nothing is sent to another machine before you confirm.",
             hint="Run it in a terminal to see what would leave, or add --yes.",
         )
     carry_out(

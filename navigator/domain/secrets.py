@@ -128,9 +128,9 @@ class Redactor:
     def outgoing(self, text: str) -> str:
         """`text` as it may be sent to another machine: also without what only looks like a secret.
 
-        That is a provider's token inside of a longer word, a password in an address, what is assigned to a name that speaks of a
-        secret, and long words that look drawn at random. Hashes and fixtures go with them: better a hole in what is read
-        elsewhere than a key in it.
+        That is a provider's token inside of a longer word, a password in an address, what is assigned to a name that suggests a
+        secret, and long words that look drawn at random. Hashes and test data are removed with
+        them: a gap in a prompt does less harm than a key in it.
         """
         text = _ANYWHERE.sub(_redacted_token, self(text))
         text = _IN_ADDRESS.sub(r"\g<before>[redacted]@", text)

@@ -193,7 +193,7 @@ def test_without_a_terminal_nothing_is_sent_unless_it_is_said(place: Place) -> N
     place.room.work()
     place.room.act("project.set", name="code", escalate=True)
     done = CliRunner().invoke(cli, ["escalate", "P1", "--final"])
-    assert isinstance(done.exception, NavigatorError) and "without your word" in str(done.exception)
+    assert isinstance(done.exception, NavigatorError) and "before you confirm" in str(done.exception)
     assert place.state() is TaskState.AWAITING_APPROVAL
 
 

@@ -13,7 +13,7 @@ from navigator.domain.text import safe_line
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, short_model
 from navigator.tui.data.meter import CHARS_PER_TOKEN, Meter, meanwhile, swap_bar
-from navigator.tui.widgets.cells import Piece, bar, duration, thousands
+from navigator.tui.widgets.cells import Piece, bar, duration, length, thousands
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
@@ -69,7 +69,7 @@ def strip_lines(
             first.append((_eta(meter.eta), "muted"))
     else:
         first += [("  batch ", "muted"), (f"{meter.waiting}/{meter.target}", "")]
-    return first, _price_line(snapshot, live, meter, wide, roomy=width >= ROOMY)
+    return first, _price_line(snapshot, live, meter, wide, roomy=width >= ROOMY, width=width)
 
 
 def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool) -> list[Piece]:
@@ -184,7 +184,7 @@ def _coarse(seconds: float) -> float:
 
 
 def _price_line(
-    snapshot: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bool, *, roomy: bool
+    snapshot: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bool, *, roomy: bool, width: int
 ) -> list[Piece]:
     if live.conductor == "absent" and live.problem:
         return [(safe_line(live.problem), "warn")]
@@ -207,6 +207,7 @@ def _price_line(
         pieces += [(", ", "muted"), (f"{price.target_each:.1f} s", ""), (f" at {meter.target}", "muted")]
     if meter.figures.source != "measured" and wide:
         pieces.append((" (published figures)", "faint"))
-    if meter.why and meter.eta and wide and live.swap is None:
-        pieces.append((f"   review {meter.why}", "muted"))
+    why: Piece = (f"review {meter.why}   ", "muted")
+    if meter.why and meter.eta and live.swap is None and length([why, *pieces]) < width:
+        pieces.insert(0, why)
     return pieces
