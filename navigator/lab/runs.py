@@ -28,7 +28,7 @@ from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.text import safe_line
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 
-STARTS = (("speculation", "measure"), ("judge",), ("compare",))
+STARTS = (("speculation", "measure"), ("judge",), ("compare",), ("bench",))
 """Words after `navigator lab` that make a run."""
 
 _MOST_WORDS = 1 << 16

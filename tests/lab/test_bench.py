@@ -49,6 +49,9 @@ def test_the_command_executes_all_twenty(tmp_path: Path) -> None:
     with speaking(known(changes, Quality(1.0, 1.0))) as models:
         desk = Desk.make(tmp_path, models.settings)
         done = desk.json("lab", "bench", "--arm", "generator")
+        (run,) = desk.json("lab", "runs")["runs"]
+    assert (run["kind"], run["state"]) == ("bench", "complete")
+    assert run["command"] == ["lab", "bench", "--name", "bench", "--arm", "generator"]
     rows = {row["tier"]: row for row in done["rows"]}
     assert rows["all"]["n"] == 20
     assert rows["all"]["structure"][0] == 19  # only the name is seen

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from navigator.cli import output
-from navigator.cli.lab.compare import share_words
+from navigator.cli.lab.compare import noted, share_words
 from navigator.cli.session import locked_dependencies, state_paths
 from navigator.config.paths import private_folder, state_dir
 from navigator.evidence.intervals import share
@@ -81,7 +81,6 @@ async def _run(
     from navigator.lab.bench.structure import bench_tasks, heuristic, structural
     from navigator.lab.comparing.functions import SOLUTION, as_task
     from navigator.lab.comparing.journal import Journal, Tried
-    from navigator.lab.comparing.session import compare
     from navigator.workspace.git.source import TreeSource
 
     journal = Journal(private_folder(private_folder(state_dir() / "lab") / "bench") / name)
@@ -92,9 +91,8 @@ async def _run(
             if task.key not in known:
                 journal.add(await asyncio.to_thread(as_task, deps, task.function()))
         journal.add(Tried(key=""))
-    done = await compare(
-        deps, journal, journal.tasks, list(names), rounds=1, adapters=None, report=output.note
-    )
+    words = ["lab", "bench", "--name", name, *(word for arm in names for word in ("--arm", arm))]
+    done = await noted("bench", deps, journal, journal.tasks, names, 1, None, words)
     private, project = exam_repository(deps.paths.private)
     rows = []
     for arm in names:

@@ -116,7 +116,7 @@ def compare(
                 if dry_run or not tasks:
                     return tasks, can, None
                 words = _command(projects, file, names, limit, rounds, difference, adapters, called)
-                done = await _noted(deps, journal, tasks, names, rounds, adapters, words)
+                done = await noted("compare", deps, journal, tasks, names, rounds, adapters, words)
                 return tasks, can, done
             finally:
                 await deps.close()
@@ -143,7 +143,8 @@ def compare(
         )
 
 
-async def _noted(
+async def noted(
+    kind: str,
     deps: Dependencies,
     journal: Journal,
     tasks: list[LabTask],
@@ -152,14 +153,14 @@ async def _noted(
     adapters: tuple[str, str] | None,
     words: list[str],
 ) -> Finished:
-    """Run what is left, noted as a run of the lab."""
+    """Run what is left, noted as a run of the lab of this kind; `words` after `navigator` go on with it."""
     from navigator.lab.comparing.progress import follow, most_turns, note_result
     from navigator.lab.comparing.session import compare as run
     from navigator.lab.runs import recording
 
     total = len(tasks) * most_turns(names, rounds)
     about = f"{journal.folder.name}: {', '.join(names)}"
-    with recording("compare", journal.folder, words, about=about) as record:
+    with recording(kind, journal.folder, words, about=about) as record:
         following = asyncio.create_task(follow(record, journal, total))
         try:
             done = await run(
