@@ -172,9 +172,9 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
 
     # Figures: a rehearsal's are called that.
     terminal.keys("S")
-    terminal.wait("REVISE RATE   nothing measured with a real model yet", "says nothing about a real model")
+    terminal.wait("IS THE REVIEWER WORTH IT?", "says nothing about a real model")
     terminal.keys("Tab")
-    terminal.wait("OUTCOMES   nothing measured with a real model yet")
+    terminal.wait("REVISE RATE", "says nothing about a real model")
     terminal.keys("F")
     terminal.wait("SERVERS", "REHEARSAL   simulated", "SWAPS   seconds", "generator → reviewer")
 
