@@ -184,7 +184,8 @@ def test_a_session_swaps_by_the_router_and_ends_with_proposals(tmp_path: Path, f
         f'[generator]\nmodel = "{WRITER}"\n{server}max_tokens = 200\ntokenizer = "{TOKENIZER}"\n'
         f"[generator.extra_body]\n{AN_EDIT}\n"
         f'[reviewer]\nmodel = "{READER}"\n{server}max_tokens = 4000\n[reviewer.extra_body]\n{SHORT_STRINGS}\n'
-        '[swap]\nstrategy = "managed"\n[batch]\nmax_wait_minutes = 0\nquiet_minutes = 0\nrevisions = 0\n',
+        '[swap]\nstrategy = "managed"\n[batch]\nmax_wait_minutes = 0\nquiet_minutes = 0\nrevisions = 0\n'
+        "[canary]\nenabled = false\n",  # random weights: it finds that they write garbage, and it is right
         encoding="utf-8",
     )
 
