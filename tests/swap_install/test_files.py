@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from navigator.domain.errors import ConfigError, MissingPart
@@ -16,6 +16,7 @@ from navigator.serving.setup.install import carry_out
 from navigator.serving.setup.render import quoted
 
 
+@settings(deadline=None)
 @given(
     body=st.text(), comment=st.sampled_from(["#", "//"]), at=st.integers(0), char=st.characters(codec="utf-8")
 )
