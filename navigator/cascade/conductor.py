@@ -36,6 +36,7 @@ from navigator.cascade.stages.write import write
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.verbs.registry import perform
 from navigator.cascade.views.batches import Batches
+from navigator.cascade.views.figures import measured_prices
 from navigator.cascade.views.finish import UNTIL
 from navigator.cascade.views.summary import Session
 from navigator.domain import snapshot as acts
@@ -44,7 +45,7 @@ from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event
 from navigator.domain.states import Escalation, Role, TaskState
 from navigator.scheduling.next_actions import next_actions
-from navigator.scheduling.outlook import Outlook
+from navigator.scheduling.outlook import outlook
 from navigator.serving.client.errors import ServingError, Unreachable, WrongModel
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.space import is_low
@@ -86,7 +87,7 @@ class Conductor:
         self._storage = Storage(deps, self.stop)
         self._on_event = on_event
         self._priced_at = -1
-        self._outlook = (Outlook(None), 0.0)
+        self._looked_at = acts.SchedulerSnapshot(())
         self._server = SocketServer(
             deps.paths.socket, self._handle, lambda after: deps.reader.events(after, limit=1_000_000)
         )
@@ -187,6 +188,11 @@ class Conductor:
         self._storage.take_back(frozenset(self._live.busy))
         self._batches.end_if_quiet(until=self._options.until)
         self._measurement.step()
+        if self._priced_at != self._live.swaps_made:
+            # A swap just ended: what it took is known, and nothing hurries.
+            self._priced_at = self._live.swaps_made
+            rehearsal = self._deps.strategy.rehearsal
+            self._live.prices = measured_prices(self._deps.reader, with_rehearsal=rehearsal)
         snapshot = self._live.snapshot(
             self._deps,
             until=self._options.until,
@@ -198,6 +204,7 @@ class Conductor:
             snapshot = replace(snapshot, capacity=dict.fromkeys(Role, 0))
         else:
             self._forecasts.look(snapshot.tasks)
+        self._looked_at = snapshot
         now = time.monotonic()
         pause = _HEARTBEAT
         for action in next_actions(snapshot, now):
@@ -376,8 +383,8 @@ class Conductor:
 
     def _status(self) -> Result:
         live = self._live
-        ahead, seen = self._outlook
-        left = None if ahead.seconds is None else round(max(0.0, ahead.seconds - (time.monotonic() - seen)))
+        ahead = outlook(self._looked_at, time.monotonic())
+        left = None if ahead.seconds is None else round(ahead.seconds)
         return {
             "next_review": {"seconds": left, "why": ahead.why},
             "resident": live.resident.value if live.resident else None,

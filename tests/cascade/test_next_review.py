@@ -1,0 +1,58 @@
+"""A conductor that stays says when the next review starts and why, and weighs what it measured."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from navigator.cascade.conductor import Conductor, RunOptions
+from navigator.cascade.socket.wire import Result
+from navigator.cli.session import locked_dependencies
+from navigator.domain.snapshot import Prices
+from navigator.domain.states import TaskState
+from tests.cascade.support import REHEARSAL, Desk, make_repository
+
+
+def test_the_next_review_is_told_and_swaps_are_weighed_as_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk.make(tmp_path, REHEARSAL)
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(desk.config))
+    desk.json(
+        "project",
+        "add",
+        str(make_repository(tmp_path / "code", {"app.py": b"def load(path, found=[]):\n    return found\n"})),
+    )
+    desk.json("task", "add", "code", "Remove mutable default arguments from app.py")
+    told: list[Result] = []
+
+    async def run() -> Prices:
+        with locked_dependencies(desk.paths, time_scale=0.0) as world:
+            conductor = Conductor(world, RunOptions())
+            running = asyncio.create_task(conductor.run())
+            try:
+                while world.reader.task("T1").state is not TaskState.AWAITING_REVIEW:
+                    await asyncio.sleep(0.01)
+                await asyncio.sleep(0.2)
+                told.append(conductor._status()["next_review"])
+                assert (
+                    conductor._live.prices.swap_in == Prices().swap_in
+                )  # published: nothing was swapped yet
+                conductor.review_now()
+                conductor._wake.set()
+                while world.reader.task("T1").state in (TaskState.AWAITING_REVIEW, TaskState.REVIEWING):
+                    await asyncio.sleep(0.01)
+                await asyncio.sleep(0.2)
+                return conductor._live.prices
+            finally:
+                conductor.stop("the test is over")
+                await running
+
+    prices = asyncio.run(asyncio.wait_for(run(), 120))
+    (ahead,) = told
+    assert ahead["why"] == "when the wait is worth the swaps"
+    # A quarter of the published round trip, for one proposal that has just begun to wait.
+    assert 10 <= ahead["seconds"] <= 19
+    assert prices.swap_in < Prices().swap_in
