@@ -234,7 +234,7 @@ class Residency:
         )
 
     async def examine(self) -> None:
-        """Ask the resident model again when its token memory is nearly full, and load it anew if it went bad."""
+        """Ask the resident model again when its token memory is nearly full, and load it again if it went bad."""
         live, role = self._live, self._live.resident
         if role is None or live.swapping_to is not None or self._deps.strategy.both_resident:
             return

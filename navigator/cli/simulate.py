@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=int, default=None, help="Another seed draws other sizes and verdicts.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def simulate(path: Path | None, as_json: bool, **given: object) -> None:
+def simulate(path: Path | None, as_json: bool, **given: Any) -> None:
     """Run the scheduler and its opponents over the same simulated tasks.
 
     No model is called and nothing is measured: speeds, swaps, sizes and verdicts are those of the scenario. The limits of [batch]
@@ -46,7 +46,7 @@ def simulate(path: Path | None, as_json: bool, **given: object) -> None:
     from navigator.scheduling.simulator.session import simulate as simulated
 
     named = {key: value for key, value in given.items() if value is not None}
-    scenario: Scenario = replace(_read(path), **named)  # type: ignore[arg-type]
+    scenario = replace(_read(path), **named)
     jobs = workload(scenario)
     found = [
         (contender.name, simulated(scenario, jobs, contender.policy, contender.rules))

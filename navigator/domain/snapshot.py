@@ -98,7 +98,7 @@ class SchedulerSnapshot:
         tasks: every task that is not terminal.
         busy: ids of tasks that some stage holds right now.
         resident: the role whose model answers now; None when none does or it is not known.
-        resident_since: monotonic second since which it does.
+        resident_since: second since which it does; only simulated sessions tell it, for the policies they compare.
         held_until: monotonic second before which it is not swapped out, because a person loaded it.
         swapping_to: the role a swap under way goes to.
         both_resident: both roles answer at once (strategy `resident`): there is nothing to swap.

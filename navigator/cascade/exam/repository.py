@@ -14,7 +14,7 @@ from navigator.workspace.git.private_layout import create
 _FOLDER = "exam.git"
 
 IMPORTED = "imported"
-"""The name that stands for the project of imported items, which have none."""
+"""The name of the project that imported items are given, since they have none."""
 
 
 def repository_of(deps: Dependencies, item: ExamItem) -> tuple[PrivateRepo, Project]:
@@ -30,7 +30,7 @@ def repository_of(deps: Dependencies, item: ExamItem) -> tuple[PrivateRepo, Proj
 
 
 def exam_repository(root: Path) -> tuple[PrivateRepo, Project]:
-    """The exam's own repository, made if absent, and a project that stands for it: no scope, no test command."""
+    """The exam's own repository, made if absent, and a project made for it: no scope, no test command."""
     git_dir = root.resolve() / _FOLDER
     facts = RepoFacts(
         path=git_dir,
