@@ -37,7 +37,14 @@ NEXT = (
     "UPDATE tasks SET colour = 'green' WHERE state = 'queued'",
 )
 
-SCHEMAS = ["62f7a9b50f9c957e", "914237c4b9ee278b", "2e2b70343f467df7", "46c3dbae3f7cf509", "0dd6a58dcfa75a02"]
+SCHEMAS = [
+    "62f7a9b50f9c957e",
+    "914237c4b9ee278b",
+    "2e2b70343f467df7",
+    "46c3dbae3f7cf509",
+    "0dd6a58dcfa75a02",
+    "e3b0c44298fc1c14",
+]
 
 
 def fill(paths: StatePaths) -> Task:
