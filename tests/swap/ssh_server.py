@@ -86,6 +86,11 @@ class SshServer:
             assert time.monotonic() < deadline
             time.sleep(0.02)
 
+    def connections(self) -> int:
+        """How many are open."""
+        assert self.process is not None
+        return len(_children(self.process.pid))
+
     def cut(self) -> int:
         """Kill every connection at once, as a cable that is pulled does; returns how many there were. Commands there live on."""
         assert self.process is not None
