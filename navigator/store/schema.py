@@ -498,7 +498,14 @@ _FIFTH: Migration = (
     "CREATE INDEX canaries_reference ON canaries (role, model, profile) WHERE outcome = 'reference'",
 )
 
-_SIXTH: Migration = ()
+_SIXTH: Migration = (
+    # A review of existing work: what it is called, and the commit that holds it. One task for each change of a project.
+    "ALTER TABLE tasks ADD COLUMN ref TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE tasks ADD COLUMN head TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX tasks_head ON tasks (project_id, head) WHERE head <> ''",
+    # Branches whose new commits are reviewed without being asked for.
+    "ALTER TABLE projects ADD COLUMN review_branches TEXT NOT NULL DEFAULT '[]'",
+)
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
 """Entry n leads from `PRAGMA user_version` n to n + 1. The CHECKs are spelled from the domain's enums: a new word
