@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
+from navigator.cascade.views.looks import looks_words
 from navigator.domain.models import CheckResult, Proposal, Review
 from navigator.domain.states import (
     CheckOutcome,
@@ -211,6 +212,8 @@ def warning_lines(
     notes += [(_beside(name, review), "warn") for name, review in _others(shown)]
     if shown.own_review is not None:
         notes.append((_own_words(shown.own_review), "muted"))
+    if looked := looks_words(context.looks.get(shown.id, ())):
+        notes.append((looked, "muted"))
     if mended := context.mended.get(shown.id):
         notes.append((mended, "muted"))
     if overlaps:
