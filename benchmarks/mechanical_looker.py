@@ -20,7 +20,7 @@ from navigator.workspace.context.looking.looker import LookAnswer, Looker
 from navigator.workspace.context.looking.requests import MOST_REQUESTS
 from navigator.workspace.context.repomap.index import RepoMap
 from navigator.workspace.context.repomap.relevance import GENERATED, TaskTerms, read_task
-from navigator.workspace.context.repomap.words import WORD, path_parts
+from navigator.workspace.context.repomap.words import WORD, parts, path_parts
 
 Places = Mapping[str, Sequence[tuple[int, int]]]
 """path -> the lines that the change replaces, 1-based and inclusive."""
@@ -32,6 +32,8 @@ _SHARED_BY = 0.02
 """A word that more than this share of the files holds says nothing of where."""
 
 _MOST_USERS = 12
+_LONGEST = 150
+_READS = 2
 
 
 class Sight:
@@ -74,6 +76,10 @@ def look(looker: Looker, sight: Sight, choose: Callable[[set[str]], list[str]]) 
 
 def blind(repo: RepoMap, task: str, looker: Looker, sight: Sight) -> int:
     """By the task's words alone."""
+    return look(looker, sight, _explorer(repo, task, looker, sight))
+
+
+def _explorer(repo: RepoMap, task: str, looker: Looker, sight: Sight) -> Callable[[set[str]], list[str]]:
     query = read_task(task, repo.number)
     spread = {stem: sum(stem in file.terms for file in repo.files) for stem in query.stems}
     telling = {
@@ -83,11 +89,11 @@ def blind(repo: RepoMap, task: str, looker: Looker, sight: Sight) -> int:
     }
 
     def choose(asked: set[str]) -> list[str]:
-        if not asked:
-            return [*_definitions(repo, query), *_searches(repo, query, spread)]
-        return _paths(repo, looker, sight, telling, asked)
+        opening = [*_definitions(repo, query), *_searches(repo, query, spread)]
+        fresh = [request for request in opening if request not in asked]
+        return fresh or _paths(repo, looker, sight, telling, asked)
 
-    return look(looker, sight, choose)
+    return choose
 
 
 def _definitions(repo: RepoMap, query: TaskTerms) -> list[str]:
@@ -105,28 +111,44 @@ def _searches(repo: RepoMap, query: TaskTerms, spread: Mapping[str, int]) -> lis
 def _paths(
     repo: RepoMap, looker: Looker, sight: Sight, telling: Mapping[str, float], asked: set[str]
 ) -> list[str]:
-    """Listed files that share most with the task, and are not shown whole."""
-    scored: list[tuple[float, str]] = []
-    for file in repo.files:
-        if (
-            file.out
-            or f"read {file.path}" in asked
-            or GENERATED.search(file.path)
-            or not sight.has_path(file.path)
-        ):
+    """Definitions and files in sight that share most with the task, and are not shown; then the folders that do."""
+    files: list[tuple[float, str]] = []
+    names: dict[str, float] = {}
+    for number, file in enumerate(repo.files):
+        if file.out or GENERATED.search(file.path) or not sight.has_path(file.path):
             continue
-        stems = {*path_parts(file.path), *repo.defined_stems[repo.number[file.path]]}
+        stems = {*path_parts(file.path), *repo.defined_stems[number]}
         score = sum(weight for stem, weight in telling.items() if stem in stems)
         score += sum(weight * 0.5 for stem, weight in telling.items() if stem in file.terms)
         # What is shown in part already was thought to matter.
         score *= 1.5 if file.path in looker.shown else 1.0
-        scored.append((score / (1 + math.log1p(file.lines / 400)), file.path))
-    scored.sort(key=lambda entry: (-entry[0], entry[1]))
-    return [f"read {path}" for score, path in scored[:2] if score > 0]
+        files.append((score / (1 + math.log1p(file.lines / 400)), file.path))
+        for definition in file.definitions:
+            said = sum(telling.get(stem, 0.0) for stem in parts(definition.name))
+            short = definition.last - definition.first < _LONGEST
+            shown = looker.shown.has(file.path, definition.first, definition.last)
+            if said and short and not shown and definition.name in sight.words:
+                names[definition.name] = max(names.get(definition.name, 0.0), said + 0.3 * score)
+    files.sort(key=lambda entry: (-entry[0], entry[1]))
+    wanted = [f"read {path}" for score, path in files if score > 0 and f"read {path}" not in asked][:_READS]
+    ordered = sorted(names, key=lambda name: (-names[name], name))
+    wanted += [look for name in ordered if (look := f"definition {name}") not in asked][
+        : MOST_REQUESTS - _READS
+    ]
+    return wanted or _folders(sight, telling, asked)
 
 
-def directed(repo: RepoMap, places: Places, looker: Looker, sight: Sight) -> int:
-    """By the lines that have to be changed, through names in sight."""
+def _folders(sight: Sight, telling: Mapping[str, float], asked: set[str]) -> list[str]:
+    """The folders in sight whose names share most with the task."""
+    folders = set(re.findall(r"^(\S+)/ \(\d+ files\)$", sight.text, re.MULTILINE))
+    scored = [(sum(telling.get(stem, 0.0) for stem in path_parts(folder)), folder) for folder in folders]
+    best = sorted((entry for entry in scored if entry[0] > 0), key=lambda entry: (-entry[0], entry[1]))
+    return [look for _, folder in best if (look := f"list {folder}") not in asked][:2]
+
+
+def directed(repo: RepoMap, task: str, places: Places, looker: Looker, sight: Sight) -> int:
+    """By the lines that have to be changed, through names in sight; by the task's words where none leads there."""
+    explore = _explorer(repo, task, looker, sight)
 
     def choose(asked: set[str]) -> list[str]:
         found: dict[str, None] = {}
@@ -134,8 +156,7 @@ def directed(repo: RepoMap, places: Places, looker: Looker, sight: Sight) -> int
             for first, last in ranges:
                 if not looker.shown.has(path, first, last):
                     request = _way_to(repo, path, first, last, sight, asked)
-                    if request:
-                        found[request] = None
+                    found |= {request: None} if request else dict.fromkeys(explore(asked)[:_READS])
         return list(found)
 
     return look(looker, sight, choose)
