@@ -35,6 +35,7 @@ from navigator.domain.states import (
 from navigator.store.reads.costs import CostReads
 from navigator.store.reads.exam import ExamReads
 from navigator.store.reads.ledger import LedgerReads
+from navigator.store.reads.looks import LookReads
 from navigator.store.reads.loop import LoopReads
 from navigator.store.reads.outcomes import OutcomeReads
 from navigator.store.reads.queries import limited
@@ -75,7 +76,7 @@ _FLAGS = ("counted", "withdrawn")
 """Flags of the store's own, in no model."""
 
 
-class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExamReads):
+class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExamReads, LookReads):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks

@@ -10,6 +10,7 @@ from navigator.cascade.views.statistics import (
     exam,
     findings,
     forecasts,
+    looking,
     outcomes,
     revise_rate,
     summary,
@@ -28,6 +29,7 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     swaps.PAGE,
     throughput.PAGE,
     edits.PAGE,
+    looking.PAGE,
     forecasts.PAGE,
 )
 """Every page, in the order of the screen's tabs. A new one is one entry here; its counts come from
