@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -382,6 +383,32 @@ class EnergySettings(Section):
     """Seconds between two readings while the conductor runs."""
 
 
+class MetricsSettings(Section):
+    """Figures of a running conductor for Prometheus (docs/scaling.md). Off until an address is set."""
+
+    listen: str = ""
+    """Address and port to serve `/metrics` at, such as "127.0.0.1:9464": counts, never text. Empty: off."""
+
+    @field_validator("listen")
+    @classmethod
+    def _address_and_port(cls, value: str) -> str:
+        host, _, port = value.rpartition(":")
+        if value:
+            try:
+                ip_address(host.strip("[]"))
+            except ValueError:
+                raise ValueError('must be an IP address and a port, such as "127.0.0.1:9464"') from None
+            if not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
+                raise ValueError("must end with a port from 1 to 65535")
+        return value
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """`listen` as host and port."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+
 class ExamSettings(Section):
     """The reviewer's exam: changes whose right verdict is known, mixed into its reviews (docs/exam.md)."""
 
@@ -465,6 +492,7 @@ class Settings(Section):
     review: ReviewSettings = ReviewSettings()
     checks: ChecksSettings = ChecksSettings()
     energy: EnergySettings = EnergySettings()
+    metrics: MetricsSettings = MetricsSettings()
     exam: ExamSettings = ExamSettings()
     project: tuple[ProjectEntry, ...] = ()
     source: Path | None = Field(default=None, exclude=True)
