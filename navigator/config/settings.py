@@ -108,6 +108,10 @@ class GeneratorSettings(ServerSettings):
 
     model: _Text = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
+    looks: _Count = 6
+    """Times that the model that writes may ask to be shown more before it answers, in each round; 0: never (docs/context.md)."""
+    look_tokens: Positive = 16000
+    """Tokens that it is shown at most in answer to these, in each round. The first prompt is shorter by as much."""
     self_review: bool = False
     """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
 
@@ -117,6 +121,10 @@ class ReviewerSettings(ServerSettings):
 
     model: _Text = "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
+    looks: _Count = 0
+    """Times that it may ask to be shown more before it reviews; 0: never."""
+    look_tokens: Positive = 16000
+    """Tokens that it is shown at most in answer to these."""
 
 
 class FinalSettings(ServerSettings):
