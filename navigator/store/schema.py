@@ -505,6 +505,34 @@ _SIXTH: Migration = (
     "CREATE INDEX tasks_head ON tasks (project_id, head) WHERE head <> ''",
     # Branches whose new commits are reviewed without being asked for.
     "ALTER TABLE projects ADD COLUMN review_branches TEXT NOT NULL DEFAULT '[]'",
+    # One prompt to a coding agent, and what became of it. `tree` is what its copy of the project held then.
+    f"""CREATE TABLE agent_turns (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        round INTEGER NOT NULL,
+        seq INTEGER NOT NULL CHECK (seq >= 0),
+        purpose TEXT NOT NULL,
+        agent TEXT NOT NULL DEFAULT '',
+        session TEXT NOT NULL DEFAULT '',
+        loaded {_FLAG.format("loaded")},
+        prompt_version TEXT NOT NULL DEFAULT '',
+        outcome TEXT NOT NULL,
+        stopped TEXT NOT NULL DEFAULT '',
+        reason TEXT NOT NULL DEFAULT '',
+        tree TEXT NOT NULL DEFAULT '',
+        summary TEXT NOT NULL DEFAULT '',
+        tools TEXT NOT NULL DEFAULT '{{}}',
+        files_read INTEGER NOT NULL DEFAULT 0 CHECK (files_read >= 0),
+        requests INTEGER NOT NULL DEFAULT 0 CHECK (requests >= 0),
+        replayed INTEGER NOT NULL DEFAULT 0 CHECK (replayed >= 0),
+        refused INTEGER NOT NULL DEFAULT 0 CHECK (refused >= 0),
+        seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
+        rehearsal {_FLAG.format("rehearsal")},
+        started TEXT NOT NULL,
+        ended TEXT
+    ) STRICT""",
+    "CREATE INDEX agent_turns_round ON agent_turns (task_id, attempt, round)",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
@@ -533,6 +561,7 @@ TABLES = (
     "reproductions",
     "forecasts",
     "canaries",
+    "agent_turns",
     "journal",
     "batches",
     "events",

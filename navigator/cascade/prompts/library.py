@@ -36,6 +36,8 @@ REQUIRED: Mapping[str, frozenset[str]] = {
     "repair": frozenset({"problems"}),
     "repair-tests": frozenset({"output"}),
     "revise": frozenset({"findings"}),
+    "agent": frozenset({"key", "task", "folder"}),
+    "agent-again": frozenset({"task", "findings", "output", "problems"}),
     "report": frozenset({"key", "material"}),
     "scan": frozenset({"key", "material"}),
 }
@@ -74,6 +76,12 @@ _MAY_BE_EMPTY = frozenset(
         "allow_delete",
         "allow_rename",
         "may_report",
+        "conventions",
+        "check",
+        "fresh",
+        "findings",
+        "output",
+        "problems",
     }
 )
 

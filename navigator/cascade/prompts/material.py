@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from navigator.cascade.dependencies import Dependencies, at_home
@@ -22,13 +22,19 @@ from navigator.workspace.git.source import TreeSource
 
 
 @dataclass(frozen=True)
-class Material:
-    """One task's base, as `source`, and the prompt that was made of it for `writer`."""
+class Ground:
+    """One task's base, as `source`, and who writes on it."""
 
     task: Task
     source: TreeSource
+    writer: Role = field(default=Role.GENERATOR, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Material(Ground):
+    """The base, and the prompt that was made of it for `writer`."""
+
     prompted: Prompted
-    writer: Role = Role.GENERATOR
 
     def asking(self, prompts: PromptLibrary, name: str, **values: object) -> tuple[list[Message], str]:
         """The same material under other instructions, and the version of that prompt: for a report or a scan."""
@@ -45,14 +51,25 @@ async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) 
     """
     project = deps.project(task.project_id)
     async with deps.project_lock(project.id):
-        base, private = await asyncio.to_thread(_pinned_base, deps, project, task)
-        if base != task.base_commit:
-            with deps.store.transaction() as tx:
-                tx.set_task_base(task.id, base)
-            task = task.model_copy(update={"base_commit": base})
-        source = TreeSource(private, base, project)
-        made = await asyncio.to_thread(prompt_for, deps, source, task, project, writer)
-    return Material(task, source, made, writer)
+        ground = await _pinned(deps, project, task)
+        made = await asyncio.to_thread(prompt_for, deps, ground.source, ground.task, project, writer)
+    return Material(ground.task, ground.source, made, writer=writer)
+
+
+async def settle(deps: Dependencies, task: Task) -> Ground:
+    """Pin the base if the attempt has none, for a writer that reads by itself; raises as `gather`."""
+    project = deps.project(task.project_id)
+    async with deps.project_lock(project.id):
+        return await _pinned(deps, project, task)
+
+
+async def _pinned(deps: Dependencies, project: Project, task: Task) -> Ground:
+    base, private = await asyncio.to_thread(_pinned_base, deps, project, task)
+    if base != task.base_commit:
+        with deps.store.transaction() as tx:
+            tx.set_task_base(task.id, base)
+        task = task.model_copy(update={"base_commit": base})
+    return Ground(task, TreeSource(private, base, project))
 
 
 def _pinned_base(deps: Dependencies, project: Project, task: Task) -> tuple[str, PrivateRepo]:
