@@ -190,7 +190,12 @@ def answer(message: dict[str, Any]) -> None:
         version = 2 if how == "new" else 1
         can = {"loadSession": how != "forgetful"}
         info = {"name": "scripted", "version": "1.0"}
-        write({"id": number, "result": {"protocolVersion": version, "agentCapabilities": can, "agentInfo": info}})
+        write(
+            {
+                "id": number,
+                "result": {"protocolVersion": version, "agentCapabilities": can, "agentInfo": info},
+            }
+        )
     elif method == "session/new":
         if how == "login":
             write({"id": number, "error": {"code": -32000, "message": "Authentication required"}})
@@ -202,7 +207,11 @@ def answer(message: dict[str, Any]) -> None:
     elif method == "session/load":
         known = (SESSIONS / params["sessionId"]).exists()
         say(params["sessionId"], "what was said before")
-        write({"id": number, "result": {}} if known else {"id": number, "error": {"code": -32602, "message": "unknown"}})
+        write(
+            {"id": number, "result": {}}
+            if known
+            else {"id": number, "error": {"code": -32602, "message": "unknown"}}
+        )
     elif method == "session/prompt":
         text = "".join(part.get("text", "") for part in params["prompt"])
         threading.Thread(target=turn, args=(number, params["sessionId"], text), daemon=True).start()
