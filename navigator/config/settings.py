@@ -53,7 +53,7 @@ class ServerSettings(Section):
     admin_key_env: str = ""
     """Name of the variable that holds SGLang's admin key, for aborting requests; empty: the API key is used."""
     max_inflight: Positive = 8
-    """Maximum number of requests at a time. It is lowered automatically while the server is overloaded."""
+    """Upper limit of requests at a time. There are fewer while the server queues or refuses them, or gains nothing from more."""
     context_tokens: Positive = 131072
     """Longest context in tokens, prompt and answer together; not more than the server was started with."""
     tokenizer: str = ""

@@ -30,7 +30,7 @@ _FILLED = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One whole answer. `seconds` are the client's, the server's queue included; `streams` were in flight meanwhile, on average."""
+    """One whole answer: seconds by the client's clock, the server's queue included, and the mean of requests in flight."""
 
     tokens: int
     seconds: float

@@ -44,8 +44,12 @@ def test_no_history_keeps_it_at_the_bottom_of_a_server_that_can_do_more(
     control = Inflight.begin(most)
     for one in seen:
         control = feed(control, one)
-    control = served(control, lambda n: 50.0, answers=80 * most + 16 * 32, rng=None)
-    assert control.limit == control.most
+    control = served(control, lambda n: 50.0, answers=40 * most + 16 * 32, rng=None)
+    limits = []
+    for _ in range(20):
+        control = served(control, lambda n: 50.0, answers=most, rng=None)
+        limits.append(control.limit)
+    assert statistics.fmean(limits) >= 0.85 * control.most  # now and then fewer are tried for comparison
 
 
 def served(
