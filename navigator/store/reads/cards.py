@@ -21,10 +21,12 @@ LIVE_STATES = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVE
 
 _CARDS = """
 SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexity, t.priority, t.state, t.attempt, t.round,
-       t.since, t.created, t.reason, t.report <> '' AS has_report, t.files AS named,
+       t.since, t.created, t.reason, length(t.report) AS report_length, t.files AS named,
        a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
        a.seen, a.rehearsal, a.round AS proposal_round, a.parent,
-       r.verdict, r.self_review, r.advice <> '' AS advice, r.findings, l.state AS landing, l.ref,
+       r.verdict, r.self_review, r.advice <> '' AS advice, r.findings, a.tests,
+       (SELECT count(*) FROM reproductions WHERE review_id = r.id AND outcome IN ('regression', 'unmet')) AS reproduced,
+       l.state AS landing, l.ref,
        CASE WHEN t.kind = 'scan' THEN (SELECT count(*) FROM suggestions
             WHERE task_id = t.id AND attempt = t.attempt AND state = 'open') ELSE 0 END AS suggestions
   FROM tasks t
@@ -50,8 +52,11 @@ class Card:
         advice: its REVISE sent nothing back, because the exam found its reviewer no better than chance.
         findings: how many of them block (blocker or major, anchored), and how many there are.
         confirm: policy items that the developer must confirm, as `RULE:PATH`.
+        tests: what the project's tests said, or "".
+        reproduced: findings that a test reproduced.
         failed_check: the name of the first check that said no, or "".
         report: the task ended in words: a report, or an answer that asks for no change.
+        report_length: its characters; 0 for the answer that no change is needed.
         suggestions: how many tasks a scan proposes that were neither accepted nor dismissed.
         parent: the proposal that this one holds some hunks of, or "".
         landing: how far an approval got: "", "pending", "landed", "refused" or "undone".
@@ -71,6 +76,7 @@ class Card:
     created: str
     reason: str
     report: bool
+    report_length: int = 0
     suggestions: int = 0
     named: tuple[str, ...] = ()
     proposal: str = ""
@@ -87,6 +93,8 @@ class Card:
     removed: int = 0
     paths: tuple[str, ...] = ()
     confirm: tuple[str, ...] = ()
+    tests: str = ""
+    reproduced: int = 0
     failed_check: str = ""
     seen: bool = False
     rehearsal: bool = False
@@ -142,8 +150,9 @@ def _card(row: sqlite3.Row) -> Card:
         "since": row["since"],
         "created": row["created"],
         "reason": row["reason"],
-        "report": bool(row["has_report"])
+        "report": row["report_length"] > 0
         or (proposal is None and row["state"] == TaskState.AWAITING_APPROVAL),
+        "report_length": row["report_length"],
         "suggestions": row["suggestions"],
         "named": tuple(json.loads(row["named"])) if row["named"] != "[]" else (),
     }
@@ -166,6 +175,8 @@ def _card(row: sqlite3.Row) -> Card:
         removed=row["removed"],
         paths=tuple(dict.fromkeys(edit["path"] for edit in json.loads(row["edits"]))),
         confirm=_to_confirm(row["policy"]),
+        tests=row["tests"],
+        reproduced=row["reproduced"],
         failed_check=_failed(row["checks"]),
         seen=bool(row["seen"]),
         rehearsal=bool(row["rehearsal"]),

@@ -29,7 +29,7 @@ TERMS: dict[str, tuple[str, ...]] = {
     for screen, terms in {
         "deck": (
             "conductor; batch; verdict; UNREVIEWED; r0, r1, r2; revise rate; interval; n; swap cost; "
-            "seen; overlap; part; policy item; self-review; escalate; stale; not landed; rehearsal; ↺; ◇; ≡; ◪; "
+            "effort; seen; overlap; part; policy item; self-review; escalate; stale; not landed; rehearsal; ↺; ◇; ≡; ◪; "
             "∩; ⚠; •; ◆; ~"
         ),
         "review": (
