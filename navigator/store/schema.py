@@ -498,7 +498,10 @@ _FIFTH: Migration = (
     "CREATE INDEX canaries_reference ON canaries (role, model, profile) WHERE outcome = 'reference'",
 )
 
-_SIXTH: Migration = ()
+_SIXTH: Migration = (
+    # The tasks that have to land, to be approved or to be done before this one is written.
+    "ALTER TABLE tasks ADD COLUMN after TEXT NOT NULL DEFAULT '[]'",
+)
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
 """Entry n leads from `PRAGMA user_version` n to n + 1. The CHECKs are spelled from the domain's enums: a new word

@@ -5,6 +5,7 @@ The conductor sends what this makes, and `navigator context` shows it: there is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -75,6 +76,16 @@ class Prompted:
     room: int
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """A change in another project, which the task comes after; `text` is its diff."""
+
+    project: str
+    proposal: str
+    title: str
+    text: str
+
+
 def prompt_for(
     deps: PromptDependencies,
     source: TreeSource,
@@ -82,11 +93,13 @@ def prompt_for(
     project: Project,
     writer: Role,
     aim: int = CONTEXT_AIM,
+    elsewhere: Sequence[Elsewhere] = (),
 ) -> Prompted:
     """Choose the context, render the prompt, and see that all of it fits. Reads git and parses: call it in a thread.
 
     Args:
         aim: tokens of context that are aimed at; the server's room may be less.
+        elsewhere: changes in other projects that the task comes after.
 
     Raises:
         NavigatorError: the task's text leaves no room for files.
@@ -95,7 +108,7 @@ def prompt_for(
     count = deps.counter.count
     room = server.context_tokens - server.max_tokens
     most = room - OVERHEAD
-    own = most - count(task.text + task.note)
+    own = most - count("".join([task.text, task.note, *(change.text for change in elsewhere)]))
     if own < LEAST:
         raise NavigatorError(
             f"{task.id}: the task's text leaves no room for files in a context of {server.context_tokens} tokens.",
@@ -114,7 +127,7 @@ def prompt_for(
             shared_budget=min(aim, most),
             repo=deps.maps.get(source),
         )
-        prompted = _render(deps, context, task, project, room)
+        prompted = _render(deps, context, task, project, room, elsewhere)
         over = prompted.tokens - room
         if over <= 0:
             return prompted
@@ -125,8 +138,15 @@ def prompt_for(
     )
 
 
-def _render(deps: PromptDependencies, context: Context, task: Task, project: Project, room: int) -> Prompted:
-    texts = context_texts(context)
+def _render(
+    deps: PromptDependencies,
+    context: Context,
+    task: Task,
+    project: Project,
+    room: int,
+    elsewhere: Sequence[Elsewhere],
+) -> Prompted:
+    texts = [*context_texts(context), *(change.text for change in elsewhere)]
     key = deps.keys.key_for([*texts, task.text, task.note])
     marker = marker_length(texts)
     words = f"{task.text}\n{task.note}".lower()
@@ -143,7 +163,7 @@ def _render(deps: PromptDependencies, context: Context, task: Task, project: Pro
         allow_delete=changes and any(word in words for word in ("delete", "remove", "drop")),
         allow_rename=changes and any(word in words for word in ("rename", "move")),
         may_report=task.kind in EITHER_KINDS,
-        blocks=[*shared_blocks(context, key), *own_blocks(context, key)],
+        blocks=[*shared_blocks(context, key), *own_blocks(context, key), *_elsewhere_blocks(elsewhere, key)],
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",
     )
@@ -183,6 +203,14 @@ def own_blocks(context: Context, key: str) -> list[str]:
     if context.nearby:
         blocks.append(data_block("map", key, context.nearby))
     return blocks
+
+
+def _elsewhere_blocks(elsewhere: Sequence[Elsewhere], key: str) -> list[str]:
+    """What was changed in other projects: nothing of it can be edited here."""
+    return [
+        data_block("change-elsewhere", key, one.text, project=one.project, title=one.title)
+        for one in elsewhere
+    ]
 
 
 def task_block(task: Task, key: str) -> str:

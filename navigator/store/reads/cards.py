@@ -13,15 +13,17 @@ from dataclasses import dataclass
 
 from navigator.domain.ids import number_of, proposal_id, task_id
 from navigator.domain.states import LOOP_TASK_STATES, CheckOutcome, PolicyAction, TaskState, Verdict
-from navigator.store.reads.queries import Queries
+from navigator.store.reads.queries import LINKED, MET, Queries
 
 _CHUNK = 500
 LIVE_STATES = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVED}
 """States that are shown whenever they were entered; the others only while they are of today."""
 
-_CARDS = """
+_CARDS = f"""
 SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexity, t.priority, t.state, t.attempt, t.round,
-       t.since, t.created, t.reason, length(t.report) AS report_length, t.files AS named,
+       t.since, t.created, t.reason, length(t.report) AS report_length, t.files AS named, t.after,
+       CASE WHEN t.after <> '[]' THEN
+           (SELECT group_concat(o.id || ' ' || o.state) FROM {LINKED} WHERE NOT {MET}) END AS waits,
        a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
        a.seen, a.rehearsal, a.round AS proposal_round, a.parent,
        r.verdict, r.self_review, r.advice <> '' AS advice, r.findings, a.tests,
@@ -46,6 +48,8 @@ class Card:
 
     Attributes:
         title: the proposal's, or the task's first line.
+        after: the tasks that it comes after.
+        waits: those that still hold it up, with their states.
         proposal: its id, or "".
         proposal_round: the round it is from; the task's own is later where a revision came to nothing.
         verdict: of its newest review; None while it has none.
@@ -79,6 +83,8 @@ class Card:
     report_length: int = 0
     suggestions: int = 0
     named: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    waits: tuple[tuple[str, TaskState], ...] = ()
     proposal: str = ""
     proposal_round: int = 0
     open: bool = False
@@ -155,6 +161,8 @@ def _card(row: sqlite3.Row) -> Card:
         "report_length": row["report_length"],
         "suggestions": row["suggestions"],
         "named": tuple(json.loads(row["named"])) if row["named"] != "[]" else (),
+        "after": tuple(json.loads(row["after"])) if row["after"] != "[]" else (),
+        "waits": _waits(row["waits"]) if row["state"] == TaskState.QUEUED else (),
     }
     if proposal is None:
         return Card(**common)
@@ -184,6 +192,11 @@ def _card(row: sqlite3.Row) -> Card:
         landing=row["landing"] or "",
         landing_ref=row["ref"] or "",
     )
+
+
+def _waits(text: str | None) -> tuple[tuple[str, TaskState], ...]:
+    pairs = (one.split(" ") for one in text.split(",")) if text else ()
+    return tuple((task_id(int(number)), TaskState(state)) for number, state in pairs)
 
 
 def _findings(text: str | None) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from navigator.cascade.views.effort import about, card_seconds, card_why
+from navigator.cascade.views.links import ENDED as ENDED_FOR_GOOD
 from navigator.domain.states import NO_CHANGE_NEEDED, TaskState, Verdict
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import LiveStatus, ProjectRow
@@ -212,14 +213,22 @@ def flags_of(card: Card, overlaps: Overlaps, *, short: bool) -> list[Piece]:
     return flags
 
 
+def work_word(card: Card) -> tuple[str, str]:
+    """The state of a task under way, in a word with its sign, and a style; of one that waits for another task, which."""
+    if not card.waits:
+        return WORK[card.state]
+    stuck = [other for other, state in card.waits if state in ENDED_FOR_GOOD]
+    return (f"! after {stuck[0]}", "warn") if stuck else (f"… after {card.waits[0][0]}", "muted")
+
+
 def draw_work(card: Card, width: int, live: LiveStatus) -> list[Piece]:
     """What is being worked on."""
-    word, style = WORK[card.state]
+    word, style = work_word(card)
     progress = live.tasks.get(card.task)
     if progress is not None:
         note = f"~{thousands(progress.chars / CHARS_PER_TOKEN)} tok"
     elif card.state is TaskState.QUEUED:
-        note = ""
+        note = next((state.value for _, state in card.waits if state in ENDED_FOR_GOOD), "")
     else:
         note = duration(seconds_since(card.since))
     head = [*_head(card, " ", card.task, width < NARROW), (fit(word, _VERDICT), style)]
