@@ -277,15 +277,7 @@ class Conductor:
                 self._residency.note_answer(role)
         except ServingError as error:
             if role is not None:
-                give_up_after = None
-                if self._options.until:
-                    give_up_after = min(2, GIVE_UP_AFTER) if error.needs_settings else GIVE_UP_AFTER
-                count = self._live.failed(role, began=began, give_up_after=give_up_after)
-                log.warning("%s did not answer (%d in a row): %s", role.value, count, error)
-                if isinstance(error, Unreachable | WrongModel) or error.needs_settings:
-                    self._residency.note_problem(role, str(error), new=error.status != 404)
-                if role is self._live.resident:
-                    await self._watch.look(failures=count)
+                await self._unanswered(role, error, began)
         except asyncio.CancelledError:
             raise
         except DatabaseCorrupt as error:
@@ -299,6 +291,21 @@ class Conductor:
                 return
             with self._storage.writing(f"that {task_id} failed"):
                 self._fail(task_id, error)
+
+    async def _unanswered(self, role: Role, error: ServingError, began: float) -> None:
+        """A call failed. One that went through a lost connection says nothing about the role's server."""
+        outage = "" if role is Role.FINAL else self._deps.strategy.outage
+        give_up_after = None
+        if self._options.until and not outage:
+            give_up_after = min(2, GIVE_UP_AFTER) if error.needs_settings else GIVE_UP_AFTER
+        count = self._live.failed(role, began=began, give_up_after=give_up_after)
+        log.warning("%s did not answer (%d in a row): %s", role.value, count, outage or error)
+        if outage:
+            self._residency.note_outage(outage)
+        elif isinstance(error, Unreachable | WrongModel) or error.needs_settings:
+            self._residency.note_problem(role, str(error), new=error.status != 404)
+        if role is self._live.resident:
+            await self._watch.look(failures=0 if outage else count)
 
     async def _review(self, task_id: str) -> None:
         if self._deps.reader.task(task_id).escalated is not Escalation.AGAIN:

@@ -78,7 +78,7 @@ def proposals(
     output.emit(
         output.table(heads, [_row(proposal, timed=sort == "effort") for proposal in found], right=(5, 6))
     )
-    if any(proposal.rehearsal for proposal in found):
+    if any(proposal.rehearsed for proposal in found):
         output.note("REHEARSAL: made by the embedded stand-in, not by a model.")
 
 
@@ -95,7 +95,7 @@ def _row(proposal: Proposal, *, timed: bool = False) -> tuple[object, ...]:
     notes += [f"overlaps {', '.join(proposal.overlaps)}"] if proposal.overlaps else []
     notes += [f"! {item.rule}" for item in proposal.policy]
     notes += ["advice only"] if proposal.review and proposal.review.advice else []
-    notes += ["REHEARSAL"] if proposal.rehearsal else []
+    notes += ["REHEARSAL"] if proposal.rehearsed else []
     return (
         proposal.id,
         proposal.project,
@@ -169,7 +169,7 @@ def _show(
     mended: str,
     worth: str,
 ) -> None:
-    label = "  REHEARSAL" if proposal.rehearsal else ""
+    label = "  REHEARSAL" if proposal.rehearsed else ""
     output.say(f"{proposal.id}  {proposal.project}  {proposal.title}{label}", bold=True)
     _show_review(proposal, whole, mended, worth)
     findings = list(proposal.review.findings) if proposal.review and other is None else []

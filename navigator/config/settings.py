@@ -31,6 +31,7 @@ _Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Seconds = Annotated[float, Field(gt=0, lt=1_000_000, allow_inf_nan=False)]
 _Text = Annotated[str, StringConstraints(min_length=1)]
+_Host = Annotated[str, StringConstraints(pattern=r"^((ssh://)?[A-Za-z0-9_][A-Za-z0-9_.@:%\[\]-]*)?$")]
 _Unit = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9:_.@][A-Za-z0-9:_.@-]*\.service$")]
 
 
@@ -177,6 +178,8 @@ class RoutingSettings(Section):
 class SystemdSettings(Section):
     """Strategy `systemd`: two units and one script. These values take precedence over swap.conf (swap/README.md)."""
 
+    host: _Host = ""
+    """The machine with the GPU and the servers, as ssh knows it (`box`, `user@box`); empty: this one (docs/remote.md)."""
     scope: Literal["user", "system"] = "user"
     """Whose systemd holds the units."""
     generator_unit: _Unit = "navigator-generator.service"
@@ -310,6 +313,11 @@ class SwapSettings(Section):
     command: CommandSettings = CommandSettings()
     adapter: AdapterSettings = AdapterSettings()
     read_ahead: ReadAheadSettings = ReadAheadSettings()
+
+    @property
+    def host(self) -> str:
+        """The machine that the servers are on, as ssh knows it; "" for this one."""
+        return self.systemd.host if self.strategy == "systemd" else ""
 
     @model_validator(mode="after")
     def _command_named(self) -> Self:

@@ -499,6 +499,12 @@ _FIFTH: Migration = (
 )
 
 _SIXTH: Migration = (
+    # A review of existing work: what it is called, and the commit that holds it. One task for each change of a project.
+    "ALTER TABLE tasks ADD COLUMN ref TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE tasks ADD COLUMN head TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX tasks_head ON tasks (project_id, head) WHERE head <> ''",
+    # Branches whose new commits are reviewed without being asked for.
+    "ALTER TABLE projects ADD COLUMN review_branches TEXT NOT NULL DEFAULT '[]'",
     # The tasks that have to land, to be approved or to be done before this one is written.
     "ALTER TABLE tasks ADD COLUMN after TEXT NOT NULL DEFAULT '[]'",
 )

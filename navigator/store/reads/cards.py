@@ -25,7 +25,8 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
        CASE WHEN t.after <> '[]' THEN
            (SELECT group_concat(o.id || ' ' || o.state) FROM {LINKED} WHERE NOT {MET}) END AS waits,
        a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
-       a.seen, a.rehearsal, a.round AS proposal_round, a.parent,
+       a.seen, (a.rehearsal OR coalesce(r.rehearsal, 0)) AS rehearsal, a.round AS proposal_round, a.parent,
+       t.ref AS of_change,
        r.verdict, r.self_review, r.advice <> '' AS advice, r.findings, a.tests,
        (SELECT count(*) FROM reproductions WHERE review_id = r.id AND outcome IN ('regression', 'unmet')) AS reproduced,
        l.state AS landing, l.ref,
@@ -63,6 +64,7 @@ class Card:
         report_length: its characters; 0 for the answer that no change is needed.
         suggestions: how many tasks a scan proposes that were neither accepted nor dismissed.
         parent: the proposal that this one holds some hunks of, or "".
+        change: the existing change that it reviews, such as `main..topic`, or "".
         landing: how far an approval got: "", "pending", "landed", "refused" or "undone".
     """
 
@@ -105,8 +107,14 @@ class Card:
     seen: bool = False
     rehearsal: bool = False
     parent: str = ""
+    change: str = ""
     landing: str = ""
     landing_ref: str = ""
+
+    @property
+    def existing(self) -> bool:
+        """Whether it reviews a change that was there before: there is nothing to land."""
+        return self.change != ""
 
     @property
     def number(self) -> int:
@@ -160,6 +168,7 @@ def _card(row: sqlite3.Row) -> Card:
         or (proposal is None and row["state"] == TaskState.AWAITING_APPROVAL),
         "report_length": row["report_length"],
         "suggestions": row["suggestions"],
+        "change": row["of_change"],
         "named": tuple(json.loads(row["named"])) if row["named"] != "[]" else (),
         "after": tuple(json.loads(row["after"])) if row["after"] != "[]" else (),
         "waits": _waits(row["waits"]) if row["state"] == TaskState.QUEUED else (),
