@@ -23,6 +23,7 @@ from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.forecasting import ForecastLog
 from navigator.cascade.idle import Idle
 from navigator.cascade.measuring import SwapMeasurement
+from navigator.cascade.metrics import MetricsServer
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
@@ -98,6 +99,7 @@ class Conductor:
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
+        self._metrics: MetricsServer | None = None
         self._measurement = SwapMeasurement(deps, self._live, self.session, self._storage)
         self._watch = Watch(deps, self._live, self._residency, self._storage, self._wake.set)
 
@@ -116,6 +118,10 @@ class Conductor:
         deps.conducting = True
         deps.conductor = self
         strategy = deps.strategy  # a missing strategy is said before anything is bound or recovered
+        if deps.settings.metrics.listen:
+            self._metrics = MetricsServer(
+                deps.settings.metrics, deps.paths, lambda: self._looked_at, rehearsal=strategy.rehearsal
+            )
         deps.prompts.check()  # and so is a prompt of the user's own that cannot be used
         await recover(deps)
         with deps.store.transaction() as tx:
@@ -124,6 +130,8 @@ class Conductor:
         await self._server.start()
         log.info("conductor begins")
         try:
+            if self._metrics is not None:
+                self._metrics.start()
             await self._residency.begin()
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
@@ -446,6 +454,8 @@ class Conductor:
                 tx.event("conductor_ended", data={"reason": self._stopping})
             await recover(self._deps)
         await self._server.close()
+        if self._metrics is not None:
+            await asyncio.to_thread(self._metrics.close)
         await self._deps.close()
         if self._deps.strategy.rehearsal:
             # The rehearsal's server ends with its session: nothing is resident any more.

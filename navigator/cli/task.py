@@ -185,9 +185,11 @@ def show(identifier: str, as_json: bool) -> None:
     """Show one task: its text, its state and why, and its history."""
     from navigator.cascade.views.events import event_words
     from navigator.cascade.views.links import predecessor_words, why_it_waits
+    from navigator.cascade.views.looks import look_lines, looks_document, looks_words
 
     with reading() as store:
         held = store.task(identifier)
+        looks = store.looks(held.id)
         proposals = store.proposals(task_id=held.id)
         before, behind = store.predecessors(held.id), store.successors(held.id)
         found = store.suggestions(held.id, attempt=held.attempt)
@@ -201,6 +203,7 @@ def show(identifier: str, as_json: bool) -> None:
             "proposals": [proposal.model_dump(mode="json") for proposal in proposals],
             "suggestions": [one.model_dump(mode="json") for one in found],
             "events": [event.model_dump(mode="json") for event in events],
+            "looks": looks_document(looks),
             "served": cache_document(calls),
         }
         output.print_json(document)
@@ -217,6 +220,10 @@ def show(identifier: str, as_json: bool) -> None:
         output.say(
             f"  {proposal.id}  attempt {proposal.attempt} round {proposal.round}  {proposal.state.value}  {word}"
         )
+    if looks:
+        output.say(f"  before it wrote: {looks_words(looks)}")
+        for line in look_lines(looks):
+            output.say(f"    {line}")
     say_cache(calls)
     for event in events:
         kind, detail = event_words(event)

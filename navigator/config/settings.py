@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -107,6 +108,10 @@ class GeneratorSettings(ServerSettings):
 
     model: _Text = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
+    looks: _Count = 6
+    """Times that the model that writes may ask to be shown more before it answers, in each round; 0: never (docs/context.md)."""
+    look_tokens: Positive = 16000
+    """Tokens that it is shown at most in answer to these, in each round. The first prompt is shorter by as much."""
     self_review: bool = False
     """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
 
@@ -116,6 +121,10 @@ class ReviewerSettings(ServerSettings):
 
     model: _Text = "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
+    looks: _Count = 0
+    """Times that it may ask to be shown more before it reviews; 0: never."""
+    look_tokens: Positive = 16000
+    """Tokens that it is shown at most in answer to these."""
 
 
 class FinalSettings(ServerSettings):
@@ -382,6 +391,32 @@ class EnergySettings(Section):
     """Seconds between two readings while the conductor runs."""
 
 
+class MetricsSettings(Section):
+    """Figures of a running conductor for Prometheus (docs/scaling.md). Off until an address is set."""
+
+    listen: str = ""
+    """Address and port to serve `/metrics` at, such as "127.0.0.1:9464": counts, never text. Empty: off."""
+
+    @field_validator("listen")
+    @classmethod
+    def _address_and_port(cls, value: str) -> str:
+        host, _, port = value.rpartition(":")
+        if value:
+            try:
+                ip_address(host.strip("[]"))
+            except ValueError:
+                raise ValueError('must be an IP address and a port, such as "127.0.0.1:9464"') from None
+            if not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
+                raise ValueError("must end with a port from 1 to 65535")
+        return value
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """`listen` as host and port."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+
 class ExamSettings(Section):
     """The reviewer's exam: changes whose right verdict is known, mixed into its reviews (docs/exam.md)."""
 
@@ -465,6 +500,7 @@ class Settings(Section):
     review: ReviewSettings = ReviewSettings()
     checks: ChecksSettings = ChecksSettings()
     energy: EnergySettings = EnergySettings()
+    metrics: MetricsSettings = MetricsSettings()
     exam: ExamSettings = ExamSettings()
     project: tuple[ProjectEntry, ...] = ()
     source: Path | None = Field(default=None, exclude=True)

@@ -272,7 +272,7 @@ class LoopReads(ReproductionReads):
         """The repairs that a proposal's content came out of, oldest first: not those asked later that came to nothing."""
         found = self._all(
             "SELECT purpose, seq, prompt_version FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
-            " AND purpose IN ('repair', 'repair-tests') AND outcome NOT IN ('started', 'lost', 'failed')"
+            " AND purpose IN ('repair', 'repair-tests') AND outcome NOT IN ('started', 'lost', 'failed', 'looked')"
             " AND started < ? ORDER BY id",
             number_of(proposal.task_id, "T"),
             proposal.attempt,
