@@ -16,6 +16,7 @@ import asyncio
 import random
 import statistics
 import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -70,14 +71,14 @@ class Fixed(Requests):
         return self._fixed
 
 
-class _Lender:
+class _OneClient:
     """What `Requests` asks of its dependencies."""
 
     def __init__(self, client: ModelClient) -> None:
         self._client = client
 
     @asynccontextmanager
-    async def lent_client(self, role: Role):  # type: ignore[no-untyped-def]
+    async def lent_client(self, role: Role) -> AsyncIterator[ModelClient]:
         """The one client."""
         yield self._client
 
@@ -104,7 +105,7 @@ async def run(kind: str, fixed: int | None, count: int, seed: int) -> tuple[floa
     took: list[float] = []
     limits: list[int] = []
     async with ModelClient(settings) as client:
-        looking = asyncio.create_task(requests.keep_looking(_Lender(client)))  # type: ignore[arg-type]
+        looking = asyncio.create_task(requests.keep_looking(_OneClient(client)))
         if kind == "shares after 6":
             looking.cancel()
         left, running = list(range(count)), set[asyncio.Task[None]]()

@@ -6,9 +6,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from navigator.config.settings import Settings
 from navigator.domain.errors import NavigatorError
@@ -17,12 +17,19 @@ from navigator.domain.states import Role
 from navigator.scheduling.inflight import Answer, Inflight, ServerQueue
 
 if TYPE_CHECKING:
-    from navigator.cascade.dependencies import Dependencies
+    from navigator.serving.client.client import ModelClient
 
 log = logging.getLogger(__name__)
 
 _LOOKS = 1.0
 """Seconds between looks at the queue of a server that has requests of ours."""
+
+
+class Lender(Protocol):
+    """Who has the connections: `Dependencies`."""
+
+    def lent_client(self, role: Role) -> AbstractAsyncContextManager[ModelClient]:
+        """A role's connection for a while."""
 
 
 @dataclass
@@ -93,17 +100,17 @@ class Requests:
                 flying.limit = flying.limit.answered(seen)
                 _say(role, before, flying.limit)
 
-    async def keep_looking(self, deps: Dependencies) -> None:
+    async def keep_looking(self, lender: Lender) -> None:
         """Look at the queues of servers that have requests of ours, for as long as the conductor lives."""
         while True:
             await asyncio.sleep(_LOOKS)
             for role in list(self._roles):
                 if self.running(role):
-                    await self._look(deps, role)
+                    await self._look(lender, role)
 
-    async def _look(self, deps: Dependencies, role: Role) -> None:
+    async def _look(self, lender: Lender, role: Role) -> None:
         try:
-            async with deps.lent_client(role) as client:
+            async with lender.lent_client(role) as client:
                 load = await client.load()
         except NavigatorError as error:
             log.debug("the queue of the %s is unknown: %s", role.value, error)

@@ -44,7 +44,7 @@ async def test_the_mean_of_what_was_in_flight_meanwhile(monkeypatch: pytest.Monk
     assert requests.of_task("T1") is None
 
 
-class Lender:
+class OneClient:
     def __init__(self, client: ModelClient) -> None:
         self.client = client
 
@@ -68,7 +68,7 @@ async def test_a_server_that_runs_two_at_once_gets_two(monkeypatch: pytest.Monke
     settings = Settings.model_validate({"generator": server})
     requests = Requests(settings)
     async with ModelClient(settings.generator) as client:
-        looking = asyncio.create_task(requests.keep_looking(Lender(client)))  # type: ignore[arg-type]
+        looking = asyncio.create_task(requests.keep_looking(OneClient(client)))
 
         async def ask() -> None:
             with requests.asking(G, "") as one:
