@@ -40,8 +40,7 @@ class PromptDependencies(Protocol):
     def settings(self) -> Settings:
         """The settings."""
 
-    @property
-    def prompts(self) -> PromptLibrary:
+    def prompts_for(self, role: Role) -> PromptLibrary:
         """The templates."""
 
     @property
@@ -114,7 +113,7 @@ def prompt_for(
             shared_budget=min(aim, most),
             repo=deps.maps.get(source),
         )
-        prompted = _render(deps, context, task, project, room)
+        prompted = _render(deps, context, task, project, room, writer)
         over = prompted.tokens - room
         if over <= 0:
             return prompted
@@ -125,14 +124,16 @@ def prompt_for(
     )
 
 
-def _render(deps: PromptDependencies, context: Context, task: Task, project: Project, room: int) -> Prompted:
+def _render(
+    deps: PromptDependencies, context: Context, task: Task, project: Project, room: int, writer: Role
+) -> Prompted:
     texts = context_texts(context)
     key = deps.keys.key_for([*texts, task.text, task.note])
     marker = marker_length(texts)
     words = f"{task.text}\n{task.note}".lower()
     # A scan and a report borrow the user part: it must not say how to change anything then.
     changes = task.kind not in REPORT_KINDS and task.kind is not TaskKind.SCAN
-    system, user, version = deps.prompts.render(
+    system, user, version = deps.prompts_for(writer).render(
         "generate",
         project=project.name,
         key=key,
