@@ -16,17 +16,22 @@ from navigator.cascade.read_ahead import WeightReadAhead
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.swapping import confirmed, resident_now
 from navigator.cascade.views.batches import Batches
+from navigator.cascade.views.finish import UNTIL
 from navigator.cascade.views.summary import Session
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Canary, Swap, utc_now
 from navigator.domain.states import CanaryOutcome, Role
+from navigator.serving.remote.ssh import ConnectionLost
 from navigator.serving.swap import looks
 from navigator.serving.swap.base import OTHER, PhaseEvent, SwapResult
 
 log = logging.getLogger(__name__)
 
-_NOT_ITS_FAULT = ("lock_held", "cancelled")
-"""Failures that say nothing about the model: another swap was in the way. They are waited out and not counted."""
+_NOT_ITS_FAULT = ("lock_held", "cancelled", "connection_lost")
+"""Failures that say nothing about the model: another swap was in the way, or the network. They are waited out and not counted."""
+
+_TRIES_WITHOUT_CONNECTION = 5
+"""Swaps in a row that found no connection, after which a session with --until goes on no more."""
 
 
 class Residency:
@@ -53,6 +58,7 @@ class Residency:
         self._batches = batches
         self._wake = wake
         self.canary = CanaryWatch(deps, storage)
+        self._outage = ""
         self.experiment = Experimenting(deps, storage)
 
     @cached_property
@@ -67,7 +73,11 @@ class Residency:
         self.experiment.begin()
         known = self._deps.reader.meta("resident")
         before = Role(known) if known in (Role.GENERATOR.value, Role.REVIEWER.value) else None
-        found = self._live.resident = await self._deps.strategy.resident()
+        try:
+            found = self._live.resident = await self._deps.strategy.resident()
+        except ConnectionLost as error:
+            self.note_outage(str(error))
+            return
         log.info("strategy %s, resident %s", self._deps.strategy.name, found.value if found else "nothing")
         if None not in (before, found) and before is not found and not self._deps.strategy.both_resident:
             self.outside(before, found)
@@ -110,6 +120,20 @@ class Residency:
         if self._deps.strategy.both_resident:
             with self._storage.writing("what is resident"):
                 self.note()
+
+    def note_outage(self, problem: str) -> None:
+        """The servers' machine cannot be reached: what was resident there is believed until it can be looked at."""
+        if problem:
+            self._outage = problem
+            for role in OTHER:
+                self.note_problem(role, problem)
+
+    def note_reached(self) -> bool:
+        """The servers' machine was reached; returns whether that is news. Roles are asked again without further pause."""
+        news, self._outage = self._outage, ""
+        for role in [role for role, said in self._live.problems.items() if news and said == news]:
+            self.note_answer(role)
+        return bool(news)
 
     def note_answer(self, role: Role) -> None:
         """Note that a role answered; a problem that was reported of its server is withdrawn."""
@@ -216,7 +240,11 @@ class Residency:
         if result.failure not in _NOT_ITS_FAULT:
             self._load_failed(to, began, result.reason)
         else:
-            live.failed(to, began=began, give_up_after=None)
+            lost = result.failure == "connection_lost"
+            until = lost and self._deps.reader.meta(UNTIL)
+            live.failed(to, began=began, give_up_after=_TRIES_WITHOUT_CONNECTION if until else None)
+            if lost:
+                self.note_outage(self._deps.strategy.outage or result.reason)
         if live.resident not in (None, origin, to) and result.failure != "garbage":
             self.outside(origin, live.resident)  # somebody else's swap was in the way
 

@@ -64,7 +64,7 @@ def proposals(state: str | None, everything: bool, waiting: bool, name: str | No
         return
     heads = ("proposal", "project", "verdict", "round", "state", "", "", "title", "")
     output.emit(output.table(heads, [_row(proposal) for proposal in found], right=(5, 6)))
-    if any(proposal.rehearsal for proposal in found):
+    if any(proposal.rehearsed for proposal in found):
         output.note("REHEARSAL: made by the embedded stand-in, not by a model.")
 
 
@@ -78,7 +78,7 @@ def _row(proposal: Proposal) -> tuple[object, ...]:
     notes += [f"overlaps {', '.join(proposal.overlaps)}"] if proposal.overlaps else []
     notes += [f"! {item.rule}" for item in proposal.policy]
     notes += ["advice only"] if proposal.review and proposal.review.advice else []
-    notes += ["REHEARSAL"] if proposal.rehearsal else []
+    notes += ["REHEARSAL"] if proposal.rehearsed else []
     return (
         proposal.id,
         proposal.project,
@@ -152,7 +152,7 @@ def _show(
     mended: str,
     worth: str,
 ) -> None:
-    label = "  REHEARSAL" if proposal.rehearsal else ""
+    label = "  REHEARSAL" if proposal.rehearsed else ""
     output.say(f"{proposal.id}  {proposal.project}  {proposal.title}{label}", bold=True)
     _show_review(proposal, whole, mended, worth)
     findings = list(proposal.review.findings) if proposal.review and other is None else []

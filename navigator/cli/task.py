@@ -164,9 +164,11 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
 def show(identifier: str, as_json: bool) -> None:
     """Show one task: its text, its state and why, and its history."""
     from navigator.cascade.views.events import event_words
+    from navigator.cascade.views.looks import look_lines, looks_document, looks_words
 
     with reading() as store:
         held = store.task(identifier)
+        looks = store.looks(held.id)
         proposals = store.proposals(task_id=held.id)
         found = store.suggestions(held.id, attempt=held.attempt)
         events = store.task_events(held.id)
@@ -177,6 +179,7 @@ def show(identifier: str, as_json: bool) -> None:
             "proposals": [proposal.model_dump(mode="json") for proposal in proposals],
             "suggestions": [one.model_dump(mode="json") for one in found],
             "events": [event.model_dump(mode="json") for event in events],
+            "looks": looks_document(looks),
             "served": cache_document(calls),
         }
         output.print_json(document)
@@ -187,6 +190,10 @@ def show(identifier: str, as_json: bool) -> None:
         output.say(
             f"  {proposal.id}  attempt {proposal.attempt} round {proposal.round}  {proposal.state.value}  {word}"
         )
+    if looks:
+        output.say(f"  before it wrote: {looks_words(looks)}")
+        for line in look_lines(looks):
+            output.say(f"    {line}")
     say_cache(calls)
     for event in events:
         kind, detail = event_words(event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -31,6 +32,7 @@ _Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Seconds = Annotated[float, Field(gt=0, lt=1_000_000, allow_inf_nan=False)]
 _Text = Annotated[str, StringConstraints(min_length=1)]
+_Host = Annotated[str, StringConstraints(pattern=r"^((ssh://)?[A-Za-z0-9_][A-Za-z0-9_.@:%\[\]-]*)?$")]
 _Unit = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9:_.@][A-Za-z0-9:_.@-]*\.service$")]
 
 
@@ -106,6 +108,10 @@ class GeneratorSettings(ServerSettings):
 
     model: _Text = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
+    looks: _Count = 6
+    """Times that the model that writes may ask to be shown more before it answers, in each round; 0: never (docs/context.md)."""
+    look_tokens: Positive = 16000
+    """Tokens that it is shown at most in answer to these, in each round. The first prompt is shorter by as much."""
     self_review: bool = False
     """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
 
@@ -115,6 +121,10 @@ class ReviewerSettings(ServerSettings):
 
     model: _Text = "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
+    looks: _Count = 0
+    """Times that it may ask to be shown more before it reviews; 0: never."""
+    look_tokens: Positive = 16000
+    """Tokens that it is shown at most in answer to these."""
 
 
 class FinalSettings(ServerSettings):
@@ -177,6 +187,8 @@ class RoutingSettings(Section):
 class SystemdSettings(Section):
     """Strategy `systemd`: two units and one script. These values take precedence over swap.conf (swap/README.md)."""
 
+    host: _Host = ""
+    """The machine with the GPU and the servers, as ssh knows it (`box`, `user@box`); empty: this one (docs/remote.md)."""
     scope: Literal["user", "system"] = "user"
     """Whose systemd holds the units."""
     generator_unit: _Unit = "navigator-generator.service"
@@ -311,6 +323,11 @@ class SwapSettings(Section):
     adapter: AdapterSettings = AdapterSettings()
     read_ahead: ReadAheadSettings = ReadAheadSettings()
 
+    @property
+    def host(self) -> str:
+        """The machine that the servers are on, as ssh knows it; "" for this one."""
+        return self.systemd.host if self.strategy == "systemd" else ""
+
     @model_validator(mode="after")
     def _command_named(self) -> Self:
         if self.strategy == "command" and not (self.script or self.command.argv):
@@ -372,6 +389,32 @@ class EnergySettings(Section):
     """Program and arguments that print watts, one number per line; several lines are added up. Empty: nothing is measured."""
     interval_seconds: Annotated[float, Field(ge=1, le=300, allow_inf_nan=False)] = 5.0
     """Seconds between two readings while the conductor runs."""
+
+
+class MetricsSettings(Section):
+    """Figures of a running conductor for Prometheus (docs/scaling.md). Off until an address is set."""
+
+    listen: str = ""
+    """Address and port to serve `/metrics` at, such as "127.0.0.1:9464": counts, never text. Empty: off."""
+
+    @field_validator("listen")
+    @classmethod
+    def _address_and_port(cls, value: str) -> str:
+        host, _, port = value.rpartition(":")
+        if value:
+            try:
+                ip_address(host.strip("[]"))
+            except ValueError:
+                raise ValueError('must be an IP address and a port, such as "127.0.0.1:9464"') from None
+            if not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
+                raise ValueError("must end with a port from 1 to 65535")
+        return value
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """`listen` as host and port."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
 
 
 class ExamSettings(Section):
@@ -486,6 +529,7 @@ class Settings(Section):
     review: ReviewSettings = ReviewSettings()
     checks: ChecksSettings = ChecksSettings()
     energy: EnergySettings = EnergySettings()
+    metrics: MetricsSettings = MetricsSettings()
     exam: ExamSettings = ExamSettings()
     experiment: ExperimentSettings = ExperimentSettings()
     project: tuple[ProjectEntry, ...] = ()

@@ -12,6 +12,7 @@ from navigator.domain.states import (
     Criterion,
     DecisionKind,
     EditCode,
+    LookOutcome,
     ReproductionOutcome,
     RevisedOutcome,
     Role,
@@ -62,6 +63,31 @@ class EditFailure(Model):
     model: str = ""
     rehearsal: bool = False
     at: str
+
+
+class Look(Model):
+    """One request of a model to be shown something before it answers.
+
+    Attributes:
+        turn: which turn of looking in the round, from 1; all requests of one answer have the same.
+        kind: its first word; "" where it was none.
+        target: the request as it was read.
+        paths: the files whose lines it was shown, at most 20.
+        tokens: of what it was shown.
+    """
+
+    task_id: TaskId
+    attempt: int
+    round: int
+    role: Role = Role.GENERATOR
+    turn: int
+    kind: str = ""
+    target: str = ""
+    outcome: LookOutcome
+    paths: tuple[str, ...] = ()
+    tokens: int = 0
+    rehearsal: bool = False
+    at: str = ""
 
 
 class Comment(Model):

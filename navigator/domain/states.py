@@ -358,3 +358,24 @@ def require_proposal_transition(current: ProposalState, target: ProposalState, *
         f"{proposal} is {current.value}: it cannot become {target.value}.",
         hint="`navigator proposals` lists what is open.",
     )
+
+
+class LookKind(StrEnum):
+    """What a model may ask to be shown before it answers: the first word of a request."""
+
+    READ = "read"
+    SEARCH = "search"
+    LIST = "list"
+    DEFINITION = "definition"
+    USES = "uses"
+
+
+class LookOutcome(StrEnum):
+    """What became of one request: shown, shown in part, nothing found, asked before, refused, or no tokens left."""
+
+    SHOWN = "shown"
+    CUT = "cut"
+    NOTHING = "nothing"
+    REPEATED = "repeated"
+    REFUSED = "refused"
+    NO_ROOM = "no_room"

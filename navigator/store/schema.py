@@ -499,6 +499,31 @@ _FIFTH: Migration = (
 )
 
 _SIXTH: Migration = (
+    # A review of existing work: what it is called, and the commit that holds it. One task for each change of a project.
+    "ALTER TABLE tasks ADD COLUMN ref TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE tasks ADD COLUMN head TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX tasks_head ON tasks (project_id, head) WHERE head <> ''",
+    # Branches whose new commits are reviewed without being asked for.
+    "ALTER TABLE projects ADD COLUMN review_branches TEXT NOT NULL DEFAULT '[]'",
+    # What a model asked to be shown before it answered. Words are free text: a new kind of look needs no migration.
+    f"""CREATE TABLE looks (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        call_id INTEGER NOT NULL REFERENCES calls (id),
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        round INTEGER NOT NULL,
+        role TEXT NOT NULL,
+        turn INTEGER NOT NULL CHECK (turn >= 1),
+        kind TEXT NOT NULL DEFAULT '',
+        target TEXT NOT NULL DEFAULT '',
+        outcome TEXT NOT NULL CHECK (outcome <> ''),
+        paths TEXT NOT NULL DEFAULT '[]',
+        tokens INTEGER NOT NULL DEFAULT 0 CHECK (tokens >= 0),
+        rehearsal {_FLAG.format("rehearsal")},
+        at TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX looks_task ON looks (task_id, attempt, round)",
+    "CREATE INDEX looks_figures ON looks (rehearsal, role, kind, outcome, at, tokens)",
     # Experiments at swaps: the arm of a residency is stored before its model is loaded.
     f"""CREATE TABLE experiments (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -554,6 +579,7 @@ TABLES = (
     "call_busy",
     "swaps",
     "edit_failures",
+    "looks",
     "baselines",
     "suggestions",
     "exam_items",

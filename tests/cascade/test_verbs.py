@@ -32,6 +32,7 @@ from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.retry import Retry
 from navigator.cascade.verbs.reverts import Looked, LookedProject
+from navigator.cascade.verbs.review_change import LeftOut, ReviewsQueued
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs, SentBack
 from navigator.cascade.verbs.split import Rest, Split, SplitArgs, SplitDone
 from navigator.cascade.verbs.suggestions import Settled
@@ -135,6 +136,12 @@ RESULTS: dict[str, list[Model]] = {
     "comment.add": [Commented(comment=4)],
     "comment.remove": [Commented(comment=4)],
     "task.add": [AddedTasks(tasks=(TASK,), unknown_files=(UnknownFile(project="code", path="no.py"),))],
+    "review.add": [
+        ReviewsQueued(tasks=(TASK,), proposals=("P7",), new=(TASK.id,), merges=2),
+        ReviewsQueued(
+            tasks=(TASK,), proposals=("P7",), left_out=(LeftOut(ref="a1b2", reason="it changes nothing"),)
+        ),
+    ],
     "task.cancel": [Tasks(tasks=(TASK,))],
     "task.retry": [Tasks(tasks=(TASK,))],
     "task.done": [Tasks(tasks=(TASK,))],

@@ -17,6 +17,7 @@ from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project, Task
 from navigator.domain.states import EITHER_KINDS, REPORT_KINDS, Role, TaskKind
 from navigator.workspace.context.build import Context, build_context
+from navigator.workspace.context.looking.requests import MOST_REQUESTS
 from navigator.workspace.edits import marker_length
 from navigator.workspace.git.source import TreeSource
 
@@ -26,8 +27,14 @@ if TYPE_CHECKING:
 CONTEXT_AIM = 24_000
 """Tokens of context aimed at: solved tasks of this model class stayed under 20-30k (arXiv 2602.16069)."""
 
+LOOKING_AIM = 8_000
+"""Tokens of context aimed at where the writer may look: the rest of `CONTEXT_AIM` is for what it asks for (docs/context.md)."""
+
 OVERHEAD = 1_500
 """Tokens kept free for the instructions, the delimiters and the feedback."""
+
+BYTES_A_TOKEN = 3
+"""Bytes of code that one token has at least."""
 
 LEAST = 1_000
 _TRIES = 3
@@ -63,6 +70,7 @@ class Prompted:
     Attributes:
         tokens: of all messages, the chat template's own few left out.
         room: what the server leaves for a prompt.
+        looks: how often its writer may look in each round.
     """
 
     context: Context
@@ -72,6 +80,12 @@ class Prompted:
     marker: int
     tokens: int
     room: int
+    looks: int = 0
+
+
+def looks_of(settings: Settings, kind: TaskKind) -> int:
+    """How often the writer of a task may look in each round; a report and a scan are written from what is shown."""
+    return 0 if kind in REPORT_KINDS or kind is TaskKind.SCAN else settings.generator.looks
 
 
 def prompt_for(
@@ -80,12 +94,12 @@ def prompt_for(
     task: Task,
     project: Project,
     writer: Role,
-    aim: int = CONTEXT_AIM,
+    aim: int | None = None,
 ) -> Prompted:
     """Choose the context, render the prompt, and see that all of it fits. Reads git and parses: call it in a thread.
 
     Args:
-        aim: tokens of context that are aimed at; the server's room may be less.
+        aim: tokens of context that are aimed at, where not the usual; the server's room may be less.
 
     Raises:
         NavigatorError: the task's text leaves no room for files.
@@ -100,7 +114,14 @@ def prompt_for(
             f"{task.id}: the task's text leaves no room for files in a context of {server.context_tokens} tokens.",
             hint="Shorten the task, or raise context_tokens.",
         )
-    budget = min(aim, own)
+    looks = looks_of(deps.settings, task.kind)
+    shared = aim or (LOOKING_AIM if looks else CONTEXT_AIM)
+    if aim is None:
+        # What the task names is shown whole in either case: nobody has to ask for it.
+        named = sum(source.size(path) for path in task.files) // BYTES_A_TOKEN
+        aim = min(CONTEXT_AIM, LOOKING_AIM + named) if looks else CONTEXT_AIM
+    # Where the server has little room, half of it is kept for looks.
+    budget = min(aim, own // 2 if looks else own)
     for _ in range(_TRIES):
         # The part that all tasks share is reckoned without this task's length, so that it is the same for all of them.
         context = build_context(
@@ -110,10 +131,10 @@ def prompt_for(
             task.files,
             budget,
             count,
-            shared_budget=min(aim, most),
+            shared_budget=min(shared, most),
             repo=deps.maps.get(source),
         )
-        prompted = _render(deps, context, task, project, room, writer)
+        prompted = _render(deps, context, task, project, room, looks, writer)
         over = prompted.tokens - room
         if over <= 0:
             return prompted
@@ -125,7 +146,13 @@ def prompt_for(
 
 
 def _render(
-    deps: PromptDependencies, context: Context, task: Task, project: Project, room: int, writer: Role
+    deps: PromptDependencies,
+    context: Context,
+    task: Task,
+    project: Project,
+    room: int,
+    looks: int,
+    writer: Role,
 ) -> Prompted:
     texts = context_texts(context)
     key = deps.keys.key_for([*texts, task.text, task.note])
@@ -144,13 +171,16 @@ def _render(
         allow_delete=changes and any(word in words for word in ("delete", "remove", "drop")),
         allow_rename=changes and any(word in words for word in ("rename", "move")),
         may_report=task.kind in EITHER_KINDS,
+        looks=looks,
+        look_tokens=deps.settings.generator.look_tokens,
+        most_requests=MOST_REQUESTS,
         blocks=[*shared_blocks(context, key), *own_blocks(context, key)],
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",
     )
     messages = opening(system, user)
     tokens = deps.counter.count(system) + deps.counter.count(user)
-    return Prompted(context, messages, version, key, marker, tokens, room)
+    return Prompted(context, messages, version, key, marker, tokens, room, looks)
 
 
 def context_texts(context: Context) -> list[str]:

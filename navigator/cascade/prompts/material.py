@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from navigator.cascade.dependencies import Dependencies, at_home
-from navigator.cascade.prompts.assemble import Prompted, prompt_for
+from navigator.cascade.prompts.assemble import OVERHEAD, Prompted, prompt_for
 from navigator.cascade.prompts.blocks import data_block
 from navigator.cascade.prompts.library import PromptLibrary
+from navigator.cascade.prompts.looks import LookTalk
 from navigator.cascade.stages.calls import Message, opening
 from navigator.domain.models import Finding, Project, Task
 from navigator.domain.states import ReproductionOutcome, Role
+from navigator.workspace.context.looking.looker import Looker
 from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.git.snapshot import take_snapshot
@@ -23,12 +25,22 @@ from navigator.workspace.git.source import TreeSource
 
 @dataclass(frozen=True)
 class Material:
-    """One task's base, as `source`, and the prompt that was made of it for `writer`."""
+    """One task's base, as `source`, and the prompt that was made of it for `writer`.
+
+    Attributes:
+        talk: the looks of this attempt; None where its writer is not offered any.
+    """
 
     task: Task
     source: TreeSource
     prompted: Prompted
     writer: Role = Role.GENERATOR
+    talk: LookTalk | None = None
+
+    def shown_whole(self) -> frozenset[str]:
+        """The files that the writer was shown whole. Reads git: call it in a thread."""
+        looked = self.talk.shown_whole() if self.talk else frozenset()
+        return self.prompted.context.shown_whole | looked
 
     def asking(self, prompts: PromptLibrary, name: str, **values: object) -> tuple[list[Message], str]:
         """The same material under other instructions, and the version of that prompt: for a report or a scan."""
@@ -52,7 +64,25 @@ async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) 
             task = task.model_copy(update={"base_commit": base})
         source = TreeSource(private, base, project)
         made = await asyncio.to_thread(prompt_for, deps, source, task, project, writer)
-    return Material(task, source, made, writer)
+        talk = await asyncio.to_thread(_talk, deps, source, task, made, writer) if made.looks else None
+    return Material(task, source, made, writer, talk)
+
+
+def _talk(deps: Dependencies, source: TreeSource, task: Task, made: Prompted, writer: Role) -> LookTalk:
+    rules, count = deps.settings.generator, deps.counter.count
+    # One more answer, the one that is repaired or revised, and what is said about it, are in the conversation too.
+    room = made.room - made.tokens - deps.settings.server(writer).max_tokens - OVERHEAD
+    looker = Looker(deps.maps.get(source), task.text, task.files, made.context, rules.look_tokens, count)
+    return LookTalk(
+        deps.prompts,
+        looker,
+        key=made.key,
+        marker=made.marker,
+        looks=made.looks,
+        tokens=rules.look_tokens,
+        room=room,
+        count=count,
+    )
 
 
 def _pinned_base(deps: Dependencies, project: Project, task: Task) -> tuple[str, PrivateRepo]:

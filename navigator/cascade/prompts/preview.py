@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from navigator.cascade.dependencies import at_home
-from navigator.cascade.prompts.assemble import CONTEXT_AIM, Prompted, prompt_for
+from navigator.cascade.prompts.assemble import Prompted, prompt_for
 from navigator.cascade.prompts.blocks import KeyRing
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.prompts.material import Material
@@ -141,7 +141,7 @@ def preview(
     deps = PreviewDependencies(settings, others=prompts)
     writer = writer_of(settings, task.kind, task.complexity, store.wrote(task.id))
     source = TreeSource(private, base, project)
-    made = prompt_for(deps, source, task, project, writer, budget or CONTEXT_AIM)
+    made = prompt_for(deps, source, task, project, writer, budget)
     return Preview(
         material=Material(task, source, made, writer),
         base_note=note,

@@ -27,6 +27,7 @@ _VERBS = {
     "stop": "conducting:Stop",
     "seen": "notes:MarkSeen",
     "draft.save": "notes:SaveDraft",
+    "review.add": "review_change:AddReview",
     "comment.add": "comment:AddComment",
     "comment.remove": "comment:RemoveComment",
     "task.add": "task_add:AddTasks",

@@ -26,6 +26,8 @@ _ON_ITS_WAY = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVE
 
 def kept_name(proposal: Proposal) -> str:
     """The name under which the private repository keeps a proposal's tree."""
+    if proposal.existing:
+        return change_name(proposal.base_commit, proposal.tree)
     if proposal.parent and proposal.attempt == 0:
         return part_name(proposal.parent, proposal.tree)
     return f"{proposal.task_id}-{proposal.attempt}-{proposal.round}"
@@ -34,6 +36,11 @@ def kept_name(proposal: Proposal) -> str:
 def part_name(parent: str, tree: str) -> str:
     """The same for a part: it is kept before its task has a number."""
     return f"part-{parent}-{tree[:16]}"
+
+
+def change_name(base: str, tree: str) -> str:
+    """The same for an existing change."""
+    return f"change-{base[:16]}-{tree[:16]}"
 
 
 # Which proposal builds on which part

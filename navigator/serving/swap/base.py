@@ -94,12 +94,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class ServerLog:
-    """Where a role's server writes its log: a file, or a unit of the user's or the system's systemd."""
+    """Where a role's server writes its log: a file, or a unit of the user's or the system's systemd, on `host` if it is named."""
 
     role: Role
     path: Path | None = None
     unit: str = ""
     scope: str = ""
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,8 @@ class SwapStrategy(ABC):
     """The servers are units that `navigator swap install` writes."""
     checks_files: ClassVar[bool] = True
     """`navigator doctor` looks for the weight files and computes what fits on the card."""
+    elsewhere: str = ""
+    """The machine that the servers run on, as ssh knows it; "" for this one."""
 
     def __init__(self, settings: Settings, *, in_flight: InFlight = tuple) -> None:
         self._settings = settings
@@ -171,6 +174,11 @@ class SwapStrategy(ABC):
     def logs(cls, settings: Settings, paths: StatePaths) -> tuple[ServerLog, ...]:
         """The servers' logs that Navigator can read."""
         return ()
+
+    @property
+    def outage(self) -> str:
+        """Why the servers' machine cannot be reached now; "" where it can, and where it is this one."""
+        return ""
 
     def server(self, role: Role) -> ServerSettings:
         """The settings of `role`'s server as it answers now. Ask again after every swap."""

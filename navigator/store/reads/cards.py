@@ -23,7 +23,7 @@ _CARDS = """
 SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexity, t.priority, t.state, t.attempt, t.round,
        t.since, t.created, t.reason, t.report <> '' AS has_report, t.files AS named,
        a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
-       a.seen, a.rehearsal, a.round AS proposal_round, a.parent,
+       a.seen, (a.rehearsal OR coalesce(r.rehearsal, 0)) AS rehearsal, a.round AS proposal_round, a.parent, t.ref AS of_change,
        r.verdict, r.self_review, r.advice <> '' AS advice, r.findings, l.state AS landing, l.ref,
        CASE WHEN t.kind = 'scan' THEN (SELECT count(*) FROM suggestions
             WHERE task_id = t.id AND attempt = t.attempt AND state = 'open') ELSE 0 END AS suggestions
@@ -54,6 +54,7 @@ class Card:
         report: the task ended in words: a report, or an answer that asks for no change.
         suggestions: how many tasks a scan proposes that were neither accepted nor dismissed.
         parent: the proposal that this one holds some hunks of, or "".
+        change: the existing change that it reviews, such as `main..topic`, or "".
         landing: how far an approval got: "", "pending", "landed", "refused" or "undone".
     """
 
@@ -91,8 +92,14 @@ class Card:
     seen: bool = False
     rehearsal: bool = False
     parent: str = ""
+    change: str = ""
     landing: str = ""
     landing_ref: str = ""
+
+    @property
+    def existing(self) -> bool:
+        """Whether it reviews a change that was there before: there is nothing to land."""
+        return self.change != ""
 
     @property
     def number(self) -> int:
@@ -145,6 +152,7 @@ def _card(row: sqlite3.Row) -> Card:
         "report": bool(row["has_report"])
         or (proposal is None and row["state"] == TaskState.AWAITING_APPROVAL),
         "suggestions": row["suggestions"],
+        "change": row["of_change"],
         "named": tuple(json.loads(row["named"])) if row["named"] != "[]" else (),
     }
     if proposal is None:

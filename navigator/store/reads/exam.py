@@ -214,7 +214,7 @@ class ExamReads(Queries):
                 " r.prompt_version, r.verdict, r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal FROM reviews r"
                 " CROSS JOIN proposals a ON a.id = r.proposal_id WHERE r.model = ? AND r.prompt_version = ?"
                 " AND r.at >= ? AND r.counted = 1 AND r.role = 'reviewer' AND a.attempt = 0 AND a.round = 0"
-                " AND a.parent IS NULL"
+                " AND a.parent IS NULL AND a.way <> 'existing'"
                 " ORDER BY r.id DESC LIMIT ?) GROUP BY 1, 2, 3, 4, 5",
                 model,
                 prompt_version,

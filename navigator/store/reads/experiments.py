@@ -15,7 +15,8 @@ _VERDICT = "v.verdict IN ('REVISE', 'APPROVE') AND v.self_review = 0"
 _FIRSTS = (
     "SELECT {0}.residency AS residency, count(*) AS n, sum(v.verdict = 'REVISE') AS hits FROM proposals a"
     " JOIN reviews v ON v.proposal_id = a.id AND v.counted = 1 AND v.role = 'reviewer'"
-    f" WHERE {{0}}.residency > 0 AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND {_VERDICT} GROUP BY 1"
+    f" WHERE {{0}}.residency > 0 AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL"
+    f" AND a.way <> 'existing' AND {_VERDICT} GROUP BY 1"
 )
 """First verdicts on first proposals, as the revise rate counts them, by the residency they were written or reviewed in."""
 

@@ -126,6 +126,16 @@ class LoopReads(ReproductionReads):
             for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote, reviewed, named in found
         ]
 
+    def review_of_change(self, project_id: int, base_commit: str, head: str) -> str:
+        """The task that reviews what `head` has and `base_commit` has not; "" where there is none."""
+        found = self._all(
+            "SELECT id FROM tasks WHERE project_id = ? AND head = ? AND base_commit = ? ORDER BY id DESC LIMIT 1",
+            project_id,
+            head,
+            base_commit,
+        )
+        return task_id(found[0]["id"]) if found else ""
+
     def self_reviews_due(self) -> frozenset[str]:
         """Tasks that wait for their review and whose writer, the generator, has not reviewed its own change yet.
 
@@ -134,7 +144,7 @@ class LoopReads(ReproductionReads):
         found = self._all(
             "SELECT a.task_id FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.attempt = t.attempt"
             " AND a.round = t.round WHERE t.state = 'awaiting_review' AND a.state = 'open' AND a.parent IS NULL"
-            " AND a.written_by = 'generator' AND a.checks NOT LIKE '%\"outcome\":\"failed\"%'"
+            " AND a.written_by = 'generator' AND t.ref = '' AND a.checks NOT LIKE '%\"outcome\":\"failed\"%'"
             " AND NOT EXISTS (SELECT 1 FROM calls WHERE task_id = t.id AND attempt = t.attempt AND round = t.round"
             f" AND role = 'generator' AND NOT ({WRITTEN}))"
         )
@@ -210,7 +220,7 @@ class LoopReads(ReproductionReads):
         """The repairs that a proposal's content came out of, oldest first: not those asked later that came to nothing."""
         found = self._all(
             "SELECT purpose, seq, prompt_version FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
-            " AND purpose IN ('repair', 'repair-tests') AND outcome NOT IN ('started', 'lost', 'failed')"
+            " AND purpose IN ('repair', 'repair-tests') AND outcome NOT IN ('started', 'lost', 'failed', 'looked')"
             " AND started < ? ORDER BY id",
             number_of(proposal.task_id, "T"),
             proposal.attempt,

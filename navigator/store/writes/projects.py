@@ -126,8 +126,11 @@ class TaskWrites(TransactionCore):
         priority: int = 0,
         files: Sequence[str] = (),
         origin: str = "",
+        ref: str = "",
+        head: str = "",
     ) -> Task:
-        """Queue an instruction. `origin` is the id of the task that this one came from, if any.
+        """Queue an instruction. `origin` is the id of the task that this one came from, if any; `ref` and `head` say which
+        existing change it reviews.
 
         Raises:
             NotFound: no such project.
@@ -151,6 +154,8 @@ class TaskWrites(TransactionCore):
             priority=priority,
             files=tuple(files),
             origin=origin,
+            ref=ref,
+            head=head,
             created=now,
             updated=now,
         )
