@@ -97,6 +97,7 @@ class ConductorState:
             last_arrival=self._last_arrival,
             final_enabled=deps.settings.final.enabled,
             exam=exam,
+            blocked=deps.reader.blocked_tasks(),
         )
 
     def _view(

@@ -101,7 +101,8 @@ class Task(Model):
 
     `base_commit` is pinned when the attempt is first written, and cleared by the next attempt. `origin` is the id of the
     task this one came from: the scan that proposed it, or the task whose proposal was split; "" for one that was asked for.
-    `escalated` is the reading that the developer asked for and that is still to come.
+    `escalated` is the reading that the developer asked for and that is still to come. `after` are the ids of the tasks, of any
+    project, that have to land, to be approved or to be done before an attempt of this one is written.
     `ref` names the existing change that the task reviews, such as `main..topic`; "" for a task that is written. `head` is the
     commit that holds that change.
     """
@@ -122,6 +123,7 @@ class Task(Model):
     report: str = ""
     base_commit: str = ""
     origin: TaskId = ""
+    after: tuple[str, ...] = ()
     escalated: Escalation = Escalation.NONE
     ref: str = ""
     head: str = ""

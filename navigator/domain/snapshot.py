@@ -95,7 +95,8 @@ class SchedulerSnapshot:
     """Everything `next_actions` may know.
 
     Attributes:
-        tasks: every task that is not terminal.
+        tasks: every task that is not terminal and does not wait for another one.
+        blocked: how many do.
         busy: ids of tasks that some stage holds right now.
         resident: the role whose model answers now; None when none does or it is not known.
         resident_since: second since which it does; only simulated sessions tell it, for the policies they compare.
@@ -136,6 +137,7 @@ class SchedulerSnapshot:
     last_arrival: float = 0.0
     final_enabled: bool = False
     exam: ExamView = ExamView()
+    blocked: int = 0
 
 
 @dataclass(frozen=True, slots=True)

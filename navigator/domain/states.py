@@ -179,6 +179,10 @@ class ReproductionOutcome(StrEnum):
     COULD_NOT_RUN = "could_not_run"
 
 
+REPRODUCED = frozenset({ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET})
+"""A test shows what the finding says."""
+
+
 class RevisedOutcome(StrEnum):
     """What the test of a finding said of the next revision."""
 

@@ -524,6 +524,8 @@ _SIXTH: Migration = (
     ) STRICT""",
     "CREATE INDEX looks_task ON looks (task_id, attempt, round)",
     "CREATE INDEX looks_figures ON looks (rehearsal, role, kind, outcome, at, tokens)",
+    # The tasks that have to land, to be approved or to be done before this one is written.
+    "ALTER TABLE tasks ADD COLUMN after TEXT NOT NULL DEFAULT '[]'",
     # Experiments at swaps: the arm of a residency is stored before its model is loaded.
     f"""CREATE TABLE experiments (
         id INTEGER PRIMARY KEY AUTOINCREMENT,

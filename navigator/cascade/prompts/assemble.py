@@ -5,6 +5,7 @@ The conductor sends what this makes, and `navigator context` shows it: there is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -88,6 +89,16 @@ def looks_of(settings: Settings, kind: TaskKind) -> int:
     return 0 if kind in REPORT_KINDS or kind is TaskKind.SCAN else settings.generator.looks
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """A change in another project, which the task comes after; `text` is its diff."""
+
+    project: str
+    proposal: str
+    title: str
+    text: str
+
+
 def prompt_for(
     deps: PromptDependencies,
     source: TreeSource,
@@ -95,11 +106,13 @@ def prompt_for(
     project: Project,
     writer: Role,
     aim: int | None = None,
+    elsewhere: Sequence[Elsewhere] = (),
 ) -> Prompted:
     """Choose the context, render the prompt, and see that all of it fits. Reads git and parses: call it in a thread.
 
     Args:
         aim: tokens of context that are aimed at, where not the usual; the server's room may be less.
+        elsewhere: changes in other projects that the task comes after.
 
     Raises:
         NavigatorError: the task's text leaves no room for files.
@@ -108,7 +121,7 @@ def prompt_for(
     count = deps.counter.count
     room = server.context_tokens - server.max_tokens
     most = room - OVERHEAD
-    own = most - count(task.text + task.note)
+    own = most - count("".join([task.text, task.note, *(change.text for change in elsewhere)]))
     if own < LEAST:
         raise NavigatorError(
             f"{task.id}: the task's text leaves no room for files in a context of {server.context_tokens} tokens.",
@@ -134,7 +147,11 @@ def prompt_for(
             shared_budget=min(shared, most),
             repo=deps.maps.get(source),
         )
+<<<<<<< HEAD
         prompted = _render(deps, context, task, project, room, looks, writer)
+=======
+        prompted = _render(deps, context, task, project, room, looks, elsewhere)
+>>>>>>> main
         over = prompted.tokens - room
         if over <= 0:
             return prompted
@@ -152,9 +169,13 @@ def _render(
     project: Project,
     room: int,
     looks: int,
+<<<<<<< HEAD
     writer: Role,
+=======
+    elsewhere: Sequence[Elsewhere],
+>>>>>>> main
 ) -> Prompted:
-    texts = context_texts(context)
+    texts = [*context_texts(context), *(change.text for change in elsewhere)]
     key = deps.keys.key_for([*texts, task.text, task.note])
     marker = marker_length(texts)
     words = f"{task.text}\n{task.note}".lower()
@@ -174,7 +195,7 @@ def _render(
         looks=looks,
         look_tokens=deps.settings.generator.look_tokens,
         most_requests=MOST_REQUESTS,
-        blocks=[*shared_blocks(context, key), *own_blocks(context, key)],
+        blocks=[*shared_blocks(context, key), *own_blocks(context, key), *_elsewhere_blocks(elsewhere, key)],
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",
     )
@@ -214,6 +235,14 @@ def own_blocks(context: Context, key: str) -> list[str]:
     if context.nearby:
         blocks.append(data_block("map", key, context.nearby))
     return blocks
+
+
+def _elsewhere_blocks(elsewhere: Sequence[Elsewhere], key: str) -> list[str]:
+    """What was changed in other projects: nothing of it can be edited here."""
+    return [
+        data_block("change-elsewhere", key, one.text, project=one.project, title=one.title)
+        for one in elsewhere
+    ]
 
 
 def task_block(task: Task, key: str) -> str:

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from navigator.cascade.views.effort import about, effort_of
 from navigator.domain.models import Proposal, Review
 from navigator.domain.states import PolicyAction
 from navigator.domain.text import safe_text
@@ -101,6 +102,8 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
             "overlaps",
             f"{', '.join(overlaps)} {touch} the same paths; the one that lands second may become stale.",
         )
+    effort = effort_of(shown)
+    yield "effort", f"{about(effort.seconds)} to read and decide, estimated from: {effort.why}"
     yield (
         "origin",
         f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}\n"
