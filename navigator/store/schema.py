@@ -559,6 +559,12 @@ _SIXTH: Migration = (
     ),
     "ALTER TABLE proposals ADD COLUMN experiment TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE reviews ADD COLUMN experiment TEXT NOT NULL DEFAULT ''",
+    # How unsure the model was of its tokens, in bits: mean and highest; NULL where the server does not tell.
+    *(
+        f"ALTER TABLE {table} ADD COLUMN entropy_{which} REAL"
+        for table in ("calls", "proposals")
+        for which in ("mean", "peak")
+    ),
     "CREATE INDEX calls_residency ON calls (residency) WHERE residency > 0",
     "CREATE INDEX proposals_residency ON proposals (residency) WHERE residency > 0",
     "CREATE INDEX reviews_residency ON reviews (residency) WHERE residency > 0",

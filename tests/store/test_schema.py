@@ -43,11 +43,7 @@ SCHEMAS = [
     "2e2b70343f467df7",
     "46c3dbae3f7cf509",
     "0dd6a58dcfa75a02",
-<<<<<<< HEAD
-    "022bfec0d610221e",
-=======
-    "2913bfc13e59af62",
->>>>>>> main
+    "4bd176471c5ddf25",
 ]
 
 

@@ -147,11 +147,7 @@ def prompt_for(
             shared_budget=min(shared, most),
             repo=deps.maps.get(source),
         )
-<<<<<<< HEAD
-        prompted = _render(deps, context, task, project, room, looks, writer)
-=======
-        prompted = _render(deps, context, task, project, room, looks, elsewhere)
->>>>>>> main
+        prompted = _render(deps, context, task, project, room, looks, elsewhere, writer)
         over = prompted.tokens - room
         if over <= 0:
             return prompted
@@ -169,11 +165,8 @@ def _render(
     project: Project,
     room: int,
     looks: int,
-<<<<<<< HEAD
-    writer: Role,
-=======
     elsewhere: Sequence[Elsewhere],
->>>>>>> main
+    writer: Role,
 ) -> Prompted:
     texts = [*context_texts(context), *(change.text for change in elsewhere)]
     key = deps.keys.key_for([*texts, task.text, task.note])
