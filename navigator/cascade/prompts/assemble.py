@@ -48,8 +48,7 @@ class PromptDependencies(Protocol):
     def settings(self) -> Settings:
         """The settings."""
 
-    @property
-    def prompts(self) -> PromptLibrary:
+    def prompts_for(self, role: Role) -> PromptLibrary:
         """The templates."""
 
     @property
@@ -148,7 +147,7 @@ def prompt_for(
             shared_budget=min(shared, most),
             repo=deps.maps.get(source),
         )
-        prompted = _render(deps, context, task, project, room, looks, elsewhere)
+        prompted = _render(deps, context, task, project, room, looks, elsewhere, writer)
         over = prompted.tokens - room
         if over <= 0:
             return prompted
@@ -167,6 +166,7 @@ def _render(
     room: int,
     looks: int,
     elsewhere: Sequence[Elsewhere],
+    writer: Role,
 ) -> Prompted:
     texts = [*context_texts(context), *(change.text for change in elsewhere)]
     key = deps.keys.key_for([*texts, task.text, task.note])
@@ -174,7 +174,7 @@ def _render(
     words = f"{task.text}\n{task.note}".lower()
     # A scan and a report borrow the user part: it must not say how to change anything then.
     changes = task.kind not in REPORT_KINDS and task.kind is not TaskKind.SCAN
-    system, user, version = deps.prompts.render(
+    system, user, version = deps.prompts_for(writer).render(
         "generate",
         project=project.name,
         key=key,

@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.experimenting import words_of
 from navigator.cascade.prompts.material import Material, findings_block, gather, worth_sending
 from navigator.cascade.routing import writer_for
 from navigator.cascade.stages.calls import Message
@@ -270,6 +271,8 @@ async def _propose(deps: Dependencies, material: Material, made: Draft) -> None:
         model=cost.model,
         rehearsal=is_rehearsal(cost.model),
         usage=cost.usage,
+        residency=cost.residency,
+        experiment=words_of(deps.reader.experiment_of(cost.residency)),
     )
     await keep(deps, material, made.tree)
     with deps.store.transaction() as tx:

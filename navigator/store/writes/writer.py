@@ -15,6 +15,7 @@ from navigator.store.errors import StoreError
 from navigator.store.reads.queries import database_of
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.exam import ExamWrites
+from navigator.store.writes.experiments import ExperimentWrites
 from navigator.store.writes.ledger import LedgerWrites
 from navigator.store.writes.outcomes import OutcomeWrites
 from navigator.store.writes.projects import ProjectWrites, TaskWrites
@@ -23,7 +24,14 @@ from navigator.store.writes.reproductions import ReproductionWrites
 
 
 class Transaction(
-    ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites, ExamWrites, OutcomeWrites, ReproductionWrites
+    ProjectWrites,
+    TaskWrites,
+    ProposalWrites,
+    LedgerWrites,
+    ExamWrites,
+    ExperimentWrites,
+    OutcomeWrites,
+    ReproductionWrites,
 ):
     """All writing methods. One lives for one `with store.transaction()` and is of no use after it."""
 
