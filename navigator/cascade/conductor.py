@@ -23,6 +23,7 @@ from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.forecasting import ForecastLog
 from navigator.cascade.idle import Idle
 from navigator.cascade.measuring import SwapMeasurement
+from navigator.cascade.metrics import MetricsServer
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
@@ -98,6 +99,7 @@ class Conductor:
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
+        self._metrics: MetricsServer | None = None
         self._measurement = SwapMeasurement(deps, self._live, self.session, self._storage)
         self._watch = Watch(deps, self._live, self._residency, self._storage, self._wake.set)
 
@@ -116,6 +118,10 @@ class Conductor:
         deps.conducting = True
         deps.conductor = self
         strategy = deps.strategy  # a missing strategy is said before anything is bound or recovered
+        if deps.settings.metrics.listen:
+            self._metrics = MetricsServer(
+                deps.settings.metrics, deps.paths, lambda: self._looked_at, rehearsal=strategy.rehearsal
+            )
         deps.prompts.check()  # and so is a prompt of the user's own that cannot be used
         await recover(deps)
         with deps.store.transaction() as tx:
@@ -124,10 +130,13 @@ class Conductor:
         await self._server.start()
         log.info("conductor begins")
         try:
+            if self._metrics is not None:
+                self._metrics.start()
             await self._residency.begin()
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
+            self._spawn(deps.requests.keep_looking(deps))
             self._spawn(keep_preparing(deps, self._storage))
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
             if deps.settings.energy.command:
@@ -244,7 +253,7 @@ class Conductor:
         self._live.busy[task_id] = role
         if role is Role.REVIEWER:
             held = sum(one is role for one in self._live.busy.values())
-            self._exam.make_room(self._deps.settings.reviewer.max_inflight - held)
+            self._exam.make_room(self._deps.request_limit(role) - held)
         running = self._stages[task_id] = self._spawn(self._guarded(task_id, role, stage))
 
         def let_go(_: asyncio.Task[None]) -> None:
@@ -400,6 +409,7 @@ class Conductor:
             "swapping_to": live.swapping_to.value if live.swapping_to else None,
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
             "exam": {"running": self._exam.running, "asked": self._exam.asked},
+            "inflight": self._deps.requests.report(),
             "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,
@@ -407,6 +417,7 @@ class Conductor:
             "wanted": live.wanted.value if live.wanted else None,
             "deaths": live.deaths,
             "canary": self._residency.canary.report(),
+            "experiment": self._residency.experiment.report(),
             "problems": {role.value: said for role, said in live.problems.items()},
             "read_ahead": self._residency.warmth.report(),
             "given_up": {role.value: reason for role, reason in live.given_up.items()},
@@ -446,6 +457,8 @@ class Conductor:
                 tx.event("conductor_ended", data={"reason": self._stopping})
             await recover(self._deps)
         await self._server.close()
+        if self._metrics is not None:
+            await asyncio.to_thread(self._metrics.close)
         await self._deps.close()
         if self._deps.strategy.rehearsal:
             # The rehearsal's server ends with its session: nothing is resident any more.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -54,7 +55,7 @@ class ServerSettings(Section):
     admin_key_env: str = ""
     """Name of the variable that holds SGLang's admin key, for aborting requests; empty: the API key is used."""
     max_inflight: Positive = 8
-    """Maximum number of requests at a time. It is lowered automatically while the server is overloaded."""
+    """Upper limit of requests at a time. There are fewer while the server queues or refuses them, or gains nothing from more."""
     context_tokens: Positive = 131072
     """Longest context in tokens, prompt and answer together; not more than the server was started with."""
     tokenizer: str = ""
@@ -158,6 +159,10 @@ class GeneratorSettings(ServerSettings):
     model: _Text = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
     agent: AgentSettings = AgentSettings()
+    looks: _Count = 6
+    """Times that the model that writes may ask to be shown more before it answers, in each round; 0: never (docs/context.md)."""
+    look_tokens: Positive = 16000
+    """Tokens that it is shown at most in answer to these, in each round. The first prompt is shorter by as much."""
     self_review: bool = False
     """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
 
@@ -167,6 +172,10 @@ class ReviewerSettings(ServerSettings):
 
     model: _Text = "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
+    looks: _Count = 0
+    """Times that it may ask to be shown more before it reviews; 0: never."""
+    look_tokens: Positive = 16000
+    """Tokens that it is shown at most in answer to these."""
 
 
 class FinalSettings(ServerSettings):
@@ -433,6 +442,32 @@ class EnergySettings(Section):
     """Seconds between two readings while the conductor runs."""
 
 
+class MetricsSettings(Section):
+    """Figures of a running conductor for Prometheus (docs/scaling.md). Off until an address is set."""
+
+    listen: str = ""
+    """Address and port to serve `/metrics` at, such as "127.0.0.1:9464": counts, never text. Empty: off."""
+
+    @field_validator("listen")
+    @classmethod
+    def _address_and_port(cls, value: str) -> str:
+        host, _, port = value.rpartition(":")
+        if value:
+            try:
+                ip_address(host.strip("[]"))
+            except ValueError:
+                raise ValueError('must be an IP address and a port, such as "127.0.0.1:9464"') from None
+            if not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
+                raise ValueError("must end with a port from 1 to 65535")
+        return value
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """`listen` as host and port."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+
 class ExamSettings(Section):
     """The reviewer's exam: changes whose right verdict is known, mixed into its reviews (docs/exam.md)."""
 
@@ -452,6 +487,35 @@ class ExamSettings(Section):
     """Newest commits, and newest approved proposals, of a project that are looked at."""
     prepare_seconds: Positive = 1800
     """Longest time in seconds that tests run to prepare a project's changes, in one session or command."""
+
+
+class ExperimentSettings(Section):
+    """Two prompts or launch profiles, one of them drawn for each residency of a model, and compared (docs/experiments.md)."""
+
+    name: str = ""
+    """Name of the experiment; empty: none runs. Another name, or other values, begin another one."""
+    what: Literal["generator-prompt", "reviewer-prompt", "generator-profile", "reviewer-profile"] = (
+        "reviewer-prompt"
+    )
+    """What is drawn: the prompt that a role is asked with first, or the way its server is launched."""
+    arms: tuple[str, ...] = ()
+    """The two, first what is used without the experiment: names of prompts, or of launch profiles."""
+    share: float = Field(default=0.5, ge=0.1, le=0.9, allow_inf_nan=False)
+    """Share of residencies that get the second one."""
+    outcome: Literal["revise-rate", "exam", "tokens-per-second", "accept-length"] = "revise-rate"
+    """What is compared: share of first verdicts with REVISE, of right answers in the exam, or one of two speeds."""
+    residencies: Positive = 100
+    """It ends undecided after this many residencies."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.name and (len(set(self.arms)) != 2 or len(self.arms) != 2 or not all(self.arms)):
+            raise ValueError('arms must name two, such as ["review", "review-strict"]')
+        if self.name and self.outcome == "exam" and not self.what.startswith(Role.REVIEWER.value):
+            raise ValueError(
+                'outcome "exam" is of the reviewer: what must be "reviewer-prompt" or "reviewer-profile"'
+            )
+        return self
 
 
 class ProjectEntry(Section):
@@ -516,7 +580,9 @@ class Settings(Section):
     review: ReviewSettings = ReviewSettings()
     checks: ChecksSettings = ChecksSettings()
     energy: EnergySettings = EnergySettings()
+    metrics: MetricsSettings = MetricsSettings()
     exam: ExamSettings = ExamSettings()
+    experiment: ExperimentSettings = ExperimentSettings()
     project: tuple[ProjectEntry, ...] = ()
     source: Path | None = Field(default=None, exclude=True)
 

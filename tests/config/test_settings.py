@@ -29,6 +29,8 @@ max_tokens = 5000
 thinking = false
 extra_body = {}
 self_review = false
+looks = 6
+look_tokens = 16000
 [routing]
 scan = "generator"
 implement = "generator"

@@ -49,6 +49,7 @@ MAIN = {"generator": "generate", "reviewer": "review"}
 
 _SAMPLES: Mapping[str, Any] = {
     "blocks": ["a block"],
+    "elsewhere": ["a block"],
     "problems": ["a problem"],
     "kinds": ["fix"],
     "asked": (1,),
@@ -76,6 +77,7 @@ _MAY_BE_EMPTY = frozenset(
         "allow_delete",
         "allow_rename",
         "may_report",
+        "elsewhere",
         "conventions",
         "check",
         "fresh",

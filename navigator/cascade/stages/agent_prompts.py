@@ -6,28 +6,29 @@ import secrets
 from collections.abc import Sequence
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.prompts.assemble import task_block
+from navigator.cascade.prompts.assemble import Elsewhere, elsewhere_blocks, task_block
 from navigator.cascade.prompts.blocks import KeyRing, data_block
 from navigator.cascade.prompts.material import Ground, findings_block, worth_sending
 from navigator.cascade.stages.testing import of_round, tests_of
-from navigator.domain.states import EITHER_KINDS
+from navigator.domain.states import EITHER_KINDS, Role
 from navigator.domain.text import safe_line
 
 _SECRET = "agent_key"
 
 
-def first(deps: Dependencies, ground: Ground) -> tuple[str, str]:
-    """The prompt's version and text that open a task."""
+def first(deps: Dependencies, ground: Ground, elsewhere: Sequence[Elsewhere] = ()) -> tuple[str, str]:
+    """The prompt's version and text that open a task; `elsewhere` changed in other projects before."""
     task, project = ground.task, ground.source.project
-    key = _ring(deps).key_for([task.text, task.note])
+    key = _ring(deps).key_for([task.text, task.note, *(one.text for one in elsewhere)])
     conventions = project.conventions if project.conventions in set(ground.source.paths()) else ""
-    _, text, version = deps.prompts.render(
+    _, text, version = deps.prompts_for(Role.GENERATOR).render(
         "agent",
         project=project.name,
         folder=project.path,
         key=key,
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",
+        elsewhere=elsewhere_blocks(elsewhere, key),
         conventions=conventions,
         check=safe_line(project.check),
         may_report=task.kind in EITHER_KINDS,
@@ -59,7 +60,7 @@ def again(
     findings = worth_sending(review.findings) if review else []
     output = result.detail if result is not None else ""
     key = _ring(deps).key_for([task.text, task.note, output, *(f"{one.model_dump()}" for one in findings)])
-    _, text, version = deps.prompts.render(
+    _, text, version = deps.prompts_for(Role.GENERATOR).render(
         "agent-again",
         fresh=fresh,
         project=project.name,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +22,7 @@ from navigator.agents.homes import Homes
 from navigator.agents.profiles import Endpoint
 from navigator.agents.session import AgentPlace, AgentSession, Turn, limits_of, opened
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.prompts.assemble import Elsewhere
 from navigator.cascade.prompts.material import Ground, settle
 from navigator.cascade.routing import writer_for
 from navigator.cascade.stages.agent_prompts import again, first
@@ -45,6 +46,8 @@ from navigator.domain.text import safe_line
 from navigator.serving.client.errors import ServingError
 from navigator.store.errors import StoreError
 from navigator.store.space import require_space
+from navigator.workspace.edits.source_protocol import FileChange
+from navigator.workspace.git.diffs import ABSENT
 from navigator.workspace.git.private import PathRefused
 from navigator.workspace.sandbox.probe import probe
 from navigator.workspace.sandbox.suite import prepare
@@ -86,7 +89,7 @@ async def write_with_agent(deps: Dependencies, task: Task) -> None:
             return
         move(deps, task, TaskState.GENERATING)
     try:
-        ground = await settle(deps, task)
+        ground, elsewhere = await settle(deps, task)
     except StoreError:
         raise
     except NavigatorError as error:
@@ -97,7 +100,7 @@ async def write_with_agent(deps: Dependencies, task: Task) -> None:
         await _propose(deps, ground, known)
         return
     async with deps.room_for_agent():
-        await _work(deps, ground, known)
+        await _work(deps, ground, known, elsewhere)
 
 
 def _last(deps: Dependencies, task: Task) -> AgentTurn | None:
@@ -107,10 +110,12 @@ def _last(deps: Dependencies, task: Task) -> AgentTurn | None:
     return ended[-1] if ended else None
 
 
-async def _work(deps: Dependencies, ground: Ground, known: AgentTurn | None) -> None:
+async def _work(
+    deps: Dependencies, ground: Ground, known: AgentTurn | None, elsewhere: Sequence[Elsewhere]
+) -> None:
     """Run the agent, and act on what it made of its copy."""
     task = ground.task
-    run = _Run(deps, ground)
+    run = _Run(deps, ground, elsewhere)
     try:
         result = await run.go(tests_failed=known is not None and known.outcome == TESTS_FAILED)
     except AgentFailed as error:
@@ -160,9 +165,6 @@ async def _propose(deps: Dependencies, ground: Ground, turn: AgentTurn) -> None:
 
 def _from_tree(ground: Ground, turn: AgentTurn) -> Draft | NotApplied:
     raw = ground.source.private.raw_diff(ground.source.treeish, turn.tree)
-    from navigator.workspace.edits.source_protocol import FileChange
-    from navigator.workspace.git.diffs import ABSENT
-
     read = ground.source.private.read_blob
     changes = {
         change.path: FileChange(None)
@@ -198,6 +200,7 @@ class _Run:
 
     deps: Dependencies
     ground: Ground
+    elsewhere: Sequence[Elsewhere]
 
     async def go(self, *, tests_failed: bool) -> Draft | NoChange | NotApplied | str:
         """Returns a draft, the reason why nothing changes, what is wrong with the last change, or a report.
@@ -266,7 +269,7 @@ class _Run:
     ) -> Draft | NoChange | NotApplied | str:
         deps, ground = self.deps, self.ground
         if not again_:
-            version, text = first(deps, ground)
+            version, text = first(deps, ground, self.elsewhere)
         else:
             version, text = again(deps, ground, fresh=not session.loaded, tests_failed=tests_failed)
         purpose = "write" if not again_ else "tests" if tests_failed else "revise"

@@ -74,8 +74,13 @@ def draft(
     if not answer.problems and not answer.blocks:
         if answer.no_change is not None:
             return NoChange(answer.no_change)
+        why = (
+            "asks to look, and no look is left"
+            if answer.looks
+            else "holds no edit block and no line `NO_CHANGE: reason`"
+        )
         return NotApplied(
-            ("MARKER: the answer holds no edit block and no line `NO_CHANGE: reason`.",),
+            (f"MARKER: the answer {why}.",),
             ((EditCode.MARKER.value, ""),),
         )
     applied = apply_answer(answer, source, shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.experimenting import words_of
 from navigator.cascade.prompts.material import Ground
 from navigator.cascade.stages.checking import UNTESTED
 from navigator.cascade.stages.drafting import Draft
@@ -40,6 +41,8 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str =
         model=cost.model,
         rehearsal=is_rehearsal(cost.model),
         usage=cost.usage,
+        residency=cost.residency,
+        experiment=words_of(deps.reader.experiment_of(cost.residency)),
     )
     await keep(deps, ground, made.tree)
     with deps.store.transaction() as tx:

@@ -65,6 +65,7 @@ class TurnJournal:
                 seq=seq,
                 prompt_version=self._version,
                 prompt_hash=digest,
+                residency=self._deps.drawn.get(Role.GENERATOR, 0),
                 rehearsal=is_rehearsal(server.model),
             )
 

@@ -34,7 +34,7 @@ from navigator.domain.states import (
 )
 from navigator.store.reads.agents import AgentReads
 from navigator.store.reads.costs import CostReads
-from navigator.store.reads.exam import ExamReads
+from navigator.store.reads.experiments import ExperimentReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import LoopReads
 from navigator.store.reads.outcomes import OutcomeReads
@@ -77,7 +77,7 @@ _FLAGS = ("counted", "withdrawn")
 """Flags of the store's own, in no model."""
 
 
-class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExamReads, AgentReads):
+class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExperimentReads, AgentReads):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks
