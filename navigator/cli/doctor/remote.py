@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from navigator.cli.doctor.serving import unit_items
 from navigator.config.settings import Settings
 from navigator.domain.text import safe_line
 from navigator.serving.swap.base import ROLES, Check
@@ -34,7 +35,6 @@ def remote_items(settings: Settings) -> Iterator[Check]:
 
 
 def _items(settings: Settings, there: There) -> Iterator[Check]:
-    from navigator.cli.doctor.serving import unit_items
     from navigator.serving.setup.gpu import cards
     from navigator.serving.setup.places import places_on, system_places
 

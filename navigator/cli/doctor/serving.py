@@ -48,11 +48,6 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
     from navigator.serving.swap.gpu import is_local
 
     strategy = strategy_class(settings.swap.strategy)
-    if settings.swap.host:
-        from navigator.cli.doctor.remote import remote_items
-
-        yield from remote_items(settings)
-        return
     local = [role for role in ROLES if is_local(settings.server(role).base_url)]
     if strategy.uses_units:
         yield from unit_items(settings, _places(settings))
