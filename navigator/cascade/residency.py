@@ -152,6 +152,8 @@ class Residency:
         """Give the GPU to `to`; whatever comes of it is written down, and never raised."""
         deps, live = self._deps, self._live
         origin, started, began = live.resident, utc_now(), time.monotonic()
+        length = await self.experiment.accept_length(origin)
+        self.experiment.before(to)
         await self.forget(to, origin)
         names = {"from": origin.value if origin else None, "to": to.value}
 
@@ -164,8 +166,6 @@ class Residency:
         with self._storage.writing("that a swap begins"), deps.store.transaction() as tx:
             tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
         try:
-            length = await self.experiment.accept_length(origin)
-            self.experiment.before(to)
             measuring = await self.warmth.before(to)
             deps.cpu_work.forget()
             begins = time.monotonic()
