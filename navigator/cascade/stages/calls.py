@@ -79,7 +79,9 @@ async def call_model(
 
     try:
         async with deps.lent_client(role) as client:
-            answer = await client.chat(request, tell)
+            with deps.requests.asking(role, task.id) as asking:
+                answer = await client.chat(request, tell)
+                asking.usage = answer.usage
     except asyncio.CancelledError:
         _end_call(deps, call, outcome=LOST)
         raise

@@ -217,6 +217,9 @@ def server_lines(view: FleetView, width: int) -> list[Line]:
         end: list[Piece] = []
         if look.load is not None:
             end.append((f"{look.load.running} running  {look.load.waiting} waiting", ""))
+            limits = _table(_table(view.live.status.get("inflight")).get(look.role.value))
+            if limits:
+                end.append((f"  limit {limits['limit']} of {limits['most']}", "muted"))
             if look.load.token_usage is not None:
                 end.append((f"  memory {100 * look.load.token_usage:.0f}%", "muted"))
         if look.seconds is not None and width >= 130:
