@@ -21,6 +21,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "config": ("config", "Show or check the settings"),
     "project": ("project", "Add, list, change, check and remove projects"),
     "task": ("task", "Add, list, cancel and retry tasks"),
+    "review": ("review", "Have existing work reviewed: commits, ranges, branches, uncommitted changes"),
     "context": ("context", "Show what a model is given for a task, why, and what it costs"),
     "run": ("run", "Run the conductor: write, swap, review, swap back, revise"),
     "stop": ("status", "Stop the conductor"),

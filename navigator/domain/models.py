@@ -75,7 +75,7 @@ class Project(Model):
 
     `root_commit` identifies the history whatever the path; `source` is "store" or "config";
     `demo` is true only for sample repositories that `navigator demo` made. `escalate`: its proposals may be sent to the final
-    model when the developer asks for that.
+    model when the developer asks for that. `review_branches`: patterns of branches whose new commits are reviewed.
     """
 
     id: int
@@ -89,6 +89,7 @@ class Project(Model):
     exclude: tuple[str, ...] = ()
     conventions: str = "AGENTS.md"
     escalate: bool = False
+    review_branches: tuple[str, ...] = ()
     root_commit: str = ""
     source: str = "store"
     demo: bool = False
@@ -100,7 +101,10 @@ class Task(Model):
 
     `base_commit` is pinned when the attempt is first written, and cleared by the next attempt. `origin` is the id of the
     task this one came from: the scan that proposed it, or the task whose proposal was split; "" for one that was asked for.
-    `escalated` is the reading that the developer asked for and that is still to come.
+    `escalated` is the reading that the developer asked for and that is still to come. `after` are the ids of the tasks, of any
+    project, that have to land, to be approved or to be done before an attempt of this one is written.
+    `ref` names the existing change that the task reviews, such as `main..topic`; "" for a task that is written. `head` is the
+    commit that holds that change.
     """
 
     id: TaskId
@@ -119,7 +123,10 @@ class Task(Model):
     report: str = ""
     base_commit: str = ""
     origin: TaskId = ""
+    after: tuple[str, ...] = ()
     escalated: Escalation = Escalation.NONE
+    ref: str = ""
+    head: str = ""
     created: str
     updated: str
 
@@ -274,6 +281,7 @@ class Review(Model):
     asks for the opposite of the one before; `parts` is in how many prompts a large diff was read. `advice` says why its
     REVISE did not send the change back; "" where it did, and for every other verdict. `block_on` is the setting by which the
     verdict was derived. `price` is what its answers cost by the prices under `[final]` at the time; 0 where none are set.
+    `residency` is the residency of an experiment that it was made in, 0 outside of any; `experiment` names both: "NAME: ARM".
     """
 
     role: Role = Role.REVIEWER
@@ -292,6 +300,8 @@ class Review(Model):
     rehearsal: bool = False
     usage: Usage = Usage()
     price: float = 0.0
+    residency: int = 0
+    experiment: str = ""
     at: str = ""
 
     @property
@@ -333,6 +343,10 @@ class Landing(Model):
     at: str = ""
 
 
+EXISTING = "existing"
+"""The `way` of a proposal that nobody wrote for its task: a change of the repository, to be reviewed and never landed."""
+
+
 class Proposal(Model):
     """One round's answer, immutable once made: edits, turned into a tree on a pinned base.
 
@@ -340,7 +354,8 @@ class Proposal(Model):
     that of the optional cloud model, which reads last;
     `own_review` the generator's of its own change, which decides nothing. A derived proposal holds only the `hunks` of its
     `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
-    the writer worked: "blocks" is one answer of edit blocks.
+    the writer worked: "blocks" is one answer of edit blocks, "existing" a change that was there before. `residency` and
+    `experiment` say in which residency of an experiment it was written, as those of a review do.
     """
 
     id: ProposalId
@@ -376,7 +391,19 @@ class Proposal(Model):
     model: str = ""
     rehearsal: bool = False
     usage: Usage = Usage()
+    residency: int = 0
+    experiment: str = ""
     created: str = ""
+
+    @property
+    def existing(self) -> bool:
+        """Whether it is a change that was there before: reviewed, never landed."""
+        return self.way == EXISTING
+
+    @property
+    def rehearsed(self) -> bool:
+        """Whether a rehearsal wrote or reviewed it."""
+        return self.rehearsal or (self.review is not None and self.review.rehearsal)
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ def move_on(tx: Transaction, deps: Dependencies, task: Task, review: Review) -> 
     if task.escalated is Escalation.AGAIN:
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, escalated=Escalation.NONE)
         return
-    revise = review.verdict is Verdict.REVISE and not review.advice
+    revise = review.verdict is Verdict.REVISE and not review.advice and not task.ref
     if revise and task.round < deps.settings.batch.revisions:
         tx.set_task_state(task.id, TaskState.REVISING, round=task.round + 1, escalated=Escalation.NONE)
     elif deps.settings.final.enabled:

@@ -166,9 +166,9 @@ def explained(error: ValidationError) -> str:
 class Subject:
     """The task, and its proposal if it has one, that a verb is about: what `refuse_one` decides from.
 
-    Screens make it of a row (`of_card`), everything else of the store (`read`). `newer` is the open proposal that replaced
-    this one; `waits_for` the part that has to land first; `refused` what policy forbids. A card does not know these three:
-    `perform` looks again.
+    Screens make it of a row (`of_card`), everything else of the store (`read`). `existing`: the proposal is a change that was
+    there before. `newer` is the open proposal that replaced this one; `waits_for` the part that has to land first; `refused`
+    what policy forbids. A card does not know these three: `perform` looks again.
     """
 
     task: str
@@ -182,6 +182,7 @@ class Subject:
     landing: LandingState | None = None
     landed_on: str = ""
     parent: str = ""
+    existing: bool = False
     newer: str = ""
     waits_for: str = ""
     refused: str = ""
@@ -194,6 +195,11 @@ class Subject:
     @property
     def waiting(self) -> bool:
         """Whether its proposal can be decided on now."""
+        return self.with_you and not self.existing
+
+    @property
+    def with_you(self) -> bool:
+        """Whether its proposal, or its review, waits for the developer."""
         return self.open and self.state is TaskState.AWAITING_APPROVAL
 
     @property
@@ -217,6 +223,7 @@ class Subject:
             landing=LandingState(card.landing) if card.landing else None,
             landed_on=card.landing_ref.removeprefix("refs/heads/"),
             parent=card.parent,
+            existing=card.existing,
         )
 
     @staticmethod
@@ -260,6 +267,7 @@ class Subject:
             landing=landing.state if landing else None,
             landed_on=landing.ref.removeprefix("refs/heads/") if landing else "",
             parent=proposal.parent,
+            existing=proposal.existing,
             newer=newer,
             waits_for=part.id if part else "",
             refused=f"{refused.path}: {refused.detail or refused.rule}" if refused else "",

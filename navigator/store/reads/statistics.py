@@ -57,7 +57,7 @@ _REHEARSED = (
     " UNION SELECT task_id FROM proposals WHERE parent IS NOT NULL AND rehearsal = 1)"
 )
 _ROUND = "task_id = {0}.task_id AND attempt = {0}.attempt AND round = {0}.round"
-_MADE = f"SELECT 1 FROM proposals WHERE {_ROUND.format('f')} AND parent IS NULL"
+_MADE = f"SELECT 1 FROM proposals WHERE {_ROUND.format('f')} AND parent IS NULL AND way <> 'existing'"
 _LAST = f"(SELECT max(at) FROM edit_failures WHERE {_ROUND.format('f')})"
 
 
@@ -120,7 +120,7 @@ class StatisticsReads(VerdictReads):
                 f" sum({_UNANCHORED}) AS unanchored,"
                 f" sum({_REMARKS}) AS remarks"
                 f" FROM proposals a JOIN reviews r ON r.id = {_NEWEST}"
-                " WHERE a.parent IS NULL AND r.at >= ? GROUP BY 1",
+                " WHERE a.parent IS NULL AND a.way <> 'existing' AND r.at >= ? GROUP BY 1",
                 since,
             ),
         )
@@ -131,7 +131,7 @@ class StatisticsReads(VerdictReads):
             "SELECT rehearsal, sum(applied AND NOT failed) AS clean, sum(applied AND failed) AS repaired,"
             " sum(failed AND NOT applied) AS lost FROM (SELECT rehearsal, edits <> '[]' AS applied,"
             f" EXISTS (SELECT 1 FROM edit_failures WHERE {_ROUND.format('a')}) AS failed"
-            " FROM proposals a WHERE parent IS NULL AND created >= ?) GROUP BY 1"
+            " FROM proposals a WHERE parent IS NULL AND way <> 'existing' AND created >= ?) GROUP BY 1"
             " UNION ALL SELECT rehearsal, 0, 0, count(*) FROM (SELECT max(f.rehearsal) AS rehearsal"
             f" FROM edit_failures f WHERE NOT EXISTS ({_MADE}) GROUP BY task_id, attempt, round"
             " HAVING max(at) >= ?) GROUP BY 1",

@@ -43,7 +43,7 @@ ALIASES = {"model": "reviewer-model", "prompt": "reviewer-prompt"}
 
 FIRST = (
     " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
-    " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND r.at >= ?"
+    " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND a.way <> 'existing' AND r.at >= ?"
 )
 
 

@@ -43,6 +43,7 @@ V = TypeVar("V")
 
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_STAT = re.compile(r"(\d+) (insertion|deletion)")
 _KEPT_INDEXES = 4
 _EXCLUDED_BASES = 8
 _CACHED_LINES = 200_000
@@ -405,6 +406,13 @@ class PrivateRepo:
     def diff(self, a: str, b: str, context: int = 3) -> list[FileDiff]:
         """What differs, as files and hunks: what people and the reviewer read."""
         return list(self.compare(a, b, context).files)
+
+    def count_lines(self, a: str, b: str) -> tuple[int, int]:
+        """Lines added and removed between two trees or commits, without reading the differences."""
+        words = ("-r", "--shortstat", "--no-ext-diff", "--no-textconv", "--find-renames=100%")
+        text = self.git.run("diff-tree", *words, _oid(a), _oid(b)).text
+        counts = {word[0]: int(number) for number, word in _STAT.findall(text)}
+        return counts.get("i", 0), counts.get("d", 0)
 
     def keep(self, name: str, tree: str, base: str) -> None:
         """Keep a proposal's tree and base under a name of letters, digits, `_` and `-`, such as `P7`."""

@@ -1,0 +1,134 @@
+"""Existing changes become tasks: nobody writes them, the reviewer reads them, nothing lands.
+
+One task for each change of a project: whoever asks for it again, the hook and `review_branches` among them, gets the same one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from navigator.cascade.dependencies import Dependencies, at_home
+from navigator.cascade.views.parts import change_name
+from navigator.domain.models import EXISTING, Project, Proposal, Task
+from navigator.domain.states import Role, TaskState
+from navigator.store.writes.writer import Transaction
+from navigator.workspace.git.existing import Change, Found
+from navigator.workspace.git.facts import RepoFacts, read_facts
+from navigator.workspace.git.private import PrivateRepo
+
+MOST_LINES = 50_000
+"""Changed lines of one change at most: what screens and diffs are made for."""
+
+_ENDED = frozenset({TaskState.CANCELLED, TaskState.FAILED})
+
+Find = Callable[[PrivateRepo, RepoFacts], Found]
+
+
+@dataclass(frozen=True)
+class Queued:
+    """Tasks in the order of their changes; those of `new` were not there before. `left_out`: (ref, reason in words)."""
+
+    tasks: tuple[Task, ...] = ()
+    new: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    merges: int = 0
+
+
+@dataclass(frozen=True)
+class _Measured:
+    change: Change
+    tree: str
+    added: int
+    removed: int
+    left_out: str = ""
+
+
+async def queue_changes(deps: Dependencies, project: Project, find: Find, *, priority: int = 0) -> Queued:
+    """Queue what `find` finds in a project's repository, all in one transaction.
+
+    Raises:
+        NavigatorError: the repository cannot be read, or `find` found nothing.
+    """
+    async with deps.project_lock(project.id):
+        private = await asyncio.to_thread(deps.private, project)
+        found, measured = await asyncio.to_thread(_measure, private, project, find)
+    tasks: list[Task] = []
+    new: list[str] = []
+    with deps.store.transaction() as tx:
+        for one in measured:
+            if one.left_out:
+                continue
+            known = tx.read.review_of_change(project.id, one.change.base, one.change.head)
+            if not known:
+                known = _add(tx, project, one, priority)
+                new.append(known)
+            elif tx.read.task(known).state in _ENDED:
+                again(tx, tx.read.task(known))
+                new.append(known)
+            tasks.append(tx.read.task(known))
+    left_out = tuple((one.change.ref, one.left_out) for one in measured if one.left_out)
+    return Queued(tuple(tasks), tuple(new), left_out, found.merges)
+
+
+def again(tx: Transaction, task: Task) -> None:
+    """A new attempt at the review of an existing change: the same change, to be checked and read again."""
+    last = tx.read.proposals(task_id=task.id)[-1]
+    made = tx.new_attempt(task.id, note=task.note)
+    tx.set_task_base(task.id, last.base_commit)
+    tx.set_task_state(task.id, TaskState.CHECKING)
+    fresh = {"id": "", "attempt": made.attempt, "checks": (), "seen": False, "created": ""}
+    tx.add_proposal(last.model_copy(update=fresh))
+
+
+def _measure(private: PrivateRepo, project: Project, find: Find) -> tuple[Found, Sequence[_Measured]]:
+    """Find the changes and count their lines. Blocks; keeps what is to be reviewed from the private repository's own gc."""
+    with at_home(project):
+        facts = read_facts(project.path)
+    found = find(private, facts)
+    measured = [_measured(private, change) for change in found.changes]
+    for one in measured:
+        if not one.left_out:
+            # Before the rows that name them exist: a crash here leaves only an unused name.
+            private.keep(change_name(one.change.base, one.tree), one.tree, one.change.base)
+    return found, measured
+
+
+def _measured(private: PrivateRepo, change: Change) -> _Measured:
+    tree = private.tree_of(change.head)
+    if tree == private.tree_of(change.base):
+        return _Measured(change, tree, 0, 0, "it changes nothing")
+    added, removed = private.count_lines(change.base, tree)
+    why = ""
+    if added + removed > MOST_LINES:
+        why = f"it changes {added + removed:,} lines; {MOST_LINES:,} can be reviewed at a time"
+    return _Measured(change, tree, added, removed, why)
+
+
+def _add(tx: Transaction, project: Project, one: _Measured, priority: int) -> str:
+    change = one.change
+    task = tx.add_task(
+        project.id, f"{change.title}\n\n{change.text}", priority=priority, ref=change.ref, head=change.head
+    )
+    tx.set_task_base(task.id, change.base)
+    tx.set_task_state(task.id, TaskState.CHECKING, reason=f"review of {change.ref}")
+    tx.add_proposal(
+        Proposal(
+            id="",
+            task_id=task.id,
+            project_id=project.id,
+            project=project.name,
+            attempt=0,
+            round=0,
+            base_commit=change.base,
+            tree=one.tree,
+            written_by=Role.GENERATOR,  # the column knows roles only; `way` says that none wrote it
+            way=EXISTING,
+            title=change.title,
+            summary=f"by {change.author}" if change.author else "",
+            added=one.added,
+            removed=one.removed,
+        )
+    )
+    return task.id
