@@ -339,9 +339,9 @@ class AdapterSettings(Section):
     """Strategy `adapter`: one base model, one LoRA adapter per role, named by the role's `model`."""
 
     generator_path: str = ""
-    """Folder of the generator's adapter, for the server to load; empty: the server has it already."""
+    """Folder of the generator's adapter, for SGLang or vLLM to load; empty: the server has it already."""
     reviewer_path: str = ""
-    """Folder of the reviewer's adapter, for the server to load; empty: the server has it already."""
+    """Folder of the reviewer's adapter, for SGLang or vLLM to load; empty: the server has it already."""
     load_seconds: _Seconds = 120.0
     """Longest wait in seconds for an adapter to load."""
 
