@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,9 +71,31 @@ async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) 
                     remember_part_base(tx, base, on, task.note, linked=True)
             task = task.model_copy(update={"base_commit": base})
         source = TreeSource(private, base, project)
-        made = await asyncio.to_thread(prompt_for, deps, source, task, project, writer, elsewhere=elsewhere)
+        kept = None if elsewhere else deps.prepared.take(_prompt_key(deps, project, task, base, writer))
+        if isinstance(kept, Prompted):
+            made = kept
+        else:
+            made = await asyncio.to_thread(
+                prompt_for, deps, source, task, project, writer, elsewhere=elsewhere
+            )
         talk = await asyncio.to_thread(_talk, deps, source, task, made, writer) if made.looks else None
     return Material(task, source, made, writer, talk)
+
+
+async def made_for(deps: Dependencies, task: Task, base: str, writer: Role) -> tuple[Hashable, Prompted]:
+    """The prompt of a task on a base that is not pinned yet, and the key under which `gather` finds it."""
+    project = deps.project(task.project_id)
+    async with deps.project_lock(project.id):
+        private = await asyncio.to_thread(deps.private, project)
+        source = TreeSource(private, base, project)
+        made = await asyncio.to_thread(prompt_for, deps, source, task, project, writer)
+    return _prompt_key(deps, project, task, base, writer), made
+
+
+def _prompt_key(deps: Dependencies, project: Project, task: Task, base: str, writer: Role) -> Hashable:
+    """Everything that a prompt depends on and that may change while it is kept."""
+    about = (task.id, task.text, task.note, task.kind, task.files)
+    return (*about, project.model_dump_json(), base, writer, deps.prompts_for(writer).versions)
 
 
 def _talk(deps: Dependencies, source: TreeSource, task: Task, made: Prompted, writer: Role) -> LookTalk:
