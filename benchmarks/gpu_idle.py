@@ -29,7 +29,7 @@ from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.rehearsal.samples import repositories
 
-PROJECTS, TASKS = 8, 16
+PROJECTS, TASKS = 6, 10
 Span = tuple[float, float]
 
 

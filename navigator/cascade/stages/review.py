@@ -182,7 +182,8 @@ async def prepare_review(deps: Dependencies, task_id: str) -> tuple[Hashable, Pl
 
 
 def _plan_key(deps: Dependencies, task: Task, proposal: Proposal) -> Hashable:
-    return task.text, task.note, proposal.model_dump_json(), deps.prompts_for(Role.REVIEWER).versions
+    """Everything that a review's prompts depend on and that may change while they are kept."""
+    return task.text, task.note, proposal.id, proposal.checks, deps.prompts_for(Role.REVIEWER).versions
 
 
 async def _read_change(
