@@ -13,6 +13,7 @@ from functools import partial
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.material import made_for, new_base
+from navigator.cascade.stages.agent_write import agent_writes
 from navigator.cascade.stages.checking import baseline_of, check_setup
 from navigator.cascade.stages.review import prepare_review
 from navigator.cascade.storage_faults import Storage
@@ -68,7 +69,7 @@ class Ahead:
         deps = self._deps
         task = deps.reader.task(task_id)
         project = deps.project(task.project_id)
-        base = None if task.after else await self._base(project, task)
+        base = None if task.after or agent_writes(deps, task) else await self._base(project, task)
         if base is None:
             return False
         key, prompt = await made_for(deps, task, base, writer)
