@@ -22,6 +22,7 @@ from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.forecasting import ForecastLog
 from navigator.cascade.idle import Idle
+from navigator.cascade.incoming import Incoming
 from navigator.cascade.measuring import SwapMeasurement
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
@@ -94,6 +95,7 @@ class Conductor:
         self.session = Session(deps)
         self._batches = Batches(deps)
         self._exam = ExamQueue(deps)
+        self._incoming = Incoming(deps, self._storage)
         self._forecasts = ForecastLog(deps, self._storage)
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
@@ -124,11 +126,13 @@ class Conductor:
         await self._server.start()
         log.info("conductor begins")
         try:
+            await self._incoming.look()
             await self._residency.begin()
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
             self._spawn(keep_preparing(deps, self._storage))
+            self._spawn(self._incoming.run())
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
             if deps.settings.energy.command:
                 self._spawn(EnergyMeter(deps, self._storage, self._doing).run())

@@ -89,8 +89,11 @@ def _drop_proposals(deps: Dependencies, before: str) -> int:
 
 def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = ()) -> set[str]:
     """Bases still in use: an attempt that is not written yet has only its base."""
+    from navigator.workspace.git.private import is_commit_id
+
     tasks = deps.reader.tasks(project=project.id)
-    return {task.base_commit for task in tasks if task.base_commit and task.id not in gone}
+    bases = {base for task in tasks if task.id not in gone for base in (task.base_commit, task.base)}
+    return {base for base in bases if is_commit_id(base)}
 
 
 def _drop_exam(deps: Dependencies) -> int:

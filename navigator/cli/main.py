@@ -22,6 +22,8 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "project": ("project", "Add, list, change, check and remove projects"),
     "task": ("task", "Add, list, cancel and retry tasks"),
     "review": ("review", "Have existing work reviewed: commits, ranges, branches, uncommitted changes"),
+    "fix": ("review", "Queue a task that fixes what a review of existing work found"),
+    "hook": ("hook", "Install or remove a hook that queues each commit for review"),
     "context": ("context", "Show what a model is given for a task, why, and what it costs"),
     "run": ("run", "Run the conductor: write, swap, review, swap back, revise"),
     "stop": ("status", "Stop the conductor"),

@@ -103,7 +103,7 @@ class Task(Model):
     task this one came from: the scan that proposed it, or the task whose proposal was split; "" for one that was asked for.
     `escalated` is the reading that the developer asked for and that is still to come.
     `ref` names the existing change that the task reviews, such as `main..topic`; "" for a task that is written. `head` is the
-    commit that holds that change.
+    commit that holds that change. `base` is the branch or the commit that it is written on in place of the project's base.
     """
 
     id: TaskId
@@ -125,8 +125,13 @@ class Task(Model):
     escalated: Escalation = Escalation.NONE
     ref: str = ""
     head: str = ""
+    base: str = ""
     created: str
     updated: str
+
+    def based(self, project: Project) -> Project:
+        """The project as this task sees it: with the task's own base, if it has one."""
+        return project.model_copy(update={"base": self.base}) if self.base else project
 
 
 class Suggestion(Model):

@@ -16,7 +16,7 @@ from navigator.cascade.stages.calls import Message, opening
 from navigator.domain.models import Finding, Project, Task
 from navigator.domain.states import ReproductionOutcome, Role
 from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
-from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.private import PrivateRepo, is_commit_id
 from navigator.workspace.git.snapshot import take_snapshot
 from navigator.workspace.git.source import TreeSource
 
@@ -58,7 +58,7 @@ async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) 
 def _pinned_base(deps: Dependencies, project: Project, task: Task) -> tuple[str, PrivateRepo]:
     private = deps.private(project)
     with at_home(project):
-        base = task.base_commit or new_base(project, private)
+        base = task.base_commit or new_base(task.based(project), private)
     private.pin_base(base)
     return base, private
 
@@ -67,6 +67,8 @@ def new_base(project: Project, private: PrivateRepo) -> str:
     """The commit that an attempt begins on: the base branch's, or a snapshot of the checkout."""
     if project.base == WORKTREE:
         return take_snapshot(private, read_facts(project.path)).commit
+    if is_commit_id(project.base):
+        return project.base
     return read_base(project.path, project.base)
 
 

@@ -45,8 +45,13 @@ class _Measured:
     left_out: str = ""
 
 
-async def queue_changes(deps: Dependencies, project: Project, find: Find, *, priority: int = 0) -> Queued:
+async def queue_changes(
+    deps: Dependencies, project: Project, find: Find, *, priority: int = 0, revive: bool = True
+) -> Queued:
     """Queue what `find` finds in a project's repository, all in one transaction.
+
+    Args:
+        revive: a review that was cancelled, or failed, begins again.
 
     Raises:
         NavigatorError: the repository cannot be read, or `find` found nothing.
@@ -64,7 +69,7 @@ async def queue_changes(deps: Dependencies, project: Project, find: Find, *, pri
             if not known:
                 known = _add(tx, project, one, priority)
                 new.append(known)
-            elif tx.read.task(known).state in _ENDED:
+            elif revive and tx.read.task(known).state in _ENDED:
                 again(tx, tx.read.task(known))
                 new.append(known)
             tasks.append(tx.read.task(known))

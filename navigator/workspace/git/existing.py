@@ -17,8 +17,8 @@ from navigator.domain.text import cut_title, safe_line, safe_text
 from navigator.workspace.git.diffs import RawChange, path_text
 from navigator.workspace.git.facts import RepoFacts, resolve_base
 from navigator.workspace.git.private import PrivateRepo
-from navigator.workspace.git.runner import Person, person_environment
-from navigator.workspace.git.snapshot import take_snapshot
+from navigator.workspace.git.runner import person_environment
+from navigator.workspace.git.snapshot import MAKER, take_snapshot
 
 MOST_COMMITS = 1_000
 """Commits in one range at most."""
@@ -30,7 +30,6 @@ _MESSAGES = 12_000
 """Characters of all messages of a range."""
 
 _TITLE = 72
-_MAKER = Person("Navigator", "review@navigator.invalid")
 _WHEN = "2000-01-01T00:00:00+0000"
 """Always the same, so that the same work is the same commit."""
 
@@ -133,12 +132,36 @@ def commit_changes(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) 
     return tuple(_single(private, commit) for commit in known)
 
 
+def held_commits(facts: RepoFacts, shas: Sequence[str]) -> list[str]:
+    """Those of some commits that a branch, a tag or a checkout still contains: what was amended since is left out."""
+    if not shas:
+        return []
+    words = ("rev-list", "--no-walk=unsorted", "--ignore-missing", "--stdin")
+    present = facts.git().run(*words, input=_lines(shas)).text.split()
+    # `--all` counts the heads of every worktree.
+    gone = facts.git().run("rev-list", "--stdin", "--not", "--all", input=_lines(present)).text.split()
+    return [sha for sha in shas if sha in present and sha not in gone]
+
+
 def new_commits(facts: RepoFacts, tip: str, without: Sequence[str], limit: int) -> tuple[list[str], int]:
-    """The commits of a branch, merges left out, that none of `without` contains: oldest first, and how many more there are."""
-    known = [sha for sha in without if sha]
-    words = ("--no-merges", f"--max-count={MOST_COMMITS}", tip, *(f"^{sha}" for sha in known), "--")
-    listed = facts.git().run("rev-list", *words).text.split()
-    return listed[:limit][::-1], max(0, len(listed) - limit)
+    """The commits of a branch, merges left out, that none of `without` contains: oldest first, and how many older there are."""
+    words = ("--no-merges", "--ignore-missing", f"--max-count={MOST_COMMITS}", "--stdin")
+    listed = facts.git().run("rev-list", *words, input=_lines((tip, *(f"^{sha}" for sha in without if sha))))
+    found = listed.text.split()
+    return found[:limit][::-1], max(0, len(found) - limit)
+
+
+def _lines(revisions: Sequence[str]) -> bytes:
+    return "".join(f"{one}\n" for one in revisions).encode("ascii")
+
+
+def branch_with(facts: RepoFacts, sha: str, base: str = "") -> str:
+    """A branch that contains a commit: the project's base or the one that is checked out before others; "" where none does."""
+    words = ("for-each-ref", "--format=%(refname:lstrip=2)", f"--contains={sha}", "refs/heads/")
+    found = facts.git().run(*words, check=False)
+    names = found.text.splitlines() if found.status == 0 else []
+    preferred = (resolve_base(facts, base)[0].removeprefix("refs/heads/"), facts.branch)
+    return next((name for name in (*preferred, *names) if name in names), "")
 
 
 def _trunk(facts: RepoFacts, branch: str, base: str) -> str:
@@ -191,7 +214,7 @@ def _read(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> l
         "--encoding=UTF-8",
         f"--format=tformat:{mark}%x00%H%x00%P%x00%an%x00%s%x00%b",
         "--stdin",
-        input=("\n".join(revisions) + "\n").encode("ascii"),
+        input=_lines(revisions),
     )
     commits = []
     for record in found.stdout.split(mark.encode("ascii"))[1:]:
@@ -309,7 +332,7 @@ def _made(private: PrivateRepo, tree: str, parent: str, message: str) -> str:
     on = ("-p", parent) if parent else ()
     return private.git.run(
         "commit-tree", tree, *on, "-F", "-",
-        input=message.encode("ascii"), env=person_environment(_MAKER, _MAKER) | dates,
+        input=message.encode("ascii"), env=person_environment(MAKER, MAKER) | dates,
     ).text  # fmt: skip
 
 

@@ -114,6 +114,11 @@ def _lines_of(comparison: Comparison) -> int:
     return 1 + sum(len(hunk.lines) for file in comparison.files for hunk in file.hunks)
 
 
+def is_commit_id(text: str) -> bool:
+    """Whether a text has the form of a full object id, which no branch that git makes by itself has."""
+    return _OID.fullmatch(text) is not None
+
+
 def _oid(text: str) -> str:
     """`text` if it is a full object id; names never reach git from here."""
     if _OID.fullmatch(text) is None:
