@@ -58,7 +58,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change, both ends in the private repository.
+    """One change.
 
     Attributes:
         ref: what it is, as people name it: `a1b2c3d4e5f6`, `main..topic`, `staged`, `worktree`.
@@ -99,7 +99,7 @@ class _Commit:
 
 
 def find_changes(private: PrivateRepo, facts: RepoFacts, wanted: Wanted, base: str = "") -> Found:
-    """The changes that a name stands for, pinned in the private repository.
+    """The changes that a name stands for. The caller pins them (`PrivateRepo.pin_bases`): the user may amend and rebase.
 
     Args:
         facts: of the user's repository, just read.
@@ -198,13 +198,13 @@ def _read(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> l
     if not revisions:
         return []
     mark = secrets.token_hex(16)
-    words = () if walk else ("--no-walk=unsorted", "--ignore-missing")
+    # With an order or a count after `--no-walk`, git walks after all.
+    walking = ("--topo-order", f"--max-count={MOST_COMMITS + 1}")
+    words = walking if walk else ("--no-walk=unsorted", "--ignore-missing")
     found = facts.git().run(
         "log",
         "-z",
         *words,
-        "--topo-order" if walk else "--date-order",
-        f"--max-count={MOST_COMMITS + 1}",
         "--no-patch",
         "--no-show-signature",
         "--no-notes",
@@ -240,7 +240,6 @@ def _alone(private: PrivateRepo, facts: RepoFacts, sha: str) -> Change:
 
 def _single(private: PrivateRepo, commit: _Commit) -> Change:
     base = commit.parents[0] if commit.parents else _empty(private)
-    _pin(private, base, commit.sha)
     text = _text(f"Commit {commit.sha[:12]} by {commit.author}. Its message:", [commit])
     return Change(commit.sha[:12], base, commit.sha, _titled(commit.subject), text, commit.author)
 
@@ -263,7 +262,6 @@ def _range(private: PrivateRepo, facts: RepoFacts, start: str, tip: str, name: s
         return Found(changes, len(commits) - len(own))
     parted = facts.git().run("merge-base", "--end-of-options", start, tip, check=False)
     base = parted.text if parted.status == 0 else _empty(private)
-    _pin(private, base, tip)
     count = "1 commit" if len(commits) == 1 else f"{len(commits)} commits"
     title = commits[0].subject if len(commits) == 1 else f"{safe_line(name)}: {count}"
     text = _text(f"{count} of {safe_line(name)}. Their messages, oldest first:", commits[::-1])
@@ -305,7 +303,6 @@ def _worktree(private: PrivateRepo, facts: RepoFacts) -> Change:
 def _uncommitted(
     private: PrivateRepo, base: str, head: str, name: str, paths: Sequence[str], left: Sequence[str] = ()
 ) -> Change:
-    _pin(private, base, head)
     count = "1 file" if len(paths) == 1 else f"{len(paths)} files"
     what = "Staged changes" if name == "staged" else "Uncommitted changes"
     text = f"{what} in {count}. No message says what they are for: judge what the code does."
@@ -313,12 +310,6 @@ def _uncommitted(
         named = ", ".join(safe_line(path) for path in left[:20])
         text += f"\nNot part of what is shown: {named}{' and others' if len(left) > 20 else ''}."
     return Change(name, base, head, f"{what} in {count}", text)
-
-
-def _pin(private: PrivateRepo, base: str, head: str) -> None:
-    """Hold both ends whole: the user may amend, rebase and collect garbage."""
-    private.pin_base(base)
-    private.pin_base(head)
 
 
 def _empty(private: PrivateRepo) -> str:
