@@ -24,6 +24,7 @@ from navigator.cascade.forecasting import ForecastLog
 from navigator.cascade.idle import Idle
 from navigator.cascade.incoming import Incoming
 from navigator.cascade.measuring import SwapMeasurement
+from navigator.cascade.metrics import MetricsServer
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
@@ -100,6 +101,7 @@ class Conductor:
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
+        self._metrics: MetricsServer | None = None
         self._measurement = SwapMeasurement(deps, self._live, self.session, self._storage)
         self._watch = Watch(deps, self._live, self._residency, self._storage, self._wake.set)
 
@@ -118,6 +120,10 @@ class Conductor:
         deps.conducting = True
         deps.conductor = self
         strategy = deps.strategy  # a missing strategy is said before anything is bound or recovered
+        if deps.settings.metrics.listen:
+            self._metrics = MetricsServer(
+                deps.settings.metrics, deps.paths, lambda: self._looked_at, rehearsal=strategy.rehearsal
+            )
         deps.prompts.check()  # and so is a prompt of the user's own that cannot be used
         await recover(deps)
         with deps.store.transaction() as tx:
@@ -126,11 +132,14 @@ class Conductor:
         await self._server.start()
         log.info("conductor begins")
         try:
+            if self._metrics is not None:
+                self._metrics.start()
             await self._incoming.look()
             await self._residency.begin()
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
+            self._spawn(deps.requests.keep_looking(deps))
             self._spawn(keep_preparing(deps, self._storage))
             self._spawn(self._incoming.run())
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
@@ -248,7 +257,7 @@ class Conductor:
         self._live.busy[task_id] = role
         if role is Role.REVIEWER:
             held = sum(one is role for one in self._live.busy.values())
-            self._exam.make_room(self._deps.settings.reviewer.max_inflight - held)
+            self._exam.make_room(self._deps.request_limit(role) - held)
         running = self._stages[task_id] = self._spawn(self._guarded(task_id, role, stage))
 
         def let_go(_: asyncio.Task[None]) -> None:
@@ -281,15 +290,7 @@ class Conductor:
                 self._residency.note_answer(role)
         except ServingError as error:
             if role is not None:
-                give_up_after = None
-                if self._options.until:
-                    give_up_after = min(2, GIVE_UP_AFTER) if error.needs_settings else GIVE_UP_AFTER
-                count = self._live.failed(role, began=began, give_up_after=give_up_after)
-                log.warning("%s did not answer (%d in a row): %s", role.value, count, error)
-                if isinstance(error, Unreachable | WrongModel) or error.needs_settings:
-                    self._residency.note_problem(role, str(error), new=error.status != 404)
-                if role is self._live.resident:
-                    await self._watch.look(failures=count)
+                await self._unanswered(role, error, began)
         except asyncio.CancelledError:
             raise
         except DatabaseCorrupt as error:
@@ -303,6 +304,21 @@ class Conductor:
                 return
             with self._storage.writing(f"that {task_id} failed"):
                 self._fail(task_id, error)
+
+    async def _unanswered(self, role: Role, error: ServingError, began: float) -> None:
+        """A call failed. One that went through a lost connection says nothing about the role's server."""
+        outage = "" if role is Role.FINAL else self._deps.strategy.outage
+        give_up_after = None
+        if self._options.until and not outage:
+            give_up_after = min(2, GIVE_UP_AFTER) if error.needs_settings else GIVE_UP_AFTER
+        count = self._live.failed(role, began=began, give_up_after=give_up_after)
+        log.warning("%s did not answer (%d in a row): %s", role.value, count, outage or error)
+        if outage:
+            self._residency.note_outage(outage)
+        elif isinstance(error, Unreachable | WrongModel) or error.needs_settings:
+            self._residency.note_problem(role, str(error), new=error.status != 404)
+        if role is self._live.resident:
+            await self._watch.look(failures=0 if outage else count)
 
     async def _review(self, task_id: str) -> None:
         if self._deps.reader.task(task_id).escalated is not Escalation.AGAIN:
@@ -397,6 +413,7 @@ class Conductor:
             "swapping_to": live.swapping_to.value if live.swapping_to else None,
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
             "exam": {"running": self._exam.running, "asked": self._exam.asked},
+            "inflight": self._deps.requests.report(),
             "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,
@@ -404,6 +421,7 @@ class Conductor:
             "wanted": live.wanted.value if live.wanted else None,
             "deaths": live.deaths,
             "canary": self._residency.canary.report(),
+            "experiment": self._residency.experiment.report(),
             "problems": {role.value: said for role, said in live.problems.items()},
             "read_ahead": self._residency.warmth.report(),
             "given_up": {role.value: reason for role, reason in live.given_up.items()},
@@ -443,6 +461,8 @@ class Conductor:
                 tx.event("conductor_ended", data={"reason": self._stopping})
             await recover(self._deps)
         await self._server.close()
+        if self._metrics is not None:
+            await asyncio.to_thread(self._metrics.close)
         await self._deps.close()
         if self._deps.strategy.rehearsal:
             # The rehearsal's server ends with its session: nothing is resident any more.

@@ -11,21 +11,27 @@ from functools import cached_property
 from navigator.cascade.canary import CanaryWatch
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.experimenting import Experimenting
 from navigator.cascade.read_ahead import WeightReadAhead
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.swapping import confirmed, resident_now
 from navigator.cascade.views.batches import Batches
+from navigator.cascade.views.finish import UNTIL
 from navigator.cascade.views.summary import Session
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Canary, Swap, utc_now
 from navigator.domain.states import CanaryOutcome, Role
+from navigator.serving.remote.ssh import ConnectionLost
 from navigator.serving.swap import looks
 from navigator.serving.swap.base import OTHER, PhaseEvent, SwapResult
 
 log = logging.getLogger(__name__)
 
-_NOT_ITS_FAULT = ("lock_held", "cancelled")
-"""Failures that say nothing about the model: another swap was in the way. They are waited out and not counted."""
+_NOT_ITS_FAULT = ("lock_held", "cancelled", "connection_lost")
+"""Failures that say nothing about the model: another swap was in the way, or the network. They are waited out and not counted."""
+
+_TRIES_WITHOUT_CONNECTION = 5
+"""Swaps in a row that found no connection, after which a session with --until goes on no more."""
 
 
 class Residency:
@@ -52,6 +58,8 @@ class Residency:
         self._batches = batches
         self._wake = wake
         self.canary = CanaryWatch(deps, storage)
+        self._outage = ""
+        self.experiment = Experimenting(deps, storage)
 
     @cached_property
     def warmth(self) -> WeightReadAhead:
@@ -62,13 +70,19 @@ class Residency:
         """Find out what is really loaded, whatever was last written down."""
         if wrong := await self._deps.strategy.prepare():
             log.warning("not everything could be prepared: %s", wrong)
+        self.experiment.begin()
         known = self._deps.reader.meta("resident")
         before = Role(known) if known in (Role.GENERATOR.value, Role.REVIEWER.value) else None
-        found = self._live.resident = await self._deps.strategy.resident()
+        try:
+            found = self._live.resident = await self._deps.strategy.resident()
+        except ConnectionLost as error:
+            self.note_outage(str(error))
+            return
         log.info("strategy %s, resident %s", self._deps.strategy.name, found.value if found else "nothing")
         if None not in (before, found) and before is not found and not self._deps.strategy.both_resident:
             self.outside(before, found)
         else:
+            self.experiment.found(found)
             self.note()
         await self.warmth.rest(found)
         await self.assumptions(found)
@@ -107,6 +121,20 @@ class Residency:
             with self._storage.writing("what is resident"):
                 self.note()
 
+    def note_outage(self, problem: str) -> None:
+        """The servers' machine cannot be reached: what was resident there is believed until it can be looked at."""
+        if problem:
+            self._outage = problem
+            for role in OTHER:
+                self.note_problem(role, problem)
+
+    def note_reached(self) -> bool:
+        """The servers' machine was reached; returns whether that is news. Roles are asked again without further pause."""
+        news, self._outage = self._outage, ""
+        for role in [role for role, said in self._live.problems.items() if news and said == news]:
+            self.note_answer(role)
+        return bool(news)
+
     def note_answer(self, role: Role) -> None:
         """Note that a role answered; a problem that was reported of its server is withdrawn."""
         solved = self._live.problems.get(role)
@@ -136,13 +164,15 @@ class Residency:
         with self._storage.writing("that a swap begins"), deps.store.transaction() as tx:
             tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
         try:
+            length = await self.experiment.accept_length(origin)
+            self.experiment.before(to)
             measuring = await self.warmth.before(to)
             deps.cpu_work.forget()
             begins = time.monotonic()
             result = await deps.strategy.swap(to, report)
             filled = deps.cpu_work.between(begins, time.monotonic())
             bytes_read = await self.warmth.measured(measuring)
-            await self._ended(origin, to, started, began, result, bytes_read, filled)
+            await self._ended(origin, to, started, began, result, bytes_read, filled, length)
         except NavigatorError as error:
             self._load_failed(to, began, str(error))
             live.resident = await resident_now(deps.strategy)
@@ -173,6 +203,7 @@ class Residency:
         result: SwapResult,
         read: tuple[int, int],
         filled: tuple[float, dict[str, float]],
+        length: float | None,
     ) -> None:
         deps, live = self._deps, self._live
         result, live.resident = await confirmed(deps.strategy, to, result)
@@ -201,6 +232,7 @@ class Residency:
         self._session.swapped(swap)
         await self.assumptions(live.resident)
         if result.outcome == "done":
+            self.experiment.loaded(to, length)
             self.note_answer(to)
             live.loaded(to)
             live.swaps_made += origin is not None
@@ -208,7 +240,11 @@ class Residency:
         if result.failure not in _NOT_ITS_FAULT:
             self._load_failed(to, began, result.reason)
         else:
-            live.failed(to, began=began, give_up_after=None)
+            lost = result.failure == "connection_lost"
+            until = lost and self._deps.reader.meta(UNTIL)
+            live.failed(to, began=began, give_up_after=_TRIES_WITHOUT_CONNECTION if until else None)
+            if lost:
+                self.note_outage(self._deps.strategy.outage or result.reason)
         if live.resident not in (None, origin, to) and result.failure != "garbage":
             self.outside(origin, live.resident)  # somebody else's swap was in the way
 
@@ -286,6 +322,7 @@ class Residency:
             session=self._session.number,
         )
         self._live.resident = found
+        self.experiment.found(found, same=False)
         self._live.pardon(found)
         with self._storage.writing("a swap made outside"):
             with deps.store.transaction() as tx:

@@ -87,6 +87,8 @@ LANDED = DecisionRow(
 SUGGESTION = Suggestion(task_id="T3", rank=1, text="Test it", state="accepted", made_task="T8")
 
 RESULTS: dict[str, list[Model]] = {
+    "task.link": [Tasks(tasks=(TASK.model_copy(update={"after": ("T1", "T2")}),))],
+    "task.free": [Tasks(tasks=(TASK,))],
     "swap.measure": [Measuring(swaps=60)],
     "swap.measure.stop": [MeasuringStopped(was_running=True), MeasuringStopped(was_running=False)],
     "reverts.look": [Looked(projects=(LookedProject(project="web", commits=3, reverted=1),))],

@@ -34,6 +34,8 @@ _VERBS = {
     "comment.add": "comment:AddComment",
     "comment.remove": "comment:RemoveComment",
     "task.add": "task_add:AddTasks",
+    "task.link": "link:Link",
+    "task.free": "link:Free",
     "task.cancel": "cancel:Cancel",
     "task.retry": "retry:Retry",
     "task.done": "put_away:PutAway",
