@@ -268,6 +268,16 @@ class Dependencies:
             self.checks_wanted -= 1
 
     @cached_property
+    def _agents_at_once(self) -> asyncio.Semaphore:
+        return asyncio.Semaphore(self.settings.generator.agent.at_once)
+
+    @asynccontextmanager
+    async def room_for_agent(self) -> AsyncIterator[None]:
+        """Room for one more coding agent beside those that work: each takes half a gigabyte."""
+        async with self._agents_at_once:
+            yield
+
+    @cached_property
     def exam_lock(self) -> asyncio.Lock:
         """Held while items of the exam are prepared, whatever the project."""
         return asyncio.Lock()

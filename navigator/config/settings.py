@@ -16,10 +16,11 @@ from navigator.config.paths import CONFIG_VARIABLE, config_path
 from navigator.config.reading import read_model
 from navigator.domain.errors import ConfigError, UsageError
 from navigator.domain.models import Usage
-from navigator.domain.states import Complexity, Role, TaskKind
+from navigator.domain.states import REPORT_KINDS, Complexity, Role, TaskKind
 
 TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+UNIT_NAME = re.compile(r"[A-Za-z0-9:_.@][A-Za-z0-9:_.@-]*\.service")
 
 LandingName = Literal["branch", "current"]
 WriterName = Literal["generator", "reviewer"]
@@ -33,7 +34,7 @@ _Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Seconds = Annotated[float, Field(gt=0, lt=1_000_000, allow_inf_nan=False)]
 _Text = Annotated[str, StringConstraints(min_length=1)]
 _Host = Annotated[str, StringConstraints(pattern=r"^((ssh://)?[A-Za-z0-9_][A-Za-z0-9_.@:%\[\]-]*)?$")]
-_Unit = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9:_.@][A-Za-z0-9:_.@-]*\.service$")]
+_Unit = Annotated[str, StringConstraints(pattern=rf"^{UNIT_NAME.pattern}$")]
 
 
 class Section(BaseModel):
@@ -103,11 +104,62 @@ class ServerSettings(Section):
         return self
 
 
+class AgentSettings(Section):
+    """A coding agent as the writer: any program that speaks the Agent Client Protocol (docs/agents.md). It works in the
+    sandbox, on a throw-away copy of the project, with the generator's model."""
+
+    command: tuple[str, ...] = ()
+    """Program and arguments, such as `["qwen", "--acp"]`; empty: no agent. `{model}` and `{base_url}` are filled in."""
+    profile: Literal["auto", "qwen", "opencode", "vibe", "plain"] = "auto"
+    """How the agent is told about the model: "auto" goes by the program's name, "plain" sets OPENAI_* variables only."""
+    kinds: tuple[TaskKind, ...] = ()
+    """Kinds of tasks that it writes; empty: every change that the generator is to write."""
+    projects: tuple[str, ...] = ()
+    """Names of the projects that it writes for; empty: all."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Further variables for it; `{model}` and `{base_url}` are filled in. No keys: it can send what it is given to the model."""
+    mounts: tuple[str, ...] = ()
+    """Further folders that it may read, such as a toolchain."""
+    minutes: Annotated[float, Field(gt=0, le=1440, allow_inf_nan=False)] = 20.0
+    """Longest run in minutes, for one proposal or revision; then it is ended and its change is dropped."""
+    requests: Positive = 100
+    """Maximum number of requests to the model in one run."""
+    memory_mb: Positive = 4096
+    """Memory limit of one agent in megabytes."""
+    disk_mb: Positive = 2048
+    """Megabytes that one agent may write."""
+    at_once: Positive = 2
+    """Maximum number of agents at a time; all of them share `max_inflight`."""
+
+    @field_validator("kinds", mode="before")
+    @classmethod
+    def _kinds_of_words(cls, value: Any) -> Any:
+        return tuple(TaskKind(word) for word in value) if isinstance(value, list | tuple) else value
+
+    @field_validator("env")
+    @classmethod
+    def _variable_names(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in value:
+            if not VARIABLE_NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is no name of a variable")
+        return value
+
+    def writes(self, kind: TaskKind, project: str) -> bool:
+        """Whether it writes the changes of such a task."""
+        return bool(
+            self.command
+            and kind not in (*REPORT_KINDS, TaskKind.SCAN)
+            and (not self.kinds or kind in self.kinds)
+            and (not self.projects or project in self.projects)
+        )
+
+
 class GeneratorSettings(ServerSettings):
     """The fast model, which writes."""
 
     model: _Text = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
+    agent: AgentSettings = AgentSettings()
     looks: _Count = 6
     """Times that the model that writes may ask to be shown more before it answers, in each round; 0: never (docs/context.md)."""
     look_tokens: Positive = 16000
@@ -272,7 +324,7 @@ class CommandSettings(Section):
     """Strategy `command`: your own program swaps, and another one can tell what is loaded."""
 
     argv: tuple[str, ...] = ()
-    """The program and its arguments. `{role}` becomes generator or reviewer; without it the role is the last argument."""
+    """The program and its arguments. `{role}` becomes the role (else it comes last), `{profile}` an experiment's profile."""
     status: tuple[str, ...] = ()
     """Program that prints the loaded role on its first line; empty: the servers are asked for their models."""
     seconds: _Seconds = 900.0
@@ -287,9 +339,9 @@ class AdapterSettings(Section):
     """Strategy `adapter`: one base model, one LoRA adapter per role, named by the role's `model`."""
 
     generator_path: str = ""
-    """Folder of the generator's adapter, for the server to load; empty: the server has it already."""
+    """Folder of the generator's adapter, for SGLang or vLLM to load; empty: the server has it already."""
     reviewer_path: str = ""
-    """Folder of the reviewer's adapter, for the server to load; empty: the server has it already."""
+    """Folder of the reviewer's adapter, for SGLang or vLLM to load; empty: the server has it already."""
     load_seconds: _Seconds = 120.0
     """Longest wait in seconds for an adapter to load."""
 

@@ -569,6 +569,34 @@ _SIXTH: Migration = (
     "CREATE INDEX proposals_residency ON proposals (residency) WHERE residency > 0",
     "CREATE INDEX reviews_residency ON reviews (residency) WHERE residency > 0",
     "CREATE INDEX exam_answers_residency ON exam_answers (residency) WHERE residency > 0",
+    # One prompt to a coding agent, and what became of it. `tree` is what its copy of the project held then.
+    f"""CREATE TABLE agent_turns (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        round INTEGER NOT NULL,
+        seq INTEGER NOT NULL CHECK (seq >= 0),
+        purpose TEXT NOT NULL,
+        agent TEXT NOT NULL DEFAULT '',
+        session TEXT NOT NULL DEFAULT '',
+        loaded {_FLAG.format("loaded")},
+        prompt_version TEXT NOT NULL DEFAULT '',
+        outcome TEXT NOT NULL,
+        stopped TEXT NOT NULL DEFAULT '',
+        reason TEXT NOT NULL DEFAULT '',
+        tree TEXT NOT NULL DEFAULT '',
+        summary TEXT NOT NULL DEFAULT '',
+        tools TEXT NOT NULL DEFAULT '{{}}',
+        files_read INTEGER NOT NULL DEFAULT 0 CHECK (files_read >= 0),
+        requests INTEGER NOT NULL DEFAULT 0 CHECK (requests >= 0),
+        replayed INTEGER NOT NULL DEFAULT 0 CHECK (replayed >= 0),
+        refused INTEGER NOT NULL DEFAULT 0 CHECK (refused >= 0),
+        seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
+        rehearsal {_FLAG.format("rehearsal")},
+        started TEXT NOT NULL,
+        ended TEXT
+    ) STRICT""",
+    "CREATE INDEX agent_turns_round ON agent_turns (task_id, attempt, round)",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
@@ -600,6 +628,7 @@ TABLES = (
     "canaries",
     "experiments",
     "residencies",
+    "agent_turns",
     "journal",
     "batches",
     "events",

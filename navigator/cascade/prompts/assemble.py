@@ -188,7 +188,7 @@ def _render(
         looks=looks,
         look_tokens=deps.settings.generator.look_tokens,
         most_requests=MOST_REQUESTS,
-        blocks=[*shared_blocks(context, key), *own_blocks(context, key), *_elsewhere_blocks(elsewhere, key)],
+        blocks=[*shared_blocks(context, key), *own_blocks(context, key), *elsewhere_blocks(elsewhere, key)],
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",
     )
@@ -230,7 +230,7 @@ def own_blocks(context: Context, key: str) -> list[str]:
     return blocks
 
 
-def _elsewhere_blocks(elsewhere: Sequence[Elsewhere], key: str) -> list[str]:
+def elsewhere_blocks(elsewhere: Sequence[Elsewhere], key: str) -> list[str]:
     """What was changed in other projects: nothing of it can be edited here."""
     return [
         data_block("change-elsewhere", key, one.text, project=one.project, title=one.title)

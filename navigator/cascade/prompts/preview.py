@@ -143,7 +143,7 @@ def preview(
     source = TreeSource(private, base, project)
     made = prompt_for(deps, source, task, project, writer, budget)
     return Preview(
-        material=Material(task, source, made, writer),
+        material=Material(task, source, made, writer=writer),
         base_note=note,
         model=settings.server(writer).model,
         pieces=tuple(_pieces(deps, made, task)),
