@@ -23,6 +23,7 @@ from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.forecasting import ForecastLog
 from navigator.cascade.idle import Idle
+from navigator.cascade.incoming import Incoming
 from navigator.cascade.measuring import SwapMeasurement
 from navigator.cascade.metrics import MetricsServer
 from navigator.cascade.reconcile import Watch
@@ -97,6 +98,7 @@ class Conductor:
         self.session = Session(deps)
         self._batches = Batches(deps)
         self._exam = ExamQueue(deps)
+        self._incoming = Incoming(deps, self._storage)
         self._forecasts = ForecastLog(deps, self._storage)
         self._ahead = Ahead(deps, self._storage)
         self._residency = Residency(
@@ -135,12 +137,14 @@ class Conductor:
         try:
             if self._metrics is not None:
                 self._metrics.start()
+            await self._incoming.look()
             await self._residency.begin()
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
             self._spawn(deps.requests.keep_looking(deps))
             self._spawn(keep_preparing(deps, self._storage, self._swapped))
+            self._spawn(self._incoming.run())
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
             if deps.settings.energy.command:
                 self._spawn(EnergyMeter(deps, self._storage, self._doing).run())

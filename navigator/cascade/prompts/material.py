@@ -21,7 +21,7 @@ from navigator.domain.models import Finding, Project, Proposal, Task
 from navigator.domain.states import ReproductionOutcome, Role
 from navigator.workspace.context.looking.looker import Looker
 from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
-from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.private import PrivateRepo, is_commit_id
 from navigator.workspace.git.snapshot import take_snapshot
 from navigator.workspace.git.source import TreeSource
 
@@ -158,7 +158,8 @@ def _pinned_base(
     with at_home(project):
         base = task.base_commit
         if not base:
-            base, on = base_on(project, private, task, new_base(project, private), before)
+            own = task.based(project)
+            base, on = base_on(own, private, task, new_base(own, private), before)
     private.pin_base(base)
     return base, private, on
 
@@ -167,6 +168,8 @@ def new_base(project: Project, private: PrivateRepo) -> str:
     """The commit that an attempt begins on: the base branch's, or a snapshot of the checkout."""
     if project.base == WORKTREE:
         return take_snapshot(private, read_facts(project.path)).commit
+    if is_commit_id(project.base):
+        return project.base
     return read_base(project.path, project.base)
 
 
