@@ -542,6 +542,8 @@ class ProjectEntry(Section):
     """File with the project's conventions, part of every prompt."""
     escalate: bool = False
     """Let its proposals be sent to the final model when you escalate one."""
+    review_branches: tuple[str, ...] = ()
+    """Patterns of branches, such as `agent/*`, whose new commits are reviewed without being asked for."""
 
     @field_validator("path")
     @classmethod
