@@ -34,10 +34,20 @@ _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"}
     "--project", "name", default=None, shell_complete=complete_projects, help="Only those of one project."
 )
 @click.option(
+    "--sort",
+    type=click.Choice(["oldest", "effort"]),
+    default="oldest",
+    show_default=True,
+    help="The order; effort: what is expected to be read and decided fastest comes first.",
+)
+@click.option(
     "--json", "as_json", is_flag=True, help="Print JSON: all proposals, unless --state or --waiting is given."
 )
-def proposals(state: str | None, everything: bool, waiting: bool, name: str | None, as_json: bool) -> None:
+def proposals(
+    state: str | None, everything: bool, waiting: bool, name: str | None, sort: str, as_json: bool
+) -> None:
     """List the proposals that wait for your decision."""
+    from navigator.cascade.views.effort import by_proposal_effort
     from navigator.cascade.views.inbox import waiting_proposals, with_overlaps
 
     if bool(state) + everything + waiting > 1:
@@ -51,6 +61,8 @@ def proposals(state: str | None, everything: bool, waiting: bool, name: str | No
             if only_waiting
             else with_overlaps(store.proposals(states=states, project=name))
         )
+    if sort == "effort":
+        found = by_proposal_effort(found)
     if as_json:
         output.print_json({"proposals": [proposal.model_dump(mode="json") for proposal in found]})
         return
@@ -63,13 +75,18 @@ def proposals(state: str | None, everything: bool, waiting: bool, name: str | No
         output.say("No proposals. `navigator run` makes them from queued tasks.")
         return
     heads = ("proposal", "project", "verdict", "round", "state", "", "", "title", "")
-    output.emit(output.table(heads, [_row(proposal) for proposal in found], right=(5, 6)))
+    output.emit(
+        output.table(heads, [_row(proposal, timed=sort == "effort") for proposal in found], right=(5, 6))
+    )
     if any(proposal.rehearsed for proposal in found):
         output.note("REHEARSAL: made by the embedded stand-in, not by a model.")
 
 
-def _row(proposal: Proposal) -> tuple[object, ...]:
-    notes = [f"part of {proposal.parent}"] if proposal.parent else []
+def _row(proposal: Proposal, *, timed: bool = False) -> tuple[object, ...]:
+    from navigator.cascade.views.effort import about, effort_of
+
+    notes = [about(effort_of(proposal).seconds)] if timed else []
+    notes += [f"part of {proposal.parent}"] if proposal.parent else []
     notes += [
         f"{check.name} {_outcome(check)}"
         for check in proposal.checks
@@ -211,6 +228,8 @@ def _outcome(check: CheckResult) -> str:
 
 def _show_review(proposal: Proposal, whole: Proposal | None, made: Sequence[str], worth: str) -> None:
     output.say(f"  round {proposal.round}, {proposal.state.value}; checks: {checks_words(proposal)}")
+    if proposal.experiment:
+        output.say(f"  written in the experiment {proposal.experiment}")
     for words in made:
         output.say(f"  {words}")
     for item in proposal.policy:
@@ -229,6 +248,8 @@ def _show_review(proposal: Proposal, whole: Proposal | None, made: Sequence[str]
     word = output.style(review.verdict.value, fg=_COLOURS[review.verdict.value], bold=True)
     parts = f", in {review.parts} parts" if review.parts > 1 else ""
     output.emit(f"  {word}{differs} by {safe_line(review.model)}, {review.prompt_version}{parts}{own}")
+    if review.experiment:
+        output.say(f"  reviewed in the experiment {review.experiment}")
     if review.advice:
         output.say(f"  advice: {review.advice}", fg="yellow")
     elif worth and review.verdict is Verdict.REVISE:

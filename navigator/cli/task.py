@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
 from navigator.cascade.verbs.cancel import Cancel
+from navigator.cascade.verbs.link import Free, Link, LinkArgs
 from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.retry import Retry
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
@@ -35,6 +37,16 @@ _DETAIL = 120
 _COMPLEXITIES = click.Choice([complexity.value for complexity in Complexity])
 
 
+_AFTER = click.option(
+    "--after",
+    "after",
+    multiple=True,
+    metavar="T",
+    shell_complete=complete_tasks,
+    help="Start when this task landed or is approved, on top of it; of any project; may be repeated.",
+)
+
+
 @click.group()
 def task() -> None:
     """Queue, list, cancel and retry tasks; accept or dismiss what a scan suggests."""
@@ -57,6 +69,7 @@ def task() -> None:
     "--file", "files", multiple=True, metavar="PATH", help="A file the task is about; may be repeated."
 )
 @click.option("--priority", type=int, default=0, help="Higher priority goes first.")
+@_AFTER
 @click.option("--from", "source", type=click.Path(path_type=Path), help="Queue many tasks from a TOML file.")
 @output.JSON
 def add(
@@ -66,6 +79,7 @@ def add(
     complexity: str,
     files: tuple[str, ...],
     priority: int,
+    after: tuple[str, ...],
     source: Path | None,
     as_json: bool,
 ) -> None:
@@ -76,7 +90,13 @@ def add(
             raise UsageError("--from takes no other arguments.", hint="The file names projects and texts.")
         tasks = _from_file(source)
     else:
-        shared = {"kind": kind, "complexity": complexity, "priority": priority, "files": list(files)}
+        shared = {
+            "kind": kind,
+            "complexity": complexity,
+            "priority": priority,
+            "files": list(files),
+            "after": list(after),
+        }
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, everywhere)]
     verb = AddTasks()
     carry_out(verb, verb.read_args({"tasks": tasks}), as_json=as_json)
@@ -99,7 +119,7 @@ def _targets(words: tuple[str, ...], everywhere: bool) -> list[tuple[str, str]]:
 
 
 def _from_file(source: Path) -> list[dict[str, Any]]:
-    """`[[task]]` tables with project (or all = true), text, kind, complexity, files, priority."""
+    """`[[task]]` tables with project (or all = true), text, kind, complexity, files, priority, name, after."""
     try:
         document = tomllib.loads(source.read_text(encoding="utf-8"))
     except OSError as error:
@@ -164,18 +184,22 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
 def show(identifier: str, as_json: bool) -> None:
     """Show one task: its text, its state and why, and its history."""
     from navigator.cascade.views.events import event_words
+    from navigator.cascade.views.links import predecessor_words, why_it_waits
     from navigator.cascade.views.looks import look_lines, looks_document, looks_words
 
     with reading() as store:
         held = store.task(identifier)
         looks = store.looks(held.id)
         proposals = store.proposals(task_id=held.id)
+        before, behind = store.predecessors(held.id), store.successors(held.id)
         found = store.suggestions(held.id, attempt=held.attempt)
         events = store.task_events(held.id)
         calls = store.calls(task_id=held.id)
     if as_json:
         document = {
             "task": held.model_dump(mode="json"),
+            "after": [asdict(one) for one in before],
+            "before": behind,
             "proposals": [proposal.model_dump(mode="json") for proposal in proposals],
             "suggestions": [one.model_dump(mode="json") for one in found],
             "events": [event.model_dump(mode="json") for event in events],
@@ -185,6 +209,12 @@ def show(identifier: str, as_json: bool) -> None:
         output.print_json(document)
         return
     _say_task(held)
+    if before:
+        output.say(f"  after: {predecessor_words(before, held.project_id)}")
+    if behind:
+        output.say(f"  before: {', '.join(behind)}")
+    if held.state is TaskState.QUEUED and any(not one.met for one in before):
+        output.say(f"  {why_it_waits(held.id, [(one.id, one.state) for one in before if not one.met])}")
     for proposal in proposals:
         word = proposal.review.verdict.value if proposal.review else "not reviewed"
         output.say(
@@ -232,6 +262,31 @@ def cancel(ids: tuple[str, ...], as_json: bool) -> None:
 def retry(ids: tuple[str, ...], as_json: bool) -> None:
     """Retry tasks that failed, became stale, or were rejected, cancelled or undone."""
     carry_out(Retry(), TasksArgs(ids=ids), as_json=as_json)
+
+
+@task.command("link")
+@_IDS
+@click.option(
+    "--after",
+    "after",
+    multiple=True,
+    required=True,
+    metavar="T",
+    shell_complete=complete_tasks,
+    help="The task that comes first; may be repeated.",
+)
+@output.JSON
+def link(ids: tuple[str, ...], after: tuple[str, ...], as_json: bool) -> None:
+    """Have queued tasks start after others, in place of what they came after."""
+    carry_out(Link(), LinkArgs(ids=ids, after=after), as_json=as_json)
+
+
+@task.command("free")
+@_IDS
+@output.JSON
+def free(ids: tuple[str, ...], as_json: bool) -> None:
+    """Start queued tasks without waiting for the tasks that they come after."""
+    carry_out(Free(), TasksArgs(ids=ids), as_json=as_json)
 
 
 @task.command("done")

@@ -101,9 +101,10 @@ class Task(Model):
 
     `base_commit` is pinned when the attempt is first written, and cleared by the next attempt. `origin` is the id of the
     task this one came from: the scan that proposed it, or the task whose proposal was split; "" for one that was asked for.
-    `escalated` is the reading that the developer asked for and that is still to come.
+    `escalated` is the reading that the developer asked for and that is still to come. `after` are the ids of the tasks, of any
+    project, that have to land, to be approved or to be done before an attempt of this one is written.
     `ref` names the existing change that the task reviews, such as `main..topic`; "" for a task that is written. `head` is the
-    commit that holds that change.
+    commit that holds that change. `base` is the branch or the commit that it is written on in place of the project's base.
     """
 
     id: TaskId
@@ -122,11 +123,17 @@ class Task(Model):
     report: str = ""
     base_commit: str = ""
     origin: TaskId = ""
+    after: tuple[str, ...] = ()
     escalated: Escalation = Escalation.NONE
     ref: str = ""
     head: str = ""
+    base: str = ""
     created: str
     updated: str
+
+    def based(self, project: Project) -> Project:
+        """The project as this task sees it: with the task's own base, if it has one."""
+        return project.model_copy(update={"base": self.base}) if self.base else project
 
 
 class Suggestion(Model):
@@ -279,6 +286,7 @@ class Review(Model):
     asks for the opposite of the one before; `parts` is in how many prompts a large diff was read. `advice` says why its
     REVISE did not send the change back; "" where it did, and for every other verdict. `block_on` is the setting by which the
     verdict was derived. `price` is what its answers cost by the prices under `[final]` at the time; 0 where none are set.
+    `residency` is the residency of an experiment that it was made in, 0 outside of any; `experiment` names both: "NAME: ARM".
     """
 
     role: Role = Role.REVIEWER
@@ -297,6 +305,8 @@ class Review(Model):
     rehearsal: bool = False
     usage: Usage = Usage()
     price: float = 0.0
+    residency: int = 0
+    experiment: str = ""
     at: str = ""
 
     @property
@@ -349,7 +359,8 @@ class Proposal(Model):
     that of the optional cloud model, which reads last;
     `own_review` the generator's of its own change, which decides nothing. A derived proposal holds only the `hunks` of its
     `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
-    the writer worked: "blocks" is one answer of edit blocks, "existing" a change that was there before.
+    the writer worked: "blocks" is one answer of edit blocks, "existing" a change that was there before. `residency` and
+    `experiment` say in which residency of an experiment it was written, as those of a review do.
     """
 
     id: ProposalId
@@ -385,6 +396,8 @@ class Proposal(Model):
     model: str = ""
     rehearsal: bool = False
     usage: Usage = Usage()
+    residency: int = 0
+    experiment: str = ""
     created: str = ""
 
     @property

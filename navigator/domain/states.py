@@ -179,6 +179,10 @@ class ReproductionOutcome(StrEnum):
     COULD_NOT_RUN = "could_not_run"
 
 
+REPRODUCED = frozenset({ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET})
+"""A test shows what the finding says."""
+
+
 class RevisedOutcome(StrEnum):
     """What the test of a finding said of the next revision."""
 
@@ -235,6 +239,8 @@ class Rung(StrEnum):
     WHOLE_FILE = "whole_file"
     DELETE = "delete"
     RENAME = "rename"
+    IN_PLACE = "in_place"
+    """No ladder: an agent edited the file itself."""
 
 
 class EditCode(StrEnum):

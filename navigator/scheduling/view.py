@@ -62,15 +62,16 @@ def answers(snapshot: SchedulerSnapshot, role: Role, now: float) -> bool:
 def requests_running(snapshot: SchedulerSnapshot, role: Role) -> int:
     """Requests of the role under way, or about to be: a busy task may still be gathering its context."""
     busy = (task for task in snapshot.tasks if task.id in snapshot.busy)
-    return max(snapshot.in_flight.get(role, 0), sum(_occupies(task, role) for task in busy))
+    return max(snapshot.in_flight.get(role, 0), sum(role_of(task) is role for task in busy))
 
 
-def _occupies(task: TaskView, role: Role) -> bool:
+def role_of(task: TaskView) -> Role | None:
+    """The role that the task waits for or is with; None where it needs no model now."""
     if task.state in WRITABLE_STATES:
-        return task.writer is role
+        return task.writer
     if task.state in REVIEWABLE_STATES:
-        return role is Role.REVIEWER
-    return role is Role.FINAL and task.state is TaskState.FINAL_REVIEW
+        return Role.REVIEWER
+    return Role.FINAL if task.state is TaskState.FINAL_REVIEW else None
 
 
 def free_slots(snapshot: SchedulerSnapshot, role: Role) -> int:

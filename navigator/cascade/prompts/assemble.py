@@ -5,6 +5,7 @@ The conductor sends what this makes, and `navigator context` shows it: there is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -47,8 +48,7 @@ class PromptDependencies(Protocol):
     def settings(self) -> Settings:
         """The settings."""
 
-    @property
-    def prompts(self) -> PromptLibrary:
+    def prompts_for(self, role: Role) -> PromptLibrary:
         """The templates."""
 
     @property
@@ -89,6 +89,16 @@ def looks_of(settings: Settings, kind: TaskKind) -> int:
     return 0 if kind in REPORT_KINDS or kind is TaskKind.SCAN else settings.generator.looks
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """A change in another project, which the task comes after; `text` is its diff."""
+
+    project: str
+    proposal: str
+    title: str
+    text: str
+
+
 def prompt_for(
     deps: PromptDependencies,
     source: TreeSource,
@@ -96,11 +106,13 @@ def prompt_for(
     project: Project,
     writer: Role,
     aim: int | None = None,
+    elsewhere: Sequence[Elsewhere] = (),
 ) -> Prompted:
     """Choose the context, render the prompt, and see that all of it fits. Reads git and parses: call it in a thread.
 
     Args:
         aim: tokens of context that are aimed at, where not the usual; the server's room may be less.
+        elsewhere: changes in other projects that the task comes after.
 
     Raises:
         NavigatorError: the task's text leaves no room for files.
@@ -109,7 +121,7 @@ def prompt_for(
     count = deps.counter.count
     room = server.context_tokens - server.max_tokens
     most = room - OVERHEAD
-    own = most - count(task.text + task.note)
+    own = most - count("".join([task.text, task.note, *(change.text for change in elsewhere)]))
     if own < LEAST:
         raise NavigatorError(
             f"{task.id}: the task's text leaves no room for files in a context of {server.context_tokens} tokens.",
@@ -135,7 +147,7 @@ def prompt_for(
             shared_budget=min(shared, most),
             repo=deps.maps.get(source),
         )
-        prompted = _render(deps, context, task, project, room, looks)
+        prompted = _render(deps, context, task, project, room, looks, elsewhere, writer)
         over = prompted.tokens - room
         if over <= 0:
             return prompted
@@ -147,15 +159,22 @@ def prompt_for(
 
 
 def _render(
-    deps: PromptDependencies, context: Context, task: Task, project: Project, room: int, looks: int
+    deps: PromptDependencies,
+    context: Context,
+    task: Task,
+    project: Project,
+    room: int,
+    looks: int,
+    elsewhere: Sequence[Elsewhere],
+    writer: Role,
 ) -> Prompted:
-    texts = context_texts(context)
+    texts = [*context_texts(context), *(change.text for change in elsewhere)]
     key = deps.keys.key_for([*texts, task.text, task.note])
     marker = marker_length(texts)
     words = f"{task.text}\n{task.note}".lower()
     # A scan and a report borrow the user part: it must not say how to change anything then.
     changes = task.kind not in REPORT_KINDS and task.kind is not TaskKind.SCAN
-    system, user, version = deps.prompts.render(
+    system, user, version = deps.prompts_for(writer).render(
         "generate",
         project=project.name,
         key=key,
@@ -169,7 +188,7 @@ def _render(
         looks=looks,
         look_tokens=deps.settings.generator.look_tokens,
         most_requests=MOST_REQUESTS,
-        blocks=[*shared_blocks(context, key), *own_blocks(context, key)],
+        blocks=[*shared_blocks(context, key), *own_blocks(context, key), *elsewhere_blocks(elsewhere, key)],
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",
     )
@@ -209,6 +228,14 @@ def own_blocks(context: Context, key: str) -> list[str]:
     if context.nearby:
         blocks.append(data_block("map", key, context.nearby))
     return blocks
+
+
+def elsewhere_blocks(elsewhere: Sequence[Elsewhere], key: str) -> list[str]:
+    """What was changed in other projects: nothing of it can be edited here."""
+    return [
+        data_block("change-elsewhere", key, one.text, project=one.project, title=one.title)
+        for one in elsewhere
+    ]
 
 
 def task_block(task: Task, key: str) -> str:

@@ -15,13 +15,17 @@ from navigator.domain.states import Complexity, TaskKind
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
+    from navigator.store.writes.writer import Transaction
 
 TEXT_LIMIT = 20_000
 """Characters in a task's text at most; more belongs in a file of the repository."""
 
 
 class NewTask(Model):
-    """A task as a client asks for it."""
+    """A task as a client asks for it.
+
+    `after` are tasks that have to land, to be approved or to be done first: ids, or the `name`s of tasks in the same request.
+    """
 
     project: str
     text: str
@@ -29,6 +33,8 @@ class NewTask(Model):
     complexity: Complexity = Complexity.MEDIUM
     priority: int = 0
     files: tuple[str, ...] = ()
+    name: str = ""
+    after: tuple[str, ...] = ()
 
     @field_validator("text")
     @classmethod
@@ -96,18 +102,37 @@ class AddTasks(Verb[AddTasksArgs, AddedTasks]):
                 )
                 for task in args.tasks
             ]
+            added = _link(tx, args.tasks, added)
         unknown = await asyncio.to_thread(_unknown_files, args.tasks, projects)
         return AddedTasks(tasks=tuple(added), unknown_files=tuple(unknown))
 
     def tell(self, result: AddedTasks) -> list[Told]:
+        after = {task.id: f", after {', '.join(task.after)}" for task in result.tasks if task.after}
         unknown: dict[str, str] = {}
         for one in result.unknown_files:
             line = f"{one.project} has no file {one.path}: a new file, or a typing error?"
             unknown[one.project] = f"{unknown[one.project]}\n{line}" if one.project in unknown else line
         return [
-            Told(task.id, f"queued for {task.project}", hint=unknown.get(task.project, ""))
+            Told(
+                task.id,
+                f"queued for {task.project}{after.get(task.id, '')}",
+                hint=unknown.get(task.project, ""),
+            )
             for task in result.tasks
         ]
+
+
+def _link(tx: Transaction, wanted: Sequence[NewTask], added: Sequence[Task]) -> list[Task]:
+    """The tasks as added, each after those that it names."""
+    named: dict[str, list[str]] = {}
+    for task, made in zip(wanted, added, strict=True):
+        if task.name:
+            named.setdefault(task.name, []).append(made.id)
+    linked = []
+    for task, made in zip(wanted, added, strict=True):
+        after = [identifier for name in task.after for identifier in named.get(name, [name])]
+        linked.append(tx.link_task(made.id, after) if after else made)
+    return linked
 
 
 def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> list[UnknownFile]:

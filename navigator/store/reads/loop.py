@@ -12,19 +12,21 @@ from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
 from navigator.domain.models import Event, Proposal, Review, Usage
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
-from navigator.store.reads.queries import OWN_FAULT, WRITTEN
+from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN
 from navigator.store.reads.reproductions import ReproductionReads
 from navigator.store.rows import from_row, from_rows
 
 
 @dataclass(frozen=True, slots=True)
 class RoundCost:
-    """What one round of a task cost the role that wrote it, and which model answered last."""
+    """What one round of a task cost the role that wrote it, which model answered last, and in which residency of an
+    experiment it answered first."""
 
     calls: int
     usage: Usage
     model: str
     prompt_version: str
+    residency: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,17 @@ class LoopTask:
     escalated: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """A task that another one comes after; `met`: it does not hold that one up any more."""
+
+    id: str
+    project_id: int
+    project: str
+    state: TaskState
+    met: bool
+
+
 @lru_cache(maxsize=4096)
 def _files(listed: str) -> frozenset[str]:
     return frozenset(json.loads(listed))
@@ -96,12 +109,13 @@ class LoopReads(ReproductionReads):
     """Queries that the conductor's stages ask."""
 
     def loop_tasks(self, states: Collection[TaskState]) -> list[LoopTask]:
-        """The tasks in these states, in the order they were given. Asked at every step: reads no text of a task."""
+        """The tasks in these states that wait for no other task, in the order they were given. Asked at every step: reads no
+        text of a task."""
         found = self._all(
             "SELECT id, project_id, state, priority, attempt, round, files, updated, kind, complexity,"
             f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END,"
             f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END, escalated <> '' FROM tasks t"
-            f" WHERE state IN ({', '.join('?' * len(states))}) ORDER BY id",
+            f" WHERE state IN ({', '.join('?' * len(states))}) AND NOT {BLOCKED} ORDER BY id",
             *(state.value for state in states),
         )
         return [
@@ -123,6 +137,49 @@ class LoopReads(ReproductionReads):
             )
             for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote, reviewed, named in found
         ]
+
+    def blocked_tasks(self) -> int:
+        """How many queued tasks wait for another one."""
+        return int(self._one(f"SELECT count(*) FROM tasks t WHERE {BLOCKED}"))
+
+    def predecessors(self, identifier: str) -> list[Predecessor]:
+        """The tasks that one comes after, in the order they were named."""
+        found = self._all(
+            f"SELECT o.id, o.project_id, p.name AS project, o.state, {MET} AS met FROM tasks t, {LINKED}"
+            " JOIN projects p ON p.id = o.project_id WHERE t.id = ? ORDER BY j.key",
+            number_of(identifier, "T"),
+        )
+        return [
+            Predecessor(
+                task_id(row["id"]),
+                row["project_id"],
+                row["project"],
+                TaskState(row["state"]),
+                bool(row["met"]),
+            )
+            for row in found
+        ]
+
+    def successors(self, identifier: str) -> list[str]:
+        """The tasks that come right after one, by id."""
+        found = self._all(
+            "SELECT t.id FROM tasks t, json_each(t.after) j WHERE t.after <> '[]' AND j.value = ? ORDER BY t.id",
+            task_id(number_of(identifier, "T")),
+        )
+        return [task_id(row["id"]) for row in found]
+
+    def comes_after(self, task: str, other: str) -> bool:
+        """Whether a task waits for another one, directly or through others."""
+        return bool(
+            self._one(
+                "WITH RECURSIVE up(id) AS (SELECT ? UNION SELECT CAST(substr(j.value, 2) AS INTEGER) FROM up"
+                " JOIN tasks t ON t.id = up.id, json_each(t.after) j)"
+                " SELECT count(*) FROM up WHERE id = ? AND id <> ?",
+                number_of(task, "T"),
+                number_of(other, "T"),
+                number_of(task, "T"),
+            )
+        )
 
     def review_of_change(self, project_id: int, base_commit: str, head: str) -> str:
         """The task that reviews what `head` has and `base_commit` has not; "" where there is none."""
@@ -173,7 +230,7 @@ class LoopReads(ReproductionReads):
         where = f"WHERE task_id = ? AND attempt = ? AND round = ? AND role = ? AND {WRITTEN}"
         total = self._all(f"SELECT count(*) AS calls, {_USAGE} FROM calls {where}", *place)[0]
         answered = self._all(
-            f"SELECT model, prompt_version, purpose FROM calls {where} AND answer IS NOT NULL ORDER BY id",
+            f"SELECT model, prompt_version, purpose, residency FROM calls {where} AND answer IS NOT NULL ORDER BY id",
             *place,
         )
         leading = [row["prompt_version"] for row in answered if row["purpose"] != "repair"]
@@ -182,6 +239,7 @@ class LoopReads(ReproductionReads):
             usage=from_row(Usage, total),
             model=answered[-1]["model"] if answered else "",
             prompt_version=leading[0] if leading else "",
+            residency=answered[0]["residency"] if answered else 0,
         )
 
     def answers_refused(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> int:

@@ -32,6 +32,7 @@ class Sheet:
     complexity: Complexity = Complexity.MEDIUM
     priority: int = 0
     files: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
     def draft(self) -> str:
         """As a draft is stored; "" for a sheet with nothing on it."""
@@ -53,6 +54,7 @@ class Sheet:
                 complexity=Complexity(held["complexity"]),
                 priority=int(held["priority"]),
                 files=tuple(map(str, held["files"])),
+                after=tuple(map(str, held.get("after", ()))),
             )
         except (ValueError, KeyError, TypeError):
             return cls(text=text)
@@ -74,6 +76,7 @@ class Sheet:
                     files=tuple(
                         path for path in self.files if project not in trees or path in trees[project]
                     ),
+                    after=self.after,
                 )
                 for project in self.projects
             )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from navigator.cascade.views.effort import by_effort
 from navigator.domain.states import Verdict
 from navigator.tui.data.deck_snapshot import ProjectRow
 
@@ -84,13 +85,14 @@ def _tests(word: str) -> list[Callable[[Card, Overlaps], bool]]:
 
 
 CARD_ORDERS: dict[str, Callable[[Sequence[Card]], list[Card]]] = {
+    "effort": by_effort,
     "oldest": list,
     "newest": lambda cards: list(reversed(cards)),
     "verdict": lambda cards: sorted(cards, key=lambda card: _VERDICT_ORDER[card.verdict]),
     "project": lambda cards: sorted(cards, key=attrgetter("project")),
     "size": lambda cards: sorted(cards, key=lambda card: card.added + card.removed),
 }
-"""Orders of the inbox; a snapshot holds it oldest first."""
+"""Orders of the inbox, the usual one first; a snapshot holds it oldest first."""
 
 PROJECT_ORDERS: dict[str, Callable[[Sequence[ProjectRow]], list[ProjectRow]]] = {
     "name": list,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from navigator.cascade.views.effort import about, card_seconds, card_why
+from navigator.cascade.views.links import ENDED as ENDED_FOR_GOOD
 from navigator.domain.states import NO_CHANGE_NEEDED, TaskState, Verdict
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import LiveStatus, ProjectRow
@@ -122,8 +124,22 @@ def card_heading(title: str, count: int | None, note: str, width: int, elsewhere
     return justified(left, [(shown, "faint"), (" ", "")] if shown and len(shown) <= room else [], width)
 
 
-def draw_waiting(card: Card, width: int, overlaps: Overlaps) -> list[Piece]:
-    """What waits for the user, in one line: who, what the reviewer says, what it is, what to mind, how much."""
+def order_words(order: str) -> str:
+    """An order of the inbox, for its heading."""
+    return f"{order} first" if order in ("oldest", "newest") else f"by {order}"
+
+
+def effort_words(card: Card) -> str:
+    """`P7 ~2 min: 34 lines in 2 files, REVISE, tests pass`: why a row has its place in the order by effort."""
+    return f"{card.proposal or card.task} {about(card_seconds(card))}: {card_why(card)}"
+
+
+def draw_waiting(card: Card, width: int, overlaps: Overlaps, *, timed: bool = False) -> list[Piece]:
+    """What waits for the user, in one line: who, what the reviewer says, what it is, what to mind, how much.
+
+    Args:
+        timed: say how long it may take to decide, too, where there is room.
+    """
     short = width < NARROW
     word, style = waiting_word(card)
     unseen = bool(card.proposal) and not card.seen
@@ -134,10 +150,12 @@ def draw_waiting(card: Card, width: int, overlaps: Overlaps) -> list[Piece]:
         tail += [("  ", ""), flag]
     if card.proposal:
         tail += [(right(f"+{card.added} −{card.removed}", 10), "muted")]
+    if timed and not short:
+        tail.append((right(about(card_seconds(card)), 8), "faint"))
     tail.append((" ", ""))
     room = width - length(head) - _VERDICT
     if length(tail) > room - 14:
-        tail = [*tail[:-2], (" ", "")]  # the flags matter more than the size
+        tail = [*tail[: -3 if timed and not short else -2], (" ", "")]  # the flags matter more than the size
     tail = cropped(tail, max(2, room - 8))
     return [
         *head,
@@ -195,14 +213,22 @@ def flags_of(card: Card, overlaps: Overlaps, *, short: bool) -> list[Piece]:
     return flags
 
 
+def work_word(card: Card) -> tuple[str, str]:
+    """The state of a task under way, in a word with its sign, and a style; of one that waits for another task, which."""
+    if not card.waits:
+        return WORK[card.state]
+    stuck = [other for other, state in card.waits if state in ENDED_FOR_GOOD]
+    return (f"! after {stuck[0]}", "warn") if stuck else (f"… after {card.waits[0][0]}", "muted")
+
+
 def draw_work(card: Card, width: int, live: LiveStatus) -> list[Piece]:
     """What is being worked on."""
-    word, style = WORK[card.state]
+    word, style = work_word(card)
     progress = live.tasks.get(card.task)
     if progress is not None:
         note = f"~{thousands(progress.chars / CHARS_PER_TOKEN)} tok"
     elif card.state is TaskState.QUEUED:
-        note = ""
+        note = next((state.value for _, state in card.waits if state in ENDED_FOR_GOOD), "")
     else:
         note = duration(seconds_since(card.since))
     head = [*_head(card, " ", card.task, width < NARROW), (fit(word, _VERDICT), style)]

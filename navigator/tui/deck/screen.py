@@ -61,7 +61,7 @@ class DeckScreen(NavScreen):
         self._query = Query()
         self._snapshot = DeckSnapshot()
         self._project_order = "name"
-        self._card_order = "oldest"
+        self._card_order = next(iter(CARD_ORDERS))
         self._greeted = False
 
     def compose_body(self) -> ComposeResult:
@@ -92,7 +92,7 @@ class DeckScreen(NavScreen):
     def on_mount(self) -> None:
         """Restore the chosen orders."""
         self._project_order = self.app.prefs.get("deck.projects", "name")
-        self._card_order = self.app.prefs.get("deck.inbox", "oldest")
+        self._card_order = self.app.prefs.get("deck.inbox", self._card_order)
 
     # What is shown
 
@@ -176,8 +176,9 @@ class DeckScreen(NavScreen):
             notes.append(f"of {len(self._snapshot.inbox)}")
         if pane.selection:
             notes.append(f"{len(pane.selection)} selected")
-        if self._card_order != "oldest":
-            notes.append(f"by {self._card_order}")
+        notes.append(draw.order_words(self._card_order))
+        if self._card_order == "effort" and pane.current is not None and not self.has_class("-narrow"):
+            notes.append(draw.effort_words(pane.current))
         return draw.card_heading(
             "WAITING FOR ME", len(pane.rows), "  ".join(notes), width, self._elsewhere("inbox")
         )
@@ -203,12 +204,16 @@ class DeckScreen(NavScreen):
         return f"{key} → " + " · ".join(f"{words[other]} {len(self.pane(other).rows)}" for other in others)
 
     def _draw_waiting(self, card: Card, width: int) -> list[Piece]:
-        return draw.draw_waiting(card, width, self._snapshot.overlaps)
+        return draw.draw_waiting(card, width, self._snapshot.overlaps, timed=self._card_order == "effort")
 
     def _draw_work(self, card: Card, width: int) -> list[Piece]:
         return draw.draw_work(card, width, self.app.link.live)
 
     # Going about
+
+    @on(RowList.Moved, "#inbox")
+    def _inbox_moved(self) -> None:
+        self.pane("inbox").refresh()  # its heading explains the place of the row under the cursor
 
     @on(RowList.Chosen)
     def _open_chosen(self) -> None:

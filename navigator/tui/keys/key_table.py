@@ -90,6 +90,7 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("files", "ctrl+f", "files", "Choose files by fuzzy search.", "P"),
         ("kind", "ctrl+k", "kind", "Change the kind of task.", "P"),
         ("complexity", "ctrl+l", "complexity", "Change the complexity: simple, medium or complex.", "P"),
+        ("after", "ctrl+r", "after", "Choose the tasks that have to land first.", "P"),
         ("more_urgent", "ctrl+up", "more urgent", "Raise the priority: higher priorities are written first.", "P"),
         ("less_urgent", "ctrl+down", "less urgent", "Lower the priority.", "P"),
         ("template", "ctrl+t", "template", "Insert a template.", "FP"),
@@ -189,6 +190,7 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("put_away", "enter", "put away", "Put the report away as read.", "F"),
         ("retry", "t", "retry", "Start a new attempt of a task that failed, was rejected, cancelled or undone.", "F"),
         ("cancel", "X", "cancel", "Cancel the task.", "F"),
+        ("free", "f", "free", "Start the task without waiting for the tasks that it comes after.", "F"),
         ("copy", "y", "copy", "Copy the report, or the text of the task.", "F"),
     ),
     "report": (
