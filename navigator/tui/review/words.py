@@ -291,6 +291,12 @@ def _state_lines(context: ReviewContext, shown: Proposal) -> list[list[Piece]]:
         return [[("⚠ approved, not landed: ", "bad"), (landing.reason, "")]]
     if landing is not None and landing.state is LandingState.UNDONE:
         return [[("↶ landing undone", "warn"), (f": {landing.reason}" if landing.reason else "", "muted")]]
+    if shown.existing:
+        task = context.task
+        rest = (
+            "nothing to land" if context.waiting else f"{task.reason or task.state.value.replace('_', ' ')}"
+        )
+        return [[("existing change ", "accent"), (task.ref, ""), (f"  {shown.summary}  {rest}", "muted")]]
     if decision is not None:
         word = {
             DecisionKind.APPROVE: "✓ approved, not landed yet",
