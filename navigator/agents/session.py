@@ -153,7 +153,7 @@ async def opened(
         AgentUnavailable: it cannot be started, or wants what nobody can give. AgentFailed: it ended.
     """
     running = await _start(settings, endpoint, place, sandbox, forwarder, on_update)
-    polite = False
+    begun = polite = False
     try:
         async with asyncio.timeout(START_SECONDS):
             who = await running.first(acp.introduce(running.link))
@@ -161,9 +161,16 @@ async def opened(
             if session and who.loads:
                 loaded = await running.first(acp.resume(running.link, session, cwd))
             name = session if loaded else await running.first(acp.begin(running.link, cwd))
+        begun = True
         yield AgentSession(who, name, loaded, forwarder, running)
         polite = True
+    except AgentFailed as error:
+        if begun:
+            raise
+        raise AgentUnavailable(error.message) from error  # no turn is to blame: the next one would end the same
     except TimeoutError:
+        if begun:
+            raise
         raise AgentUnavailable(
             f"The agent opened no session within {START_SECONDS:g} s.{running.last_words()}"
         ) from None

@@ -150,6 +150,7 @@ def behave(how: str, session: str, text: str) -> str:
     if how == "link":
         Path("app.py").unlink()
         Path("app.py").symlink_to("/etc/passwd")
+        return "end_turn"
     for number in range(int((re.search(r"ASK=(\d+)", text) or [0, 1])[1])):
         tool(session, number, "read", f"{Path.cwd()}/app.py")
         ask([{"role": "user", "content": f"question {number} of {text[:400]}"}], stream=True)
