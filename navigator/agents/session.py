@@ -47,6 +47,7 @@ START_SECONDS = 90.0
 """For an agent to begin to speak: large ones take some seconds, and a busy disk longer."""
 
 _LOOK = 0.1
+_LAST = 0.5
 _GRACE = 2.0
 _STDERR = 4_000
 _INSIDE = Path(__file__).with_name("inside.py")
@@ -224,9 +225,10 @@ async def _start(
         async with asyncio.timeout(START_SECONDS):
             listening = await running.first(_received(outer))
         await forwarder.serve(listening)
-    except TimeoutError:
+    except (AgentFailed, TimeoutError) as error:
         await running.end()
-        raise AgentUnavailable("The sandbox opened no port for the model's address.") from None
+        words = error.message if isinstance(error, AgentFailed) else "The sandbox opened no port."
+        raise AgentUnavailable(f"{words}{running.last_words()}") from None
     except BaseException:
         await running.end()
         raise
@@ -268,7 +270,7 @@ async def _received(outer: socket.socket) -> socket.socket:
     """The socket that listens inside, from the program that opened it there.
 
     Raises:
-        AgentUnavailable: it ended first.
+        AgentFailed: it ended first.
     """
     outer.setblocking(False)
     loop = asyncio.get_running_loop()
@@ -280,8 +282,7 @@ async def _received(outer: socket.socket) -> socket.socket:
         loop.remove_reader(outer)
     said, descriptors, _, _ = socket.recv_fds(outer, 64, 1)
     if not said or not descriptors:
-        await asyncio.sleep(_LOOK)  # what it wrote on its way out is on its way too
-        raise AgentUnavailable("The sandbox did not start.")
+        raise AgentFailed("The sandbox did not start.")
     return socket.socket(fileno=descriptors[0])
 
 
@@ -321,10 +322,11 @@ class Running:
             if self._cut.done():
                 words = self._cut.result()
                 raise AgentFailed(f"The agent was ended: {words}.", final=True)
-            if not asked.done():
-                await asyncio.wait({asked}, timeout=_LOOK)  # what it wrote last may still be read
+            if gone.done():
+                await asyncio.wait({asked}, timeout=_LAST)  # what it wrote last may still be read
             if asked.done() and not isinstance(asked.exception(), AgentFailed):
                 return asked.result()
+            await asyncio.wait({gone}, timeout=_LAST)  # a process whose output ended is about to end
             if gone.done():
                 raise AgentFailed(f"The agent ended with {_status(gone.result())}.{self.last_words()}")
             return asked.result()
