@@ -168,7 +168,9 @@ async def opened(
     except AgentFailed as error:
         if begun:
             raise
-        raise AgentUnavailable(error.message) from error  # no turn is to blame: the next one would end the same
+        raise AgentUnavailable(
+            error.message
+        ) from error  # no turn is to blame: the next one would end the same
     except TimeoutError:
         if begun:
             raise

@@ -79,7 +79,10 @@ class ToolModel:
         if body["model"] == READER:
             return {"content": approval()}
         self.asked.append(body)
-        tools = {tool["function"]["name"]: tool["function"].get("parameters", {}) for tool in body.get("tools") or []}
+        tools = {
+            tool["function"]["name"]: tool["function"].get("parameters", {})
+            for tool in body.get("tools") or []
+        }
         done = sum(message["role"] == "tool" for message in body["messages"])
         wanted = (_READ, _EDIT)[done] if done < 2 else ()
         name = next((name for name in wanted if name in tools), "")
@@ -103,14 +106,25 @@ def serving(model: ToolModel) -> Iterator[ToolModel]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             delta = model.delta(body)
             reason = "tool_calls" if "tool_calls" in delta else "stop"
-            usage = {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 40}}
+            usage = {
+                "prompt_tokens": 100,
+                "completion_tokens": 10,
+                "prompt_tokens_details": {"cached_tokens": 40},
+            }
             common = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
             if not body.get("stream"):
-                choice = {"index": 0, "message": {"role": "assistant", "content": None} | delta, "finish_reason": reason}
-                self.reply(json.dumps(common | {"choices": [choice], "usage": usage}).encode(), "application/json")
+                choice = {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": None} | delta,
+                    "finish_reason": reason,
+                }
+                self.reply(
+                    json.dumps(common | {"choices": [choice], "usage": usage}).encode(), "application/json"
+                )
                 return
             chunks = [
-                common | {"choices": [{"index": 0, "delta": {"role": "assistant"} | delta, "finish_reason": None}]},
+                common
+                | {"choices": [{"index": 0, "delta": {"role": "assistant"} | delta, "finish_reason": None}]},
                 common | {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]},
                 common | {"choices": [], "usage": usage},
             ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +18,12 @@ from tests.cascade.test_conductor import CODE, Room
 
 def left(room: Room) -> list[str]:
     """Processes of agents, and folders of runs, that are still there."""
+    found = left_of(room.config.parent)
+    return found + [path.name for path in (room.paths.root / "agents").glob("run-*")]
+
+
+def left_of(folder: Path) -> list[str]:
+    """Sandboxes that still run something of `folder`."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -26,9 +31,9 @@ def left(room: Room) -> list[str]:
                 words = (entry / "cmdline").read_bytes().decode("utf-8", "replace")
             except OSError:
                 continue
-            if str(room.config.parent) in words and "bwrap" in words:
+            if str(folder) in words and "bwrap" in words:
                 found.append(words.replace("\0", " "))
-    return found + [path.name for path in (room.paths.root / "agents").glob("run-*")]
+    return found
 
 
 def one_each(room: Room, *words: str) -> dict[str, tuple[Task, Proposal | None]]:
@@ -58,7 +63,12 @@ def test_what_the_sandbox_makes_harmless(room: Room) -> None:
     # The sandbox's own /tmp takes what it is given, and is gone with it.
     assert "/tmp/fine written" in outside.summary
     assert not Path("/tmp/fine").exists()
-    assert sorted(path.name for path in room.config.parent.iterdir()) == ["code", "config.toml", "state", "tools"]
+    assert sorted(path.name for path in room.config.parent.iterdir()) == [
+        "code",
+        "config.toml",
+        "state",
+        "tools",
+    ]
     # Its own commit is no hiding place, nor are exclude rules in its .git; what that names as a program was not run.
     assert set(files_of(room, found["commit"][1])) == {"app.py", "new.py"}
     assert set(files_of(room, found["git"][1])) == {"app.py"}
@@ -141,4 +151,4 @@ def test_a_program_that_is_not_there(room: Room, monkeypatch: pytest.MonkeyPatch
     task = room.queue()
     assert "no-such-agent was not found" in str(room.work())
     assert room.task(task).state is TaskState.QUEUED
-    assert os.listdir(room.paths.root / "agents") == []
+    assert left(room) == []
