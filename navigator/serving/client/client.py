@@ -313,6 +313,7 @@ class ModelClient:
             model=assembly.model or self.settings.model,
             retries=retries,
             request_id=rid,
+            uncertainty=assembly.entropy.result(),
         )
 
     async def _exchange(
