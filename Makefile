@@ -38,6 +38,7 @@ test: install lint
 engines: install
 	nice engines/build_llama_server.sh
 	nice engines/build_sglang.sh
+	nice engines/build_gateway.sh
 	$(BIN)/python -m pytest tests/engines
 
 bench: install
@@ -60,6 +61,8 @@ lock:
 lock-engines:
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		-p 3.11 engines/requirements.in -o engines/requirements.txt
+	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+		-p 3.11 engines/gateway.in -o engines/gateway.txt
 	uv pip compile -q --no-deps --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		-p 3.11 engines/sglang-alone.in -o engines/sglang-alone.part
 	uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \

@@ -341,9 +341,9 @@ class AdapterSettings(Section):
     """Strategy `adapter`: one base model, one LoRA adapter per role, named by the role's `model`."""
 
     generator_path: str = ""
-    """Folder of the generator's adapter, for the server to load; empty: the server has it already."""
+    """Folder of the generator's adapter, for SGLang or vLLM to load; empty: the server has it already."""
     reviewer_path: str = ""
-    """Folder of the reviewer's adapter, for the server to load; empty: the server has it already."""
+    """Folder of the reviewer's adapter, for SGLang or vLLM to load; empty: the server has it already."""
     load_seconds: _Seconds = 120.0
     """Longest wait in seconds for an adapter to load."""
 
@@ -544,6 +544,8 @@ class ProjectEntry(Section):
     """File with the project's conventions, part of every prompt."""
     escalate: bool = False
     """Let its proposals be sent to the final model when you escalate one."""
+    review_branches: tuple[str, ...] = ()
+    """Patterns of branches, such as `agent/*`, whose new commits are reviewed without being asked for."""
 
     @field_validator("path")
     @classmethod

@@ -114,7 +114,7 @@ class Task(Model):
     `escalated` is the reading that the developer asked for and that is still to come. `after` are the ids of the tasks, of any
     project, that have to land, to be approved or to be done before an attempt of this one is written.
     `ref` names the existing change that the task reviews, such as `main..topic`; "" for a task that is written. `head` is the
-    commit that holds that change.
+    commit that holds that change. `base` is the branch or the commit that it is written on in place of the project's base.
     """
 
     id: TaskId
@@ -137,8 +137,13 @@ class Task(Model):
     escalated: Escalation = Escalation.NONE
     ref: str = ""
     head: str = ""
+    base: str = ""
     created: str
     updated: str
+
+    def based(self, project: Project) -> Project:
+        """The project as this task sees it: with the task's own base, if it has one."""
+        return project.model_copy(update={"base": self.base}) if self.base else project
 
 
 class Suggestion(Model):

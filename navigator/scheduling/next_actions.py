@@ -44,6 +44,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from navigator.domain.snapshot import (
     Action,
@@ -91,6 +92,16 @@ def next_actions(
     if decision is not None and decision.ready:
         actions.append(SwapTo(decision.to))
     return tuple(actions) or (rest(snapshot, now),)
+
+
+def first_after_swap(snapshot: SchedulerSnapshot, to: Role, now: float) -> list[Generate | ReviewTask]:
+    """What `to` is asked first once it is loaded: twice as much as it may have in flight, if nothing else changes."""
+    room = {**snapshot.capacity, to: 2 * snapshot.capacity.get(to, 1)}
+    loaded = replace(
+        snapshot, resident=to, swapping_to=None, both_resident=False, capacity=room, unreachable={}
+    )
+    actions = _with_models(loaded, None, now)
+    return [action for action in actions if isinstance(action, Generate | ReviewTask)]
 
 
 def _without_models(snapshot: SchedulerSnapshot) -> Iterator[Action]:

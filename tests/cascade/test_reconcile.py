@@ -60,9 +60,10 @@ def asked(folder: Path) -> list[str]:
     return path.read_text().split() if path.exists() else []
 
 
-def settings(folder: Path, url: str) -> str:
+def settings(folder: Path, url: str, names: tuple[str, str] = (WRITER, READER)) -> str:
+    writer, reader = names
     return (
-        f'[generator]\nmodel = "{WRITER}"\nbase_url = "{url}"\n[reviewer]\nmodel = "{READER}"\nbase_url = "{url}"\n'
+        f'[generator]\nmodel = "{writer}"\nbase_url = "{url}"\n[reviewer]\nmodel = "{reader}"\nbase_url = "{url}"\n'
         f"[batch]\nquiet_minutes = 0\n"
         f'[swap]\nstrategy = "command"\n[swap.command]\nargv = ["{folder}/swap"]\nseconds = 60\n'
     )

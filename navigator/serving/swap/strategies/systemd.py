@@ -161,6 +161,14 @@ class SystemdStrategy(SwapStrategy):
         """Why there is no connection to the other machine now, while one is kept."""
         return self._there.outage if self._there is not None and self._keeping is not None else ""
 
+    async def reach(self) -> str:
+        """As the base says; opens the connection if there is none."""
+        try:
+            async with self._connected():
+                return ""
+        except ConnectionLost as error:
+            return str(error)
+
     async def prepare(self) -> str:
         """Open the connection to the other machine, and keep it until `close`."""
         if self._there is None or self._keeping is not None:
