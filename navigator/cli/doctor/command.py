@@ -111,7 +111,12 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
     if settings.energy.command:
         yield _energy(settings)
     yield from strategy_items(settings, paths)
-    yield from serving_items(settings, disk=disk)
+    if settings.swap.host:
+        from navigator.cli.doctor.remote import remote_items
+
+        yield from remote_items(settings)
+    else:
+        yield from serving_items(settings, disk=disk)
     if settings.generator.agent.command:
         yield _agent(settings)
 
