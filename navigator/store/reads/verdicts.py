@@ -5,7 +5,7 @@ Every `since` is a UTC time as the store writes it ("" for all): only what happe
 
 from __future__ import annotations
 
-from navigator.domain.records import VerdictCount, VersionCount, Versions
+from navigator.domain.records import EntropyRanks, VerdictCount, VersionCount, Versions
 from navigator.store.reads.queries import Queries
 from navigator.store.rows import from_rows
 
@@ -87,6 +87,23 @@ class VerdictReads(Queries):
                 "",
             ),
         )
+
+    def entropy_ranks(self, since: str = "") -> list[EntropyRanks]:
+        """First verdicts against the entropy of the change, by writer and measure; self-reviews are left out."""
+        one = (
+            "SELECT model, '{0}' AS measure, rehearsal, sum(revise) AS revise, sum(1 - revise) AS approve,"
+            " total(revise * place) AS revise_ranks, total(revise * bits) AS revise_sum,"
+            " total((1 - revise) * bits) AS approve_sum FROM (SELECT *, rank() OVER (PARTITION BY model, rehearsal"
+            " ORDER BY bits) + (count(*) OVER (PARTITION BY model, rehearsal, bits) - 1) / 2.0 AS place FROM ("
+            f"SELECT a.model, a.entropy_{{0}} AS bits, {_REHEARSAL} AS rehearsal, r.verdict = 'REVISE' AS revise"
+            f" FROM proposals a{FIRST} AND r.self_review = 0 AND r.verdict IN ('REVISE', 'APPROVE')"
+            " AND a.entropy_{0} IS NOT NULL)) GROUP BY 1, 2, 3"
+        )
+        return [
+            row
+            for name in ("mean", "peak")
+            for row in from_rows(EntropyRanks, self._all(one.format(name), since))
+        ]
 
     def verdicts_of(
         self, versions: Versions, *, rehearsal: bool = False, since: str = "", until: str = "~"
