@@ -15,7 +15,8 @@ What is named, in this order, and never for a task in `busy`:
 - `ReadOwn`, in the slots that are left, for proposals that their writer is to review as well where the settings ask
   for it; the task keeps its state, and its review follows.
 - `ReviewTask` for proposals that wait, up to the slots that are left, escalated ones first, by priority and then project by
-  project, because the prompts of one project share their beginning. `FinalReview` where the cloud model is
+  project, because the prompts of one project share their beginning; the project and the proposal that their writer was least sure
+  of come first. `FinalReview` where the cloud model is
   enabled, and for escalated proposals.
 - `AskExam` for items of the reviewer's exam, in the slots that reviews leave free; real work never counts an item as
   taking a slot, and the conductor cuts one off where a server would have too many.
@@ -204,9 +205,20 @@ def _taken_files(snapshot: SchedulerSnapshot, now: float) -> _Taken:
 
 
 def _reviews(snapshot: SchedulerSnapshot) -> list[TaskView]:
+    waiting = _free(snapshot, *REVIEWABLE_STATES)
+    doubts: defaultdict[int, float] = defaultdict(float)
+    for task in waiting:
+        doubts[task.project_id] = max(doubts[task.project_id], task.doubt)
     return sorted(
-        _free(snapshot, *REVIEWABLE_STATES),
-        key=lambda task: (not task.escalated, -task.priority, task.project_id, task.order),
+        waiting,
+        key=lambda task: (
+            not task.escalated,
+            -task.priority,
+            -doubts[task.project_id],
+            task.project_id,
+            -task.doubt,
+            task.order,
+        ),
     )
 
 
