@@ -57,6 +57,7 @@ class ReviewContext:
         met: by (proposal id, index of the finding) what the next review said about it: met or not, and why.
         whole: the proposal that this task's first one is a part of.
         worth: by proposal whose review says REVISE, what the exam says of such a verdict.
+        agents: by proposal that a coding agent wrote, in words, what it did.
         mended: by proposal, in words, that its tests failed first and were sent back to the writer.
     """
 
@@ -70,6 +71,7 @@ class ReviewContext:
     whole: Proposal | None = None
     mended: Mapping[str, str] = field(default_factory=dict)
     worth: Mapping[str, str] = field(default_factory=dict)
+    agents: Mapping[str, str] = field(default_factory=dict)
 
     def index(self, proposal: str) -> int:
         """The index of a proposal among the versions; the newest one for an id that is not among them."""
@@ -102,6 +104,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
     Raises:
         NotFound: there is no such proposal.
     """
+    from navigator.cascade.views.agents import agent_words, turns_of
     from navigator.cascade.views.repairs import mended_words
 
     with reader.snapshot():
@@ -124,6 +127,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
             next((reader.proposal(version.parent) for version in versions if version.parent), None),
             {version.id: words for version in versions if (words := mended_words(reader, version))},
             _worth(reader, versions),
+            {version.id: agent_words(turns) for version in versions if (turns := turns_of(reader, version))},
         )
 
 
