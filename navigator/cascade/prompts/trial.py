@@ -20,12 +20,13 @@ from navigator.cascade.reviewing.join import Answered
 from navigator.cascade.reviewing.prompt import Plan, ReviewPromptDependencies
 from navigator.cascade.stages import review as reviewing
 from navigator.cascade.stages.calls import Message, chat_request
-from navigator.cascade.stages.drafting import Draft, NoChange, draft
+from navigator.cascade.stages.drafting import Draft, NoChange, TooLarge, draft
 from navigator.cascade.stages.subject import Subject, read_subject
 from navigator.domain.errors import MissingPart, UsageError
 from navigator.domain.models import Proposal, Task
 from navigator.domain.states import Role
 from navigator.serving.client.tokens import load_counter
+from navigator.workspace.edits import parse_answer
 from navigator.workspace.git.private import PrivateRepo
 
 if TYPE_CHECKING:
@@ -309,12 +310,16 @@ def _became(trial: Trial, text: str) -> dict[str, Any]:
     assert trial._made is not None
     material = trial._made.material
     prompted = material.prompted
+    parsed = parse_answer(text, marker=prompted.marker)
+    if prompted.looks and parsed.asks_to_look:
+        return {"what": "look", "asks": list(parsed.looks)}
     outcome = draft(
         text,
         material.source,
         marker=prompted.marker,
         kind=trial.task.kind,
         shown=prompted.context.shown_whole,
+        divisible=prompted.looks > 0,
     )
     if isinstance(outcome, Draft):
         edits = [edit.model_dump(mode="json") for edit in outcome.edits]
@@ -322,4 +327,6 @@ def _became(trial: Trial, text: str) -> dict[str, Any]:
         return {"what": "proposal", "tree": outcome.tree, "edits": edits, "policy": policy}
     if isinstance(outcome, NoChange):
         return {"what": "no change", "reason": outcome.reason}
+    if isinstance(outcome, TooLarge):
+        return {"what": "too large", "reason": outcome.reason}
     return {"what": "does not apply", "problems": list(outcome.problems)}
