@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.cascade.views.reproductions import reproduction_lines
 from navigator.domain.models import Finding, Project, Proposal, Review, Task
+from navigator.domain.records import Look
 from navigator.domain.states import ProposalState, Role, TaskState, Verdict
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.diff.model import Comment, FindingNote, Side
@@ -59,6 +60,7 @@ class ReviewContext:
         worth: by proposal whose review says REVISE, what the exam says of such a verdict.
         agents: by proposal that a coding agent wrote, in words, what it did.
         mended: by proposal, in words, that its tests failed first and were sent back to the writer.
+        looks: by proposal, what its writer asked to be shown before it wrote.
     """
 
     task: Task
@@ -70,6 +72,7 @@ class ReviewContext:
     met: Mapping[tuple[str, int], tuple[bool, str]] = field(default_factory=dict)
     whole: Proposal | None = None
     mended: Mapping[str, str] = field(default_factory=dict)
+    looks: Mapping[str, Sequence[Look]] = field(default_factory=dict)
     worth: Mapping[str, str] = field(default_factory=dict)
     agents: Mapping[str, str] = field(default_factory=dict)
 
@@ -105,6 +108,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
         NotFound: there is no such proposal.
     """
     from navigator.cascade.views.agents import agent_words, turns_of
+    from navigator.cascade.views.looks import looks_of
     from navigator.cascade.views.repairs import mended_words
 
     with reader.snapshot():
@@ -126,6 +130,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
             _met(versions),
             next((reader.proposal(version.parent) for version in versions if version.parent), None),
             {version.id: words for version in versions if (words := mended_words(reader, version))},
+            {version.id: looks for version in versions if (looks := looks_of(reader, version))},
             _worth(reader, versions),
             {version.id: agent_words(turns) for version in versions if (turns := turns_of(reader, version))},
         )
