@@ -211,6 +211,8 @@ def waiting_word(card: Card) -> tuple[str, str]:
 def flags_of(card: Card, overlaps: Overlaps, *, short: bool) -> list[Piece]:
     """What a batch key would leave out, and why, in words."""
     flags: list[Piece] = [(f"part of {card.parent}", "muted")] if card.parent else []
+    if card.existing:
+        flags.append(("existing" if short else f"existing: {clip(card.change, 24)}", "muted"))
     if card.failed_check:
         flags.append((f"✗ {card.failed_check}", "bad"))
     if card.confirm:
