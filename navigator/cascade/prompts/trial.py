@@ -31,7 +31,7 @@ from navigator.workspace.git.private import PrivateRepo
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
-    from navigator.config.settings import Settings
+    from navigator.config.settings import ServerSettings, Settings
     from navigator.serving.client.chat import ChatAnswer
     from navigator.serving.client.client import ModelClient
     from navigator.store.reads.reader import Reader
@@ -235,12 +235,12 @@ async def send(
         MissingPart: another model holds the GPU, or none.
         ServingError: the server did not answer.
     """
-    from navigator.serving.client.client import ModelClient
     from navigator.serving.swap import make_strategy
 
-    server = settings.server(trial.role)
-    if trial.role is not Role.FINAL:
-        strategy = make_strategy(settings, paths, time_scale=time_scale)
+    if trial.role is Role.FINAL:
+        return await _sent(settings, settings.final, trial)
+    strategy = make_strategy(settings, paths, time_scale=time_scale)
+    async with strategy.connected():
         resident = await strategy.resident()
         if not strategy.both_resident and resident is not trial.role:
             held = resident.value if resident else "nothing"
@@ -248,7 +248,12 @@ async def send(
                 f"{held} is resident, but the prompt is for the {trial.role.value}.",
                 hint=f"Run `navigator swap to {trial.role.value}`, then try again.",
             )
-        server = strategy.server(trial.role)
+        return await _sent(settings, strategy.server(trial.role), trial)
+
+
+async def _sent(settings: Settings, server: ServerSettings, trial: Trial) -> dict[str, Any]:
+    from navigator.serving.client.client import ModelClient
+
     async with ModelClient(server) as client:
         if trial._plan is not None:
             return await _reviewed(client, settings, trial)

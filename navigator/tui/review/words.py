@@ -212,6 +212,8 @@ def warning_lines(
         notes.append(("self-reviewed: the model that wrote it reviewed it", "warn"))
     notes += [(_beside(name, review), "warn") for name, review in _others(shown)]
     notes += [(f"experiment {made}", "accent") for made in _experiments(shown)]
+    if wrote := context.agents.get(shown.id):
+        notes.append((wrote, "muted"))
     if shown.entropy_mean is not None:
         notes.append((uncertainty_words(shown), "muted"))
     if shown.own_review is not None:
