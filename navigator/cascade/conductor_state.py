@@ -126,6 +126,7 @@ class ConductorState:
             own_due=own_due,
             reviewed=task.reviewed,
             escalated=task.escalated,
+            group=task.group,
         )
 
     def failed(self, role: Role, *, began: float, give_up_after: int | None) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 _BEGIN = re.compile(r"\[\[begin ([a-z_-]+) ([0-9a-f]{12})(?: (\{.*\}))?\]\]\r?")
 _KEY = re.compile(r"\bkey ([0-9a-f]{12})\b")
 _OPENER = re.compile(r"^(<{7,}) SEARCH$", re.MULTILINE)
+_APPROACH = re.compile(r"^Approach: (\w+)\.", re.MULTILINE)
 _WHOLE_ORDER = re.compile(r"^For (.+?) do not use SEARCH/REPLACE again", re.MULTILINE)
 
 Messages = Sequence[Mapping[str, str]]
@@ -35,13 +36,14 @@ class WritingPrompt:
 
     `turn` is "first", "repair" or "revise"; `previous` is the answer that the last turn is about; `objections` are the
     reviewer's findings wherever they are in the conversation and `objected` the answer they were about; `whole` names
-    files that the last turn wants written whole.
+    files that the last turn wants written whole; `approach` is how one of several variants is asked for.
     """
 
     task: str = ""
     kind: str = ""
     named: tuple[str, ...] = ()
     note: str = ""
+    approach: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     tree: tuple[str, ...] = ()
     marker: int = 7
@@ -133,6 +135,7 @@ def read_writing(messages: Messages) -> WritingPrompt:
         kind=str(task.attributes.get("kind", "")) if task else "",
         named=tuple(str(p) for p in _list(task.attributes.get("files"))) if task else (),
         note=next((b.text.strip() for b in blocks if b.kind == "note"), ""),
+        approach=found[1] if (found := _APPROACH.search(users[0])) else "",
         files={
             str(b.attributes["path"]): b.text for b in blocks if b.kind == "file" and "path" in b.attributes
         },

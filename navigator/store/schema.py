@@ -526,6 +526,11 @@ _SIXTH: Migration = (
     "CREATE INDEX looks_figures ON looks (rehearsal, role, kind, outcome, at, tokens)",
     # The tasks that have to land, to be approved or to be done before this one is written.
     "ALTER TABLE tasks ADD COLUMN after TEXT NOT NULL DEFAULT '[]'",
+    # Several proposals for one task: the first of its variants, the place among them, and how it is written.
+    "ALTER TABLE tasks ADD COLUMN variant_of INTEGER REFERENCES tasks (id)",
+    "ALTER TABLE tasks ADD COLUMN variant INTEGER NOT NULL DEFAULT 0 CHECK (variant >= 0)",
+    "ALTER TABLE tasks ADD COLUMN variation TEXT NOT NULL DEFAULT '{}'",
+    "CREATE INDEX tasks_variants ON tasks (variant_of, variant) WHERE variant_of IS NOT NULL",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)

@@ -43,7 +43,7 @@ SCHEMAS = [
     "2e2b70343f467df7",
     "46c3dbae3f7cf509",
     "0dd6a58dcfa75a02",
-    "ccda49b8f864c89e",
+    "576a98a538e431f6",
 ]
 
 

@@ -13,6 +13,7 @@ from navigator.cascade.prompts.blocks import KeyRing, data_block
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.prompts.repo_maps import MapShelf
 from navigator.cascade.stages.calls import Message, opening
+from navigator.cascade.variations import APPROACH
 from navigator.config.settings import Settings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project, Task
@@ -192,6 +193,9 @@ def _render(
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",
     )
+    if changes and task.variation.approach:
+        _, approach, its_version = deps.prompts.render(f"{APPROACH}{task.variation.approach}")
+        user, version = f"{user}\n\n{approach}", f"{version}+{its_version}"
     messages = opening(system, user)
     tokens = deps.counter.count(system) + deps.counter.count(user)
     return Prompted(context, messages, version, key, marker, tokens, room, looks)

@@ -15,6 +15,7 @@ from navigator.cascade.prompts.material import Material, findings_block, gather,
 from navigator.cascade.routing import writer_for
 from navigator.cascade.stages.calls import Message
 from navigator.cascade.stages.checking import UNTESTED
+from navigator.cascade.stages.choosing import put_away_as_same
 from navigator.cascade.stages.drafting import POLICY_CODE, Draft, NoChange, NotApplied, draft
 from navigator.cascade.stages.looking import ask_looking, restore_looks
 from navigator.cascade.stages.scan import scan
@@ -273,6 +274,8 @@ async def _propose(deps: Dependencies, material: Material, made: Draft) -> None:
     )
     await keep(deps, material, made.tree)
     with deps.store.transaction() as tx:
+        if put_away_as_same(tx, task, proposal):
+            return
         added = tx.add_proposal(proposal)
         if not material.source.project.check.strip():
             tx.set_checks(added.id, (*made.checks, UNTESTED))

@@ -68,6 +68,7 @@ class LoopTask:
     wrote: Role | None = None
     reviewed: bool = False
     escalated: bool = False
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,29 +112,31 @@ class LoopReads(ReproductionReads):
         text of a task."""
         found = self._all(
             "SELECT id, project_id, state, priority, attempt, round, files, updated, kind, complexity,"
-            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END,"
-            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END, escalated <> '' FROM tasks t"
+            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END AS wrote,"
+            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END AS reviewed,"
+            " escalated <> '' AS escalated, variant_of FROM tasks t"
             f" WHERE state IN ({', '.join('?' * len(states))}) AND NOT {BLOCKED} ORDER BY id",
             *(state.value for state in states),
         )
         return [
             LoopTask(
-                task_id(key),
-                key,
-                project,
-                TaskState(state),
-                priority,
-                attempt,
-                round,
-                _files(files),
-                updated,
-                TaskKind(kind),
-                Complexity(complexity),
-                Role(wrote) if wrote else None,
-                bool(reviewed),
-                bool(named),
+                id=task_id(row["id"]),
+                order=row["id"],
+                project_id=row["project_id"],
+                state=TaskState(row["state"]),
+                priority=row["priority"],
+                attempt=row["attempt"],
+                round=row["round"],
+                files=_files(row["files"]),
+                updated=row["updated"],
+                kind=TaskKind(row["kind"]),
+                complexity=Complexity(row["complexity"]),
+                wrote=Role(row["wrote"]) if row["wrote"] else None,
+                reviewed=bool(row["reviewed"]),
+                escalated=bool(row["escalated"]),
+                group=task_id(row["variant_of"]) if row["variant_of"] else "",
             )
-            for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote, reviewed, named in found
+            for row in found
         ]
 
     def blocked_tasks(self) -> int:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.cascade.views.reproductions import reproduction_lines
+from navigator.cascade.views.variants import Standing, standings
 from navigator.domain.models import Finding, Project, Proposal, Review, Task
 from navigator.domain.states import ProposalState, Role, TaskState, Verdict
 from navigator.tui.data.deck_snapshot import short_model
@@ -57,6 +58,7 @@ class ReviewContext:
         met: by (proposal id, index of the finding) what the next review said about it: met or not, and why.
         whole: the proposal that this task's first one is a part of.
         worth: by proposal whose review says REVISE, what the exam says of such a verdict.
+        variants: all variants of the task, the best first; empty where it is written once.
         mended: by proposal, in words, that its tests failed first and were sent back to the writer.
     """
 
@@ -70,6 +72,7 @@ class ReviewContext:
     whole: Proposal | None = None
     mended: Mapping[str, str] = field(default_factory=dict)
     worth: Mapping[str, str] = field(default_factory=dict)
+    variants: tuple[Standing, ...] = ()
 
     def index(self, proposal: str) -> int:
         """The index of a proposal among the versions; the newest one for an id that is not among them."""
@@ -124,6 +127,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
             next((reader.proposal(version.parent) for version in versions if version.parent), None),
             {version.id: words for version in versions if (words := mended_words(reader, version))},
             _worth(reader, versions),
+            tuple(standings(reader, task.variant_of)),
         )
 
 
