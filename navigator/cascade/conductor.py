@@ -136,6 +136,7 @@ class Conductor:
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
+            self._spawn(deps.requests.keep_looking(deps))
             self._spawn(keep_preparing(deps, self._storage))
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
             if deps.settings.energy.command:
@@ -252,7 +253,7 @@ class Conductor:
         self._live.busy[task_id] = role
         if role is Role.REVIEWER:
             held = sum(one is role for one in self._live.busy.values())
-            self._exam.make_room(self._deps.settings.reviewer.max_inflight - held)
+            self._exam.make_room(self._deps.request_limit(role) - held)
         running = self._stages[task_id] = self._spawn(self._guarded(task_id, role, stage))
 
         def let_go(_: asyncio.Task[None]) -> None:
@@ -408,6 +409,7 @@ class Conductor:
             "swapping_to": live.swapping_to.value if live.swapping_to else None,
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
             "exam": {"running": self._exam.running, "asked": self._exam.asked},
+            "inflight": self._deps.requests.report(),
             "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,
@@ -415,6 +417,7 @@ class Conductor:
             "wanted": live.wanted.value if live.wanted else None,
             "deaths": live.deaths,
             "canary": self._residency.canary.report(),
+            "experiment": self._residency.experiment.report(),
             "problems": {role.value: said for role, said in live.problems.items()},
             "read_ahead": self._residency.warmth.report(),
             "given_up": {role.value: reason for role, reason in live.given_up.items()},

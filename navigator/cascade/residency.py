@@ -11,6 +11,7 @@ from functools import cached_property
 from navigator.cascade.canary import CanaryWatch
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.experimenting import Experimenting
 from navigator.cascade.read_ahead import WeightReadAhead
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.swapping import confirmed, resident_now
@@ -58,6 +59,7 @@ class Residency:
         self._wake = wake
         self.canary = CanaryWatch(deps, storage)
         self._outage = ""
+        self.experiment = Experimenting(deps, storage)
 
     @cached_property
     def warmth(self) -> WeightReadAhead:
@@ -68,6 +70,7 @@ class Residency:
         """Find out what is really loaded, whatever was last written down."""
         if wrong := await self._deps.strategy.prepare():
             log.warning("not everything could be prepared: %s", wrong)
+        self.experiment.begin()
         known = self._deps.reader.meta("resident")
         before = Role(known) if known in (Role.GENERATOR.value, Role.REVIEWER.value) else None
         try:
@@ -79,6 +82,7 @@ class Residency:
         if None not in (before, found) and before is not found and not self._deps.strategy.both_resident:
             self.outside(before, found)
         else:
+            self.experiment.found(found)
             self.note()
         await self.warmth.rest(found)
         await self.assumptions(found)
@@ -160,13 +164,15 @@ class Residency:
         with self._storage.writing("that a swap begins"), deps.store.transaction() as tx:
             tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
         try:
+            length = await self.experiment.accept_length(origin)
+            self.experiment.before(to)
             measuring = await self.warmth.before(to)
             deps.cpu_work.forget()
             begins = time.monotonic()
             result = await deps.strategy.swap(to, report)
             filled = deps.cpu_work.between(begins, time.monotonic())
             bytes_read = await self.warmth.measured(measuring)
-            await self._ended(origin, to, started, began, result, bytes_read, filled)
+            await self._ended(origin, to, started, began, result, bytes_read, filled, length)
         except NavigatorError as error:
             self._load_failed(to, began, str(error))
             live.resident = await resident_now(deps.strategy)
@@ -197,6 +203,7 @@ class Residency:
         result: SwapResult,
         read: tuple[int, int],
         filled: tuple[float, dict[str, float]],
+        length: float | None,
     ) -> None:
         deps, live = self._deps, self._live
         result, live.resident = await confirmed(deps.strategy, to, result)
@@ -225,6 +232,7 @@ class Residency:
         self._session.swapped(swap)
         await self.assumptions(live.resident)
         if result.outcome == "done":
+            self.experiment.loaded(to, length)
             self.note_answer(to)
             live.loaded(to)
             live.swaps_made += origin is not None
@@ -314,6 +322,7 @@ class Residency:
             session=self._session.number,
         )
         self._live.resident = found
+        self.experiment.found(found, same=False)
         self._live.pardon(found)
         with self._storage.writing("a swap made outside"):
             with deps.store.transaction() as tx:

@@ -227,6 +227,8 @@ def _outcome(check: CheckResult) -> str:
 
 def _show_review(proposal: Proposal, whole: Proposal | None, mended: str, worth: str) -> None:
     output.say(f"  round {proposal.round}, {proposal.state.value}; checks: {checks_words(proposal)}")
+    if proposal.experiment:
+        output.say(f"  written in the experiment {proposal.experiment}")
     if mended:
         output.say(f"  {mended}")
     for item in proposal.policy:
@@ -245,6 +247,8 @@ def _show_review(proposal: Proposal, whole: Proposal | None, mended: str, worth:
     word = output.style(review.verdict.value, fg=_COLOURS[review.verdict.value], bold=True)
     parts = f", in {review.parts} parts" if review.parts > 1 else ""
     output.emit(f"  {word}{differs} by {safe_line(review.model)}, {review.prompt_version}{parts}{own}")
+    if review.experiment:
+        output.say(f"  reviewed in the experiment {review.experiment}")
     if review.advice:
         output.say(f"  advice: {review.advice}", fg="yellow")
     elif worth and review.verdict is Verdict.REVISE:

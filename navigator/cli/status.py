@@ -114,6 +114,11 @@ def _show(document: dict[str, Any]) -> None:
         if conductor["both_resident"] and conductor["problems"]:
             held = "not every server answers"
         output.say(f"GPU: {held} ({conductor['strategy']})")
+    for role, found in conductor["inflight"].items():
+        if found["limit"] < found["most"]:
+            output.say(
+                f"The {role} gets {found['limit']} of at most {found['most']} requests at a time: {found['why']}."
+            )
     for role, problem in conductor["problems"].items():
         output.say(f"The {role}'s server: {problem}")
     for role, reason in document["given_up"].items():

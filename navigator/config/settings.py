@@ -16,7 +16,7 @@ from navigator.config.paths import CONFIG_VARIABLE, config_path
 from navigator.config.reading import read_model
 from navigator.domain.errors import ConfigError, UsageError
 from navigator.domain.models import Usage
-from navigator.domain.states import Complexity, Role, TaskKind
+from navigator.domain.states import REPORT_KINDS, Complexity, Role, TaskKind
 
 TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -55,7 +55,7 @@ class ServerSettings(Section):
     admin_key_env: str = ""
     """Name of the variable that holds SGLang's admin key, for aborting requests; empty: the API key is used."""
     max_inflight: Positive = 8
-    """Maximum number of requests at a time. It is lowered automatically while the server is overloaded."""
+    """Upper limit of requests at a time. There are fewer while the server queues or refuses them, or gains nothing from more."""
     context_tokens: Positive = 131072
     """Longest context in tokens, prompt and answer together; not more than the server was started with."""
     tokenizer: str = ""
@@ -103,11 +103,62 @@ class ServerSettings(Section):
         return self
 
 
+class AgentSettings(Section):
+    """A coding agent as the writer: any program that speaks the Agent Client Protocol (docs/agents.md). It works in the
+    sandbox, on a throw-away copy of the project, with the generator's model."""
+
+    command: tuple[str, ...] = ()
+    """Program and arguments, such as `["qwen", "--acp"]`; empty: no agent. `{model}` and `{base_url}` are filled in."""
+    profile: Literal["auto", "qwen", "opencode", "vibe", "plain"] = "auto"
+    """How the agent is told about the model: "auto" goes by the program's name, "plain" sets OPENAI_* variables only."""
+    kinds: tuple[TaskKind, ...] = ()
+    """Kinds of tasks that it writes; empty: every change that the generator is to write."""
+    projects: tuple[str, ...] = ()
+    """Names of the projects that it writes for; empty: all."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Further variables for it; `{model}` and `{base_url}` are filled in. No keys: it can send what it is given to the model."""
+    mounts: tuple[str, ...] = ()
+    """Further folders that it may read, such as a toolchain."""
+    minutes: Annotated[float, Field(gt=0, le=1440, allow_inf_nan=False)] = 20.0
+    """Longest run in minutes, for one proposal or revision; then it is ended and its change is dropped."""
+    requests: Positive = 100
+    """Maximum number of requests to the model in one run."""
+    memory_mb: Positive = 4096
+    """Memory limit of one agent in megabytes."""
+    disk_mb: Positive = 2048
+    """Megabytes that one agent may write."""
+    at_once: Positive = 2
+    """Maximum number of agents at a time; all of them share `max_inflight`."""
+
+    @field_validator("kinds", mode="before")
+    @classmethod
+    def _kinds_of_words(cls, value: Any) -> Any:
+        return tuple(TaskKind(word) for word in value) if isinstance(value, list | tuple) else value
+
+    @field_validator("env")
+    @classmethod
+    def _variable_names(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in value:
+            if not VARIABLE_NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is no name of a variable")
+        return value
+
+    def writes(self, kind: TaskKind, project: str) -> bool:
+        """Whether it writes the changes of such a task."""
+        return bool(
+            self.command
+            and kind not in (*REPORT_KINDS, TaskKind.SCAN)
+            and (not self.kinds or kind in self.kinds)
+            and (not self.projects or project in self.projects)
+        )
+
+
 class GeneratorSettings(ServerSettings):
     """The fast model, which writes."""
 
     model: _Text = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
+    agent: AgentSettings = AgentSettings()
     looks: _Count = 6
     """Times that the model that writes may ask to be shown more before it answers, in each round; 0: never (docs/context.md)."""
     look_tokens: Positive = 16000
@@ -438,6 +489,35 @@ class ExamSettings(Section):
     """Longest time in seconds that tests run to prepare a project's changes, in one session or command."""
 
 
+class ExperimentSettings(Section):
+    """Two prompts or launch profiles, one of them drawn for each residency of a model, and compared (docs/experiments.md)."""
+
+    name: str = ""
+    """Name of the experiment; empty: none runs. Another name, or other values, begin another one."""
+    what: Literal["generator-prompt", "reviewer-prompt", "generator-profile", "reviewer-profile"] = (
+        "reviewer-prompt"
+    )
+    """What is drawn: the prompt that a role is asked with first, or the way its server is launched."""
+    arms: tuple[str, ...] = ()
+    """The two, first what is used without the experiment: names of prompts, or of launch profiles."""
+    share: float = Field(default=0.5, ge=0.1, le=0.9, allow_inf_nan=False)
+    """Share of residencies that get the second one."""
+    outcome: Literal["revise-rate", "exam", "tokens-per-second", "accept-length"] = "revise-rate"
+    """What is compared: share of first verdicts with REVISE, of right answers in the exam, or one of two speeds."""
+    residencies: Positive = 100
+    """It ends undecided after this many residencies."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.name and (len(set(self.arms)) != 2 or len(self.arms) != 2 or not all(self.arms)):
+            raise ValueError('arms must name two, such as ["review", "review-strict"]')
+        if self.name and self.outcome == "exam" and not self.what.startswith(Role.REVIEWER.value):
+            raise ValueError(
+                'outcome "exam" is of the reviewer: what must be "reviewer-prompt" or "reviewer-profile"'
+            )
+        return self
+
+
 class ProjectEntry(Section):
     """One project. It overrides the project with the same path that `navigator project add` stored."""
 
@@ -502,6 +582,7 @@ class Settings(Section):
     energy: EnergySettings = EnergySettings()
     metrics: MetricsSettings = MetricsSettings()
     exam: ExamSettings = ExamSettings()
+    experiment: ExperimentSettings = ExperimentSettings()
     project: tuple[ProjectEntry, ...] = ()
     source: Path | None = Field(default=None, exclude=True)
 

@@ -27,7 +27,7 @@ class ModelCall(Model):
 
     A step is (task_id, attempt, round, purpose, seq). `repeat` says that the same step was asked before; `outcome` is
     "started" while it runs, "lost" when its process died first, else the caller's word. `task_id` is "" for a call that
-    belongs to no task, such as one for an item of the exam; `ended` is "" until then.
+    belongs to no task, such as one for an item of the exam; `ended` is "" until then. `residency` is that of an experiment.
     """
 
     id: int
@@ -46,6 +46,42 @@ class ModelCall(Model):
     usage: Usage = Usage()
     retries: int = 0
     repeat: bool = False
+    residency: int = 0
+    rehearsal: bool = False
+    started: str
+    ended: str = ""
+
+
+class AgentTurn(Model):
+    """One prompt to a coding agent, recorded before it is sent and again when it ended.
+
+    `agent` is its name and version as it told them. `outcome` is "started" while it works, "lost" when the conductor died
+    first, else "ok" (its change became `tree`), "no_change", "report", "refused" (the change is not taken: `reason`), "failed"
+    or "tests_failed". `tools` are calls of its tools by kind; `requests` what it asked of the model, `replayed` those of them
+    that were answered from the ledger after an interruption, `refused` attempts to reach anything else.
+    """
+
+    id: int
+    task_id: TaskId
+    attempt: int
+    round: int
+    seq: int
+    purpose: str
+    agent: str = ""
+    session: str = ""
+    loaded: bool = False
+    prompt_version: str = ""
+    outcome: str
+    stopped: str = ""
+    reason: str = ""
+    tree: str = ""
+    summary: str = ""
+    tools: dict[str, int] = Field(default_factory=dict)
+    files_read: int = 0
+    requests: int = 0
+    replayed: int = 0
+    refused: int = 0
+    seconds: float = 0.0
     rehearsal: bool = False
     started: str
     ended: str = ""

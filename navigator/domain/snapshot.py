@@ -101,7 +101,6 @@ class SchedulerSnapshot:
         blocked: how many do.
         busy: ids of tasks that some stage holds right now.
         resident: the role whose model answers now; None when none does or it is not known.
-        resident_since: second since which it does; only simulated sessions tell it, for the policies they compare.
         held_until: monotonic second before which it is not swapped out, because a person loaded it.
         swapping_to: the role a swap under way goes to.
         both_resident: both roles answer at once (strategy `resident`): there is nothing to swap.
@@ -122,7 +121,6 @@ class SchedulerSnapshot:
     tasks: tuple[TaskView, ...]
     busy: frozenset[str] = frozenset()
     resident: Role | None = None
-    resident_since: float = 0.0
     held_until: float = 0.0
     swapping_to: Role | None = None
     both_resident: bool = False

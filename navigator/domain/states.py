@@ -239,6 +239,8 @@ class Rung(StrEnum):
     WHOLE_FILE = "whole_file"
     DELETE = "delete"
     RENAME = "rename"
+    IN_PLACE = "in_place"
+    """No ladder: an agent edited the file itself."""
 
 
 class EditCode(StrEnum):

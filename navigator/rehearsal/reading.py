@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _BEGIN = re.compile(r"\[\[begin ([a-z_-]+) ([0-9a-f]{12})(?: (\{.*\}))?\]\]\r?")
+_SKILL = re.compile(r"^Rehearsal: sensitivity (0?\.\d+|[01]), specificity (0?\.\d+|[01])$", re.MULTILINE)
 _KEY = re.compile(r"\bkey ([0-9a-f]{12})\b")
 _OPENER = re.compile(r"^(<{7,}) SEARCH$", re.MULTILINE)
 _APPROACH = re.compile(r"^Approach: (\w+)\.", re.MULTILINE)
@@ -59,7 +60,10 @@ class WritingPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPrompt:
-    """What the reviewer is shown. `earlier` is not None when a revision is asked about."""
+    """What the reviewer is shown. `earlier` is not None when a revision is asked about.
+
+    `skill`: sensitivity and specificity, where the instructions name them; rules do not follow any other wording.
+    """
 
     task: str = ""
     kind: str = ""
@@ -67,6 +71,7 @@ class ReviewPrompt:
     excerpts: tuple[DataBlock, ...] = ()
     checks: str = ""
     earlier: tuple[Mapping[str, Any], ...] | None = None
+    skill: tuple[float, float] | None = None
 
 
 def blocks_of(text: str, key: str | None) -> list[DataBlock]:
@@ -160,6 +165,7 @@ def read_review(messages: Messages) -> ReviewPrompt:
     user = "\n".join(m["content"] for m in messages if m["role"] == "user")
     blocks = blocks_of(user, key_of(system))
     task = next((b for b in blocks if b.kind == "task"), None)
+    skill = _SKILL.search(system)
     return ReviewPrompt(
         task=task.text.strip() if task else "",
         kind=str(task.attributes.get("kind", "")) if task else "",
@@ -167,6 +173,7 @@ def read_review(messages: Messages) -> ReviewPrompt:
         excerpts=tuple(b for b in blocks if b.kind in {"excerpt", "file"}),
         checks=next((b.text for b in blocks if b.kind == "checks"), ""),
         earlier=_findings(blocks, "earlier"),
+        skill=(float(skill[1]), float(skill[2])) if skill else None,
     )
 
 

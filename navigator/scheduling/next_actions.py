@@ -9,8 +9,9 @@ What is named, in this order, and never for a task in `busy`:
 - `Check` for tasks in `checking`, at most `CHECKS_AT_ONCE` at a time. Checks continue during a swap.
 - `Generate` for what the role that answers has to write, up to its capacity: first answers to repair
   (`generating`, held by no stage), then by priority, revisions before new tasks, then in the order the
-  tasks came. A task whose `writer` is the reviewer waits for that residency, and is written before the
-  reviews, so that its checks run beside them.
+  tasks came, except that a task whose project is being written may overtake `MAY_OVERTAKE` older ones: the
+  prompts of one project share their beginning, which the server then has in its cache. A task whose
+  `writer` is the reviewer waits for that residency, and is written before the reviews, so that its checks run beside them.
 - `ReadOwn`, in the slots that are left, for proposals that their writer is to review as well where the settings ask
   for it; the task keeps its state, and its review follows.
 - `ReviewTask` for proposals that wait, up to the slots that are left, escalated ones first, by priority and then project by
@@ -134,6 +135,9 @@ def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now
             yield from (FinalReview(task.id) for task in last[:slots])
 
 
+MAY_OVERTAKE = 100
+"""A task is never written after one of the same priority that came more than this many tasks later: no project starves."""
+
 _Taken = defaultdict[int, dict[str, str]]
 """Project id -> the files named by tasks that are being written, each with the group or the task that names it."""
 
@@ -143,11 +147,9 @@ def _writes(
 ) -> list[TaskView]:
     """The tasks that `role` starts to write now, at most `slots` of them, whose files join `taken`."""
     chosen: list[TaskView] = []
-    for task in sorted(_free(snapshot, *WRITABLE_STATES), key=_writing_order):
+    for task in _in_turn(snapshot, role):
         if len(chosen) == slots:
             break
-        if task.writer is not role:
-            continue
         if is_repair(snapshot, task):
             chosen.append(task)
             continue
@@ -169,13 +171,25 @@ def _meets(task: TaskView, taken: _Taken) -> bool:
     return any(held.get(file, mine) != mine for file in task.files)
 
 
-def _writing_order(task: TaskView) -> tuple[bool, int, bool, int]:
-    return (
-        task.state is not TaskState.GENERATING,
-        -task.priority,
-        task.state is not TaskState.REVISING,
-        task.order,
-    )
+def _in_turn(snapshot: SchedulerSnapshot, role: Role) -> Iterator[TaskView]:
+    """What the role has to write, in its order; a project whose prompt the server has just read is preferred a little."""
+    left = {task.id: task for task in _free(snapshot, *WRITABLE_STATES) if task.writer is role}
+    begun = (task for task in snapshot.tasks if task.id in snapshot.busy and task.writer is role)
+    warm = {task.project_id for task in begun if task.state in WRITABLE_STATES | {TaskState.CHECKING}}
+
+    def turn(task: TaskView) -> tuple[bool, int, bool, int]:
+        return (
+            task.state is not TaskState.GENERATING,
+            -task.priority,
+            task.state is not TaskState.REVISING,
+            task.order - (MAY_OVERTAKE if task.project_id in warm else 0),
+        )
+
+    while left:
+        first = min(left.values(), key=turn)
+        del left[first.id]
+        warm.add(first.project_id)
+        yield first
 
 
 def _taken_files(snapshot: SchedulerSnapshot, now: float) -> _Taken:

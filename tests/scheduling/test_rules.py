@@ -22,7 +22,7 @@ from navigator.domain.snapshot import (
     TaskView,
 )
 from navigator.domain.states import Role, TaskState
-from navigator.scheduling.next_actions import next_actions
+from navigator.scheduling.next_actions import MAY_OVERTAKE, next_actions
 from navigator.scheduling.rest import LONGEST_SLEEP_SECONDS
 from navigator.scheduling.view import CHECKS_AT_ONCE, FILES_HELD_SECONDS, hold_seconds
 
@@ -144,6 +144,25 @@ def test_a_task_in_somebodys_hands_is_never_named(state: TaskState) -> None:
         )
         named = [action for action in next_actions(snapshot, NOW) if hasattr(action, "task_id")]
         assert named == []
+
+
+def test_tasks_of_one_project_are_written_together_and_no_other_project_starves() -> None:
+    """Project 1 always has a task in work and gets new ones without end; the old task of project 2 has its turn."""
+    tasks = {1: task(1), 2: task(2, project_id=2)}
+    for number in range(3, 300):
+        tasks[number] = task(number)
+        (action,) = next_actions(snap(*tasks.values(), busy=frozenset({"T1"}), capacity={G: 2}), NOW)
+        assert isinstance(action, Generate)
+        if action.task_id == "T2":
+            break
+        del tasks[int(action.task_id[1:])]
+    assert number == 3 + MAY_OVERTAKE - 1
+
+    beside = snap(task(1), task(2, project_id=2), task(3), busy=frozenset({"T1"}), capacity={G: 2})
+    assert next_actions(beside, NOW) == (Generate("T3"),)
+    late = task(2 + MAY_OVERTAKE + 1)
+    waits = snap(task(1), task(2, project_id=2), late, busy=frozenset({"T1"}), capacity={G: 2})
+    assert next_actions(waits, NOW) == (Generate("T2"),)
 
 
 def test_priority_first_then_what_was_started_then_the_order_of_arrival() -> None:

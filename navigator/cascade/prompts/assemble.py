@@ -49,8 +49,7 @@ class PromptDependencies(Protocol):
     def settings(self) -> Settings:
         """The settings."""
 
-    @property
-    def prompts(self) -> PromptLibrary:
+    def prompts_for(self, role: Role) -> PromptLibrary:
         """The templates."""
 
     @property
@@ -149,7 +148,7 @@ def prompt_for(
             shared_budget=min(shared, most),
             repo=deps.maps.get(source),
         )
-        prompted = _render(deps, context, task, project, room, looks, elsewhere)
+        prompted = _render(deps, context, task, project, room, looks, elsewhere, writer)
         over = prompted.tokens - room
         if over <= 0:
             return prompted
@@ -168,6 +167,7 @@ def _render(
     room: int,
     looks: int,
     elsewhere: Sequence[Elsewhere],
+    writer: Role,
 ) -> Prompted:
     texts = [*context_texts(context), *(change.text for change in elsewhere)]
     key = deps.keys.key_for([*texts, task.text, task.note])
@@ -175,7 +175,7 @@ def _render(
     words = f"{task.text}\n{task.note}".lower()
     # A scan and a report borrow the user part: it must not say how to change anything then.
     changes = task.kind not in REPORT_KINDS and task.kind is not TaskKind.SCAN
-    system, user, version = deps.prompts.render(
+    system, user, version = deps.prompts_for(writer).render(
         "generate",
         project=project.name,
         key=key,
@@ -189,12 +189,12 @@ def _render(
         looks=looks,
         look_tokens=deps.settings.generator.look_tokens,
         most_requests=MOST_REQUESTS,
-        blocks=[*shared_blocks(context, key), *own_blocks(context, key), *_elsewhere_blocks(elsewhere, key)],
+        blocks=[*shared_blocks(context, key), *own_blocks(context, key), *elsewhere_blocks(elsewhere, key)],
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",
     )
     if changes and task.variation.approach:
-        _, approach, its_version = deps.prompts.render(f"{APPROACH}{task.variation.approach}")
+        _, approach, its_version = deps.prompts_for(writer).render(f"{APPROACH}{task.variation.approach}")
         user, version = f"{user}\n\n{approach}", f"{version}+{its_version}"
     messages = opening(system, user)
     tokens = deps.counter.count(system) + deps.counter.count(user)
@@ -234,7 +234,7 @@ def own_blocks(context: Context, key: str) -> list[str]:
     return blocks
 
 
-def _elsewhere_blocks(elsewhere: Sequence[Elsewhere], key: str) -> list[str]:
+def elsewhere_blocks(elsewhere: Sequence[Elsewhere], key: str) -> list[str]:
     """What was changed in other projects: nothing of it can be edited here."""
     return [
         data_block("change-elsewhere", key, one.text, project=one.project, title=one.title)

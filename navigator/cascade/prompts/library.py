@@ -36,6 +36,8 @@ REQUIRED: Mapping[str, frozenset[str]] = {
     "repair": frozenset({"problems"}),
     "repair-tests": frozenset({"output"}),
     "revise": frozenset({"findings"}),
+    "agent": frozenset({"key", "task", "folder"}),
+    "agent-again": frozenset({"task", "findings", "output", "problems"}),
     "report": frozenset({"key", "material"}),
     "scan": frozenset({"key", "material"}),
 }
@@ -47,6 +49,7 @@ MAIN = {"generator": "generate", "reviewer": "review"}
 
 _SAMPLES: Mapping[str, Any] = {
     "blocks": ["a block"],
+    "elsewhere": ["a block"],
     "problems": ["a problem"],
     "kinds": ["fix"],
     "asked": (1,),
@@ -74,6 +77,13 @@ _MAY_BE_EMPTY = frozenset(
         "allow_delete",
         "allow_rename",
         "may_report",
+        "elsewhere",
+        "conventions",
+        "check",
+        "fresh",
+        "findings",
+        "output",
+        "problems",
     }
 )
 

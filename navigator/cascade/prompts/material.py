@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from navigator.cascade.dependencies import Dependencies, at_home
@@ -27,17 +27,23 @@ from navigator.workspace.git.source import TreeSource
 
 
 @dataclass(frozen=True)
-class Material:
-    """One task's base, as `source`, and the prompt that was made of it for `writer`.
+class Ground:
+    """One task's base, as `source`, and who writes on it."""
+
+    task: Task
+    source: TreeSource
+    writer: Role = field(default=Role.GENERATOR, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Material(Ground):
+    """The base, and the prompt that was made of it for `writer`.
 
     Attributes:
         talk: the looks of this attempt; None where its writer is not offered any.
     """
 
-    task: Task
-    source: TreeSource
     prompted: Prompted
-    writer: Role = Role.GENERATOR
     talk: LookTalk | None = None
 
     def shown_whole(self) -> frozenset[str]:
@@ -60,21 +66,36 @@ async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) 
     """
     project = deps.project(task.project_id)
     before = changes_before(deps.reader, task.id) if task.after else []
-    shared = _base_of_others(deps, task)
     elsewhere = await _elsewhere(deps, project, before)
     async with deps.project_lock(project.id):
-        here = [change for change in before if change.project_id == project.id]
-        base, private, on = await asyncio.to_thread(_pinned_base, deps, project, task, shared, here)
-        if base != task.base_commit:
-            with deps.store.transaction() as tx:
-                tx.set_task_base(task.id, base)
-                if on:
-                    remember_part_base(tx, base, on, task.note, linked=True)
-            task = task.model_copy(update={"base_commit": base})
-        source = TreeSource(private, base, project)
+        ground = await _pinned(deps, project, task, before)
+        task, source = ground.task, ground.source
         made = await asyncio.to_thread(prompt_for, deps, source, task, project, writer, elsewhere=elsewhere)
         talk = await asyncio.to_thread(_talk, deps, source, task, made, writer) if made.looks else None
-    return Material(task, source, made, writer, talk)
+    return Material(task, source, made, talk, writer=writer)
+
+
+async def settle(deps: Dependencies, task: Task) -> tuple[Ground, list[Elsewhere]]:
+    """The base, pinned if the attempt has none, for a writer that reads by itself, and what changed in other projects
+    before; raises as `gather`."""
+    project = deps.project(task.project_id)
+    before = changes_before(deps.reader, task.id) if task.after else []
+    elsewhere = await _elsewhere(deps, project, before)
+    async with deps.project_lock(project.id):
+        return await _pinned(deps, project, task, before), elsewhere
+
+
+async def _pinned(deps: Dependencies, project: Project, task: Task, before: Sequence[Proposal]) -> Ground:
+    here = [change for change in before if change.project_id == project.id]
+    shared = _base_of_others(deps, task)
+    base, private, on = await asyncio.to_thread(_pinned_base, deps, project, task, shared, here)
+    if base != task.base_commit:
+        with deps.store.transaction() as tx:
+            tx.set_task_base(task.id, base)
+            if on:
+                remember_part_base(tx, base, on, task.note, linked=True)
+        task = task.model_copy(update={"base_commit": base})
+    return Ground(task, TreeSource(private, base, project))
 
 
 def _talk(deps: Dependencies, source: TreeSource, task: Task, made: Prompted, writer: Role) -> LookTalk:

@@ -66,6 +66,7 @@ async def call_model(
             exam_item=exam_item,
             seq=seq,
             prompt_version=prompt_version,
+            residency=deps.drawn.get(role, 0),
             # Said now: a call that fails never learns which model would have answered.
             rehearsal=is_rehearsal(deps.settings.server(role).model),
         )
@@ -80,7 +81,9 @@ async def call_model(
 
     try:
         async with deps.lent_client(role) as client:
-            answer = await client.chat(request, tell)
+            with deps.requests.asking(role, task.id) as asking:
+                answer = await client.chat(request, tell)
+                asking.usage = answer.usage
     except asyncio.CancelledError:
         _end_call(deps, call, outcome=LOST)
         raise

@@ -13,25 +13,24 @@ from collections import Counter
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
 from navigator.cascade.prompts.material import Material, findings_block, gather, worth_sending
 from navigator.cascade.routing import writer_for
+from navigator.cascade.stages.agent_write import agent_writes, write_with_agent
 from navigator.cascade.stages.calls import Message
-from navigator.cascade.stages.checking import UNTESTED
-from navigator.cascade.stages.choosing import put_away_as_same
 from navigator.cascade.stages.drafting import POLICY_CODE, Draft, NoChange, NotApplied, draft
 from navigator.cascade.stages.looking import ask_looking, restore_looks
+from navigator.cascade.stages.proposing import no_change, propose
 from navigator.cascade.stages.scan import scan
-from navigator.cascade.stages.testing import TESTS_FAILED, keep, repair_messages, review_as_is
+from navigator.cascade.stages.testing import TESTS_FAILED, repair_messages, review_as_is
 from navigator.cascade.stages.turn import ask, give_up, keep_report, move, requeue
 from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Proposal, Task
+from navigator.domain.models import Task
 from navigator.domain.states import (
     EITHER_KINDS,
-    NO_CHANGE_NEEDED,
     REPORT_KINDS,
     EditCode,
     TaskKind,
     TaskState,
 )
-from navigator.domain.text import cut_title, safe_line
+from navigator.domain.text import safe_line
 from navigator.store.errors import StoreError
 from navigator.store.space import require_space
 from navigator.workspace.edits import parse_answer
@@ -49,8 +48,6 @@ REFUSED = "refused"
 LOOKING = "looking"
 """What a proposal says of a writer that asked to be shown more before it wrote it."""
 
-_TITLE = 72
-
 
 async def write(deps: Dependencies, task_id: str) -> None:
     """Take a task from queued, revising or checking to awaiting_review, or to where it ends.
@@ -61,6 +58,9 @@ async def write(deps: Dependencies, task_id: str) -> None:
     """
     task = deps.reader.task(task_id)
     writer = writer_for(deps, task)
+    if agent_writes(deps, task):
+        await write_with_agent(deps, task)
+        return
     resumed = task.state is TaskState.CHECKING
     if not resumed:
         move(deps, task, TaskState.GENERATING)
@@ -135,10 +135,11 @@ async def _judge(
     async with deps.project_lock(task.project_id):
         outcome = await asyncio.to_thread(_drafted, material, text)
     if isinstance(outcome, Draft):
-        await _propose(deps, material, outcome)
+        looked = material.talk is not None and material.talk.turns
+        await propose(deps, material, outcome, way=LOOKING if looked else "blocks")
     elif isinstance(outcome, NoChange):
         if not review_as_is(deps, task, f"The {material.writer.value} keeps its change: {outcome.reason}"):
-            _no_change(deps, material, outcome.reason)
+            no_change(deps, material, outcome.reason)
     elif not again:
         _record(deps, material, outcome)
     return outcome
@@ -246,49 +247,6 @@ def _fits_whole(material: Material, path: str) -> bool:
     return content is not None and content.count(b"\n") <= WHOLE_FILE_LINES
 
 
-async def _propose(deps: Dependencies, material: Material, made: Draft) -> None:
-    task = material.task
-    cost = deps.reader.round_cost(task.id, task.attempt, task.round, material.writer)
-    proposal = Proposal(
-        id="",
-        task_id=task.id,
-        project_id=task.project_id,
-        project=task.project,
-        attempt=task.attempt,
-        round=task.round,
-        base_commit=material.source.treeish,
-        tree=made.tree,
-        written_by=material.writer,
-        way=LOOKING if material.talk and material.talk.turns else "blocks",
-        title=title_of(task.text),
-        summary=made.prose,
-        edits=made.edits,
-        policy=made.policy,
-        checks=made.checks,
-        added=sum(file.added for file in made.files),
-        removed=sum(file.removed for file in made.files),
-        prompt_version=cost.prompt_version,
-        model=cost.model,
-        rehearsal=is_rehearsal(cost.model),
-        usage=cost.usage,
-    )
-    await keep(deps, material, made.tree)
-    with deps.store.transaction() as tx:
-        if put_away_as_same(tx, task, proposal):
-            return
-        added = tx.add_proposal(proposal)
-        if not material.source.project.check.strip():
-            tx.set_checks(added.id, (*made.checks, UNTESTED))
-            tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
-        # Else it stays in `checking`: its tests run apart from this stage, which holds the writer's place.
-
-
-def title_of(text: str) -> str:
-    """The first line of a task's text, at most 72 characters."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "change")
-    return cut_title(line, _TITLE)
-
-
 def _record(deps: Dependencies, material: Material, refused: NotApplied) -> None:
     task = material.task
     with deps.store.transaction() as tx:
@@ -306,12 +264,3 @@ def _record(deps: Dependencies, material: Material, refused: NotApplied) -> None
                 rehearsal=is_rehearsal(answer.model),
             )
         tx.event("edits_refused", task_id=task.id, data={"problems": [p[:500] for p in refused.problems]})
-
-
-def _no_change(deps: Dependencies, material: Material, reason: str) -> None:
-    """NO_CHANGE is an answer: in round 0 to the task, later to the reviewer, whose proposal stays open."""
-    task = material.task
-    who = NO_CHANGE_NEEDED if task.round == 0 else f"The {material.writer.value} keeps its change"
-    with deps.store.transaction() as tx:
-        tx.event("no_change", task_id=task.id, data={"code": EditCode.NO_OP.value, "round": task.round})
-        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, reason=f"{who}: {reason}")

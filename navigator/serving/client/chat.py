@@ -80,12 +80,17 @@ class ChatAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a server has to do now: requests running and waiting; how full its token memory is (0 to 1)."""
+    """What a server has to do now: requests running and waiting; how full its token memory is (0 to 1).
+
+    `room` is how many requests it runs at once. `queue_told`: it tells the running ones from those that wait.
+    """
 
     running: int
     waiting: int
     token_usage: float | None = None
     tokens_per_second: float | None = None
+    room: int | None = None
+    queue_told: bool = True
 
     @property
     def idle(self) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from navigator.domain.errors import NavigatorError
@@ -41,7 +43,7 @@ from navigator.serving.client.errors import (
 )
 from navigator.serving.client.limits import Limiter
 from navigator.serving.client.names import same_model
-from navigator.serving.client.retry import RetryPolicy
+from navigator.serving.client.retry import BACKPRESSURE, RetryPolicy
 from navigator.serving.client.sse import SSEOverflow, SSEParser
 from navigator.serving.client.transport import Transport, read_bounded
 
@@ -148,6 +150,41 @@ class ModelClient:
                     raise
             await asyncio.sleep(delay)
             retries += 1
+
+    @asynccontextmanager
+    async def passed_on(self, body: Mapping[str, Any]) -> AsyncIterator[httpx.Response]:
+        """Send a request that another program made, within `max_inflight`, and hand out the response with its body unread.
+
+        Raises:
+            ServingError: no connection; whatever the server answered is the caller's to read.
+        """
+        rid = uuid.uuid4().hex
+        sglang = await self._kind_or_guess() == "sglang"
+        ended = False
+        async with self.limiter.slot() as slot:
+            self._in_flight.add(rid)
+            url = f"{self._transport.api}/chat/completions"
+            fitted = self._dialect.apply({**body, "rid": rid} if sglang else dict(body))
+            try:
+                async with self._transport.post(url, fitted, rid) as response:
+                    if response.status_code in BACKPRESSURE:
+                        self.limiter.overloaded(slot)
+                    yield response
+                    if response.status_code == 200:
+                        self.limiter.succeeded()
+                ended = True
+            finally:
+                self._in_flight.discard(rid)
+                if not ended:
+                    await self.abort(rid)
+
+    async def refusal(self, response: httpx.Response) -> ServingError:
+        """What an answer other than 200 that was handed out says, as the error it is."""
+        return await self._transport.refusal(response)
+
+    def clean(self, words: str) -> str:
+        """`words` without this server's keys."""
+        return self._transport.clean(words)
 
     async def health(self) -> bool:
         """Whether the server is ready to answer. SGLang generates a token for it: allow a second or more."""

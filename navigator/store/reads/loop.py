@@ -19,12 +19,14 @@ from navigator.store.rows import from_row, from_rows
 
 @dataclass(frozen=True, slots=True)
 class RoundCost:
-    """What one round of a task cost the role that wrote it, and which model answered last."""
+    """What one round of a task cost the role that wrote it, which model answered last, and in which residency of an
+    experiment it answered first."""
 
     calls: int
     usage: Usage
     model: str
     prompt_version: str
+    residency: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +233,7 @@ class LoopReads(ReproductionReads):
         where = f"WHERE task_id = ? AND attempt = ? AND round = ? AND role = ? AND {WRITTEN}"
         total = self._all(f"SELECT count(*) AS calls, {_USAGE} FROM calls {where}", *place)[0]
         answered = self._all(
-            f"SELECT model, prompt_version, purpose FROM calls {where} AND answer IS NOT NULL ORDER BY id",
+            f"SELECT model, prompt_version, purpose, residency FROM calls {where} AND answer IS NOT NULL ORDER BY id",
             *place,
         )
         leading = [row["prompt_version"] for row in answered if row["purpose"] != "repair"]
@@ -240,6 +242,7 @@ class LoopReads(ReproductionReads):
             usage=from_row(Usage, total),
             model=answered[-1]["model"] if answered else "",
             prompt_version=leading[0] if leading else "",
+            residency=answered[0]["residency"] if answered else 0,
         )
 
     def answers_refused(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> int:

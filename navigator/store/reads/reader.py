@@ -23,7 +23,7 @@ from navigator.domain.models import (
     Swap,
     Task,
 )
-from navigator.domain.records import Batch, Comment, EditFailure, JournalEntry, ModelCall
+from navigator.domain.records import AgentTurn, Batch, Comment, EditFailure, JournalEntry, ModelCall
 from navigator.domain.states import (
     LOOP_TASK_STATES,
     ProposalState,
@@ -32,8 +32,9 @@ from navigator.domain.states import (
     TaskState,
     Verdict,
 )
+from navigator.store.reads.agents import AgentReads
 from navigator.store.reads.costs import CostReads
-from navigator.store.reads.exam import ExamReads
+from navigator.store.reads.experiments import ExperimentReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import LoopReads
 from navigator.store.reads.outcomes import OutcomeReads
@@ -70,12 +71,13 @@ _MODELS: dict[str, type[Model]] = {
     "events": Event,
     "comments": Comment,
     "reproductions": Reproduction,
+    "agent_turns": AgentTurn,
 }
 _FLAGS = ("counted", "withdrawn")
 """Flags of the store's own, in no model."""
 
 
-class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExamReads):
+class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExperimentReads, AgentReads):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks

@@ -121,6 +121,11 @@ def _troubles(status: Mapping[str, object], width: int) -> list[Line]:
         if outcome in ("drifted", "garbage"):
             words = f"▲ canary of the {role}: {safe_line(str(_table(seen).get('reason')))}"
             lines.append([(clip(words, width), "bad" if outcome == "garbage" else "warn")])
+    if experiment := _table(status.get("experiment")):
+        words = f"experiment {experiment.get('name')}, residency {experiment.get('number')} of at most"
+        words += f" {experiment.get('residencies')}"
+        words += f": {experiment['arm']} is loaded" if experiment.get("arm") else ": another model is loaded"
+        lines.append([(clip(safe_line(words), width), "accent")])
     if status.get("wanted"):
         words = f"▸ the {status.get('wanted')} loads when current work finishes"
         lines.append([(clip(words, width), "accent")])
@@ -212,6 +217,9 @@ def server_lines(view: FleetView, width: int) -> list[Line]:
         end: list[Piece] = []
         if look.load is not None:
             end.append((f"{look.load.running} running  {look.load.waiting} waiting", ""))
+            limits = _table(_table(view.live.status.get("inflight")).get(look.role.value))
+            if limits:
+                end.append((f"  limit {limits['limit']} of {limits['most']}", "muted"))
             if look.load.token_usage is not None:
                 end.append((f"  memory {100 * look.load.token_usage:.0f}%", "muted"))
         if look.seconds is not None and width >= 130:

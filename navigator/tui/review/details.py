@@ -111,7 +111,7 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         "origin",
         f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}\n"
         f"{shown.usage.completion_tokens:,} tokens written by {shown.model} with {shown.prompt_version}"
-        f" in {shown.usage.seconds:.1f} s",
+        f" in {shown.usage.seconds:.1f} s" + (f"\nexperiment {shown.experiment}" if shown.experiment else ""),
     )
 
 
@@ -149,6 +149,8 @@ def _review(review: Review, *, first: bool) -> Section:
     for entry in review.addressed:
         word = "met" if entry.get("met") else "not met"
         lines.append(f"finding {entry.get('finding')} of the round before: {word}. {entry.get('why', '')}")
+    if review.experiment:
+        lines.append(f"experiment {review.experiment}")
     name = "first reading: " if first else ""
     title = f"{name}{review.role.value} {review.model}  {review.prompt_version}  {review.verdict.value}"
     return title, "\n".join(lines)

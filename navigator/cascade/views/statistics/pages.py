@@ -8,6 +8,7 @@ from navigator.cascade.views.statistics import (
     cost,
     edits,
     exam,
+    experiments,
     findings,
     forecasts,
     outcomes,
@@ -29,6 +30,7 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     throughput.PAGE,
     edits.PAGE,
     forecasts.PAGE,
+    experiments.PAGE,
 )
 """Every page, in the order of the screen's tabs. A new one is one entry here; its counts come from
 `store.reads.statistics`, its arithmetic from `evidence`."""
