@@ -1,7 +1,8 @@
-"""How the proposals of one task differ that is written several times: by temperature, or by how the writer is asked.
+"""How the proposals of one task differ that is written several times: by temperature, by how the writer is asked, or by who
+writes.
 
 The first variant is always written as the settings say, so that figures about first proposals count the same work as without
-variants. Further ways to differ (other writers) are further fields of `Variation` and words of `Vary`.
+variants.
 """
 
 from __future__ import annotations
@@ -27,19 +28,31 @@ class Vary(StrEnum):
 
     TEMPERATURE = "temperature"
     PROMPT = "prompt"
+    WRITER = "writer"
 
 
-def variations(number: int, vary: Vary, *, temperature: float, approaches: Sequence[str]) -> list[Variation]:
+def variations(
+    number: int, vary: Vary, *, temperature: float, approaches: Sequence[str], writers: Sequence[str]
+) -> list[Variation]:
     """`number` ways to write one task, the usual one first.
 
     Args:
         temperature: of the writer's settings; the others are spread evenly from it to 1.0, or to 0.2 where it is hot already.
         approaches: the names of the prompts that there are for it, without `approach-`.
+        writers: those beside the one that the settings name for the task.
 
     Raises:
-        UsageError: there are not so many prompts.
+        UsageError: there are not so many prompts, or writers.
     """
     others = number - 1
+    if vary is Vary.WRITER:
+        if others > len(writers):
+            few = "are 2 writers" if writers else "is no other writer"
+            raise UsageError(
+                f"There {few} for this task; writers are the model and the agent of the settings.",
+                hint="An agent is set with `command` under [generator.agent]; or use --vary temperature.",
+            )
+        return [Variation(), *(Variation(writer=name) for name in writers[:others])]
     if vary is Vary.PROMPT:
         if others > len(approaches):
             raise UsageError(

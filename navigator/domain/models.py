@@ -99,17 +99,20 @@ class Project(Model):
 class Variation(Model):
     """How one of several variants of a task is written, where that differs from the settings.
 
-    `temperature` is that of its calls; `approach` names the prompt that asks for it in another way.
+    `temperature` is that of its calls; `approach` names the prompt that asks for it in another way; `writer` is "agent" for the
+    agent of the settings, "model" for the model's own answer.
     """
 
     temperature: float | None = None
     approach: str = ""
+    writer: str = ""
 
     @property
     def words(self) -> str:
-        """`temperature 0.6`, `approach smallest`, `as the settings say`."""
+        """`temperature 0.6`, `approach smallest`, `written by the agent`, `as the settings say`."""
         said = [f"temperature {self.temperature:g}"] if self.temperature is not None else []
         said += [f"approach {self.approach}"] if self.approach else []
+        said += [f"written by the {self.writer}"] if self.writer else []
         return ", ".join(said) or "as the settings say"
 
 

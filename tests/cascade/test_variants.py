@@ -15,6 +15,7 @@ from navigator.domain.errors import UsageError
 from navigator.domain.snapshot import AskExam, ReviewTask, SchedulerSnapshot, SwapTo, TaskView
 from navigator.domain.states import LandingState, Role, TaskState
 from navigator.evidence.rates import revise_rate
+from navigator.evidence.variants import variant_shares
 from navigator.scheduling.next_actions import next_actions
 from tests.cascade.scripted_models import Messages, Models, approval, objection, speaking
 from tests.cascade.support import hurry
@@ -118,6 +119,19 @@ def test_only_the_first_variant_counts_in_the_revise_rate(room: Room, models: Mo
     assert room.read().variant_verdicts() == 2
 
 
+def test_the_statistics_say_how_often_each_way_was_chosen(room: Room, models: Models) -> None:
+    models.read = reject_shifts
+    _, second, _ = queue(room)
+    room.work()
+    room.decide("approve", next(one for one in room.proposals() if one.task_id == second))
+    ways = variant_shares(room.read().variant_counts()).of(False)
+    assert [(way.name, way.written, way.chosen.k, way.chosen.n, way.approved.k) for way in ways] == [
+        ("as the settings say", 1, 0, 1, 1),
+        ("temperature 0.6", 1, 1, 1, 1),
+        ("temperature 1", 1, 0, 1, 0),
+    ]
+
+
 def test_the_same_change_twice_is_put_away_before_its_review(room: Room, models: Models) -> None:
     models.answer = lambda body: Models.answer(models, body)  # type: ignore[method-assign]
     first, second = queue(room, 2)
@@ -145,13 +159,15 @@ def test_by_prompt_the_first_is_asked_as_usual_and_the_others_are_told_how(
 
 def test_temperatures_are_spread_from_the_settings_and_the_first_is_theirs() -> None:
     def spread(number: int, temperature: float) -> list[float | None]:
-        made = variations(number, Vary.TEMPERATURE, temperature=temperature, approaches=())
+        made = variations(number, Vary.TEMPERATURE, temperature=temperature, approaches=(), writers=())
         return [one.temperature for one in made]
 
     assert spread(3, 0.2) == [None, 0.6, 1.0]
     assert spread(2, 0.9) == [None, 0.2]
     with pytest.raises(UsageError, match="1 prompts"):
-        variations(3, Vary.PROMPT, temperature=0.2, approaches=("smallest",))
+        variations(3, Vary.PROMPT, temperature=0.2, approaches=("smallest",), writers=())
+    with pytest.raises(UsageError, match="no other writer"):
+        variations(2, Vary.WRITER, temperature=0.2, approaches=(), writers=())
 
 
 @pytest.mark.parametrize("kind", ["scan", "architecture"])

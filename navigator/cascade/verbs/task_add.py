@@ -14,7 +14,7 @@ from navigator.cascade.verbs.base import Told, Verb
 from navigator.cascade.views.variants import variant_words
 from navigator.domain.errors import UsageError
 from navigator.domain.models import Model, Project, Task, Variation
-from navigator.domain.states import REPORT_KINDS, Complexity, TaskKind
+from navigator.domain.states import REPORT_KINDS, Complexity, Role, TaskKind
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -154,7 +154,13 @@ def _ways(deps: Dependencies, task: NewTask) -> list[Variation]:
     writer = writer_of(deps.settings, task.kind, task.complexity)
     approaches = [one.name.removeprefix(APPROACH) for one in deps.prompts if one.name.startswith(APPROACH)]
     temperature = deps.settings.server(writer).temperature
-    return variations(task.variants, task.vary, temperature=temperature, approaches=approaches)
+    agent = deps.settings.generator.agent
+    writers: tuple[str, ...] = ()
+    if agent.command and writer is Role.GENERATOR:
+        writers = ("model",) if agent.writes(task.kind, task.project) else ("agent",)
+    return variations(
+        task.variants, task.vary, temperature=temperature, approaches=approaches, writers=writers
+    )
 
 
 def _link(tx: Transaction, wanted: Sequence[NewTask], added: Sequence[Sequence[str]]) -> None:

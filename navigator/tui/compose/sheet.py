@@ -193,7 +193,11 @@ def shortened(paths: Sequence[str], most: int = 3) -> str:
     return ", ".join(paths[:most]) + more
 
 
-VARIANTS = ((1, Vary.TEMPERATURE), *((number, way) for way in Vary for number in (2, 3, 4)))
+VARIANTS = (
+    (1, Vary.TEMPERATURE),
+    *((number, way) for way in (Vary.TEMPERATURE, Vary.PROMPT) for number in (2, 3, 4)),
+    (2, Vary.WRITER),
+)
 """What the key for variants offers, in this order."""
 
 

@@ -16,6 +16,7 @@ from navigator.cascade.views.statistics import (
     summary,
     swaps,
     throughput,
+    variants,
 )
 from navigator.cascade.views.statistics.page import StatisticsPage
 
@@ -30,6 +31,7 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     throughput.PAGE,
     edits.PAGE,
     forecasts.PAGE,
+    variants.PAGE,
     experiments.PAGE,
 )
 """Every page, in the order of the screen's tabs. A new one is one entry here; its counts come from
