@@ -36,9 +36,14 @@ def put_away_others(tx: Transaction, approved: Proposal) -> None:
         reason = f"put away: {approved.id}, another variant of the task, was approved"
         tx.set_task_state(task.id, TaskState.CANCELLED, reason=reason)
     for task in tx.read.variants(approved.variant_of):
-        for behind in tx.read.successors(task.id) if task.id != approved.task_id else ():
-            after = tx.read.task(behind).after
-            tx.link_task(behind, [approved.task_id if one == task.id else one for one in after])
+        if task.id != approved.task_id:
+            _pass_on(tx, task.id, approved.task_id)
+
+
+def _pass_on(tx: Transaction, ended: str, to: str) -> None:
+    """Have the tasks that come after a variant that ended come after another one."""
+    for behind in tx.read.successors(ended):
+        tx.link_task(behind, [to if one == ended else one for one in tx.read.task(behind).after])
 
 
 def put_away_as_same(tx: Transaction, task: Task, made: Proposal) -> bool:
@@ -54,6 +59,7 @@ def put_away_as_same(tx: Transaction, task: Task, made: Proposal) -> bool:
             if (proposal.base_commit, proposal.tree) == (made.base_commit, made.tree):
                 reason = f"put away: the same change as {proposal.id}, variant {other.variant}"
                 tx.set_task_state(task.id, TaskState.CANCELLED, reason=reason)
+                _pass_on(tx, task.id, other.id)
                 return True
     return False
 

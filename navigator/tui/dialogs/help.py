@@ -29,7 +29,8 @@ TERMS: dict[str, tuple[str, ...]] = {
     for screen, terms in {
         "deck": (
             "conductor; batch; verdict; UNREVIEWED; r0, r1, r2; revise rate; interval; n; swap cost; "
-            "effort; variant; after; seen; overlap; part; policy item; self-review; escalate; stale; not landed; rehearsal; ↺; ◇; ≡; ◪; "
+            "effort; variant; after; seen; overlap; part; policy item; self-review; escalate; stale; "
+            "not landed; rehearsal; ↺; ◇; ≡; ◪; "
             "∩; ⚠; •; ◆; ~"
         ),
         "review": (
