@@ -26,9 +26,17 @@ class WayShares:
     approved: Share
 
 
-def variant_shares(counts: Iterable[VariantCount]) -> Tables[tuple[WayShares, ...]]:
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """First proposals of tasks that were written several times: how many, and by their ways of writing."""
+
+    written: int
+    ways: tuple[WayShares, ...]
+
+
+def variant_shares(counts: Iterable[VariantCount]) -> Tables[Variants]:
     """Shares with 95 % Wilson intervals by way of writing, real ones and the rehearsal's separately."""
-    return apart(counts, lambda rows: tuple(_way(row) for row in rows))
+    return apart(counts, lambda rows: Variants(sum(row.n for row in rows), tuple(map(_way, rows))))
 
 
 def _way(row: VariantCount) -> WayShares:

@@ -13,11 +13,11 @@ from navigator.cascade.views.statistics.page import (
     share_rows,
 )
 from navigator.evidence.intervals import Tables
-from navigator.evidence.variants import WayShares, variant_shares
+from navigator.evidence.variants import Variants, variant_shares
 
 
-def _tables(found: Tables[tuple[WayShares, ...]], rehearsal: bool) -> Sequence[Table]:
-    ways = found.of(rehearsal)
+def _tables(found: Tables[Variants], rehearsal: bool) -> Sequence[Table]:
+    ways = found.of(rehearsal).ways
     if not ways:
         return ()
     tables = (
@@ -32,7 +32,7 @@ def _tables(found: Tables[tuple[WayShares, ...]], rehearsal: bool) -> Sequence[T
     )
 
 
-PAGE: StatisticsPage[Tables[tuple[WayShares, ...]]] = StatisticsPage(
+PAGE: StatisticsPage[Tables[Variants]] = StatisticsPage(
     name="variants",
     title="Variants",
     help="Several proposals for one task: how often each way of writing is chosen, passes the tests and gets APPROVE.",
