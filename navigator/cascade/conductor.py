@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from navigator.cascade.ahead import Ahead
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.energy import EnergyMeter
@@ -22,6 +23,7 @@ from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.forecasting import ForecastLog
 from navigator.cascade.idle import Idle
+from navigator.cascade.incoming import Incoming
 from navigator.cascade.measuring import SwapMeasurement
 from navigator.cascade.metrics import MetricsServer
 from navigator.cascade.reconcile import Watch
@@ -82,6 +84,7 @@ class Conductor:
         self._options = options
         self._live = ConductorState()
         self._wake = asyncio.Event()
+        self._swapped = asyncio.Event()
         self._stopping = ""
         self._jobs: set[asyncio.Task[None]] = set()
         self._stages: dict[str, asyncio.Task[None]] = {}
@@ -95,7 +98,9 @@ class Conductor:
         self.session = Session(deps)
         self._batches = Batches(deps)
         self._exam = ExamQueue(deps)
+        self._incoming = Incoming(deps, self._storage)
         self._forecasts = ForecastLog(deps, self._storage)
+        self._ahead = Ahead(deps, self._storage)
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
@@ -132,12 +137,14 @@ class Conductor:
         try:
             if self._metrics is not None:
                 self._metrics.start()
+            await self._incoming.look()
             await self._residency.begin()
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
             self._spawn(deps.requests.keep_looking(deps))
-            self._spawn(keep_preparing(deps, self._storage))
+            self._spawn(keep_preparing(deps, self._storage, self._swapped))
+            self._spawn(self._incoming.run())
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
             if deps.settings.energy.command:
                 self._spawn(EnergyMeter(deps, self._storage, self._doing).run())
@@ -247,7 +254,7 @@ class Conductor:
             case acts.SwapTo(role):
                 self._exam.make_room(0)
                 self._live.swapping_to = role
-                self._spawn(self._residency.swap(role))
+                self._spawn(self._swap(role))
 
     def _work(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         self._live.busy[task_id] = role
@@ -276,6 +283,15 @@ class Conductor:
         self._jobs.add(task)
         task.add_done_callback(self._jobs.discard)
         return task
+
+    async def _swap(self, role: Role) -> None:
+        """Swap, and use the time in which no model answers."""
+        self._spawn(self._ahead.fill(role, self._looked_at, time.monotonic()))
+        self._swapped.set()
+        try:
+            await self._residency.swap(role)
+        finally:
+            self._ahead.end()
 
     async def _guarded(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         """Run one stage; whatever it raises ends in a state a person can read, and never in a lost task."""
@@ -410,6 +426,7 @@ class Conductor:
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
             "exam": {"running": self._exam.running, "asked": self._exam.asked},
             "inflight": self._deps.requests.report(),
+            "ahead": {"prompts": self._ahead.prompts, "baselines": self._ahead.baselines},
             "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,
@@ -445,6 +462,7 @@ class Conductor:
             job.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
         await self._residency.warmth.close()
+        await self._residency.experiment.close()
         await self._server.quiesce()
         self.session.ended(self._stopping, {role.value: said for role, said in self._live.problems.items()})
         log.info("conductor ends: %s", self._stopping or "cut off")

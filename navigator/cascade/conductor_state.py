@@ -127,6 +127,7 @@ class ConductorState:
             reviewed=task.reviewed,
             escalated=task.escalated,
             group=task.group,
+            doubt=task.doubt,
         )
 
     def failed(self, role: Role, *, began: float, give_up_after: int | None) -> int:

@@ -154,6 +154,12 @@ class Experimenting:
             log.warning("the accept length is unknown: %s", error)
             return None
 
+    async def close(self) -> None:
+        """The session ends. A rehearsal's server ends with it; any other one stays, and with it the residency."""
+        if self._held is not None and self._running is not None and self._deps.strategy.rehearsal:
+            self._left(await self.accept_length(self._running.role))
+            self._judge()
+
     def _hold(self, residency: Residency | None) -> None:
         running = self._running
         assert running is not None

@@ -94,6 +94,7 @@ class Watch:
         await self._residency.forget(believed, seen.resident)
         if seen.resident is not None:
             self._residency.outside(believed, seen.resident)
+            await self._residency.examine()
             return
         assert believed is not None
         self._live.resident = None

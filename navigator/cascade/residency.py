@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 _NOT_ITS_FAULT = ("lock_held", "cancelled", "connection_lost")
 """Failures that say nothing about the model: another swap was in the way, or the network. They are waited out and not counted."""
 
-_TRIES_WITHOUT_CONNECTION = 5
-"""Swaps in a row that found no connection, after which a session with --until goes on no more."""
+_TRIES_WITHOUT_CONNECTION = 8
+"""Swaps in a row that found no connection, after which a session with --until ends."""
 
 
 class Residency:
@@ -60,6 +60,7 @@ class Residency:
         self.canary = CanaryWatch(deps, storage)
         self._outage = ""
         self.experiment = Experimenting(deps, storage)
+        self._unproved: Role | None = None
 
     @cached_property
     def warmth(self) -> WeightReadAhead:
@@ -83,9 +84,12 @@ class Residency:
             self.outside(before, found)
         else:
             self.experiment.found(found)
+            if found is not None and self._is_unproved(found):
+                self._unproved = found
             self.note()
-        await self.warmth.rest(found)
-        await self.assumptions(found)
+        await self.examine()
+        await self.warmth.rest(self._live.resident)
+        await self.assumptions(self._live.resident)
 
     async def check_servers(self, *, give_up: bool) -> None:
         """Name at once every server that has to be up and does not answer.
@@ -152,6 +156,12 @@ class Residency:
         """Give the GPU to `to`; whatever comes of it is written down, and never raised."""
         deps, live = self._deps, self._live
         origin, started, began = live.resident, utc_now(), time.monotonic()
+        if away := await deps.strategy.reach():
+            # Nothing was swapped, so no swap is written down: only that nobody is there.
+            self._not_reached(to, began, away)
+            return
+        length = await self.experiment.accept_length(origin)
+        self.experiment.before(to)
         await self.forget(to, origin)
         names = {"from": origin.value if origin else None, "to": to.value}
 
@@ -164,8 +174,6 @@ class Residency:
         with self._storage.writing("that a swap begins"), deps.store.transaction() as tx:
             tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
         try:
-            length = await self.experiment.accept_length(origin)
-            self.experiment.before(to)
             measuring = await self.warmth.before(to)
             deps.cpu_work.forget()
             begins = time.monotonic()
@@ -240,13 +248,19 @@ class Residency:
         if result.failure not in _NOT_ITS_FAULT:
             self._load_failed(to, began, result.reason)
         else:
-            lost = result.failure == "connection_lost"
-            until = lost and self._deps.reader.meta(UNTIL)
-            live.failed(to, began=began, give_up_after=_TRIES_WITHOUT_CONNECTION if until else None)
-            if lost:
-                self.note_outage(self._deps.strategy.outage or result.reason)
+            live.failed(to, began=began, give_up_after=None)
+            if result.failure == "connection_lost":
+                self.note_outage(deps.strategy.outage or result.reason)
         if live.resident not in (None, origin, to) and result.failure != "garbage":
             self.outside(origin, live.resident)  # somebody else's swap was in the way
+
+    def _not_reached(self, to: Role, began: float, problem: str) -> None:
+        """The servers' machine is away: tried again after a pause, in a session with --until a few times only."""
+        tries = _TRIES_WITHOUT_CONNECTION if self._deps.reader.meta(UNTIL) else None
+        self._live.failed(to, began=began, give_up_after=tries)
+        self.note_outage(problem)
+        self._live.swapping_to = None
+        self._wake()
 
     async def _proved(self, origin: Role | None, to: Role, result: SwapResult) -> SwapResult:
         """The swap, if the canary finds the model well; else the way back: only another load brings this one back."""
@@ -270,11 +284,20 @@ class Residency:
         )
 
     async def examine(self) -> None:
-        """Ask the resident model again when its token memory is nearly full, and load it again if it went bad."""
+        """Ask a model that others loaded, and any again when its token memory is nearly full; load it again if it went bad."""
         live, role = self._live, self._live.resident
         if role is None or live.swapping_to is not None or self._deps.strategy.both_resident:
             return
-        found = await self.canary.look(role)
+        if role is self._unproved:
+            self._unproved = None
+            live.swapping_to = role  # until it has answered it is given no work, as after a swap of our own
+            try:
+                found = await self.canary.loaded(role)
+            finally:
+                live.swapping_to = None
+                self._wake()
+        else:
+            found = await self.canary.look(role)
         bad = found is not None and found.outcome is CanaryOutcome.GARBAGE
         if found is None or not bad or live.resident is not role or live.swapping_to is not None:
             return
@@ -284,6 +307,13 @@ class Residency:
         # Its server would call another load of the same model done: only the other model's load ends it.
         live.swapping_to = OTHER[role]
         await self.swap(OTHER[role])
+
+    def _is_unproved(self, role: Role) -> bool:
+        """Whether a model that was there at the start was loaded, by a command or by hand, after its last canary."""
+        reader = self._deps.reader
+        asked = max((canary.at for canary in reader.last_canaries() if canary.role is role), default="")
+        loads = (swap.started for swap in reader.swaps(20) if swap.to_role is role and swap.outcome == "done")
+        return not asked or max(loads, default="") > asked
 
     def _load_failed(self, role: Role, began: float, reason: str) -> None:
         count = self._live.load_failed(role, reason, began=began)
@@ -321,7 +351,7 @@ class Residency:
             rehearsal=deps.strategy.rehearsal,
             session=self._session.number,
         )
-        self._live.resident = found
+        self._live.resident = self._unproved = found
         self.experiment.found(found, same=False)
         self._live.pardon(found)
         with self._storage.writing("a swap made outside"):

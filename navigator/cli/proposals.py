@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from navigator.cascade.views.uncertainty import uncertainty_words
 from navigator.cli import output
 from navigator.cli.session import complete_projects, complete_proposals, known_project, reading, state_paths
 from navigator.domain.diff import FileDiff, choices, what_happens
@@ -227,6 +228,8 @@ def _outcome(check: CheckResult) -> str:
 
 def _show_review(proposal: Proposal, whole: Proposal | None, mended: str, worth: str) -> None:
     output.say(f"  round {proposal.round}, {proposal.state.value}; checks: {checks_words(proposal)}")
+    if said := uncertainty_words(proposal):
+        output.say(f"  {said}")
     if proposal.experiment:
         output.say(f"  written in the experiment {proposal.experiment}")
     if mended:

@@ -20,6 +20,7 @@ from navigator.domain.states import REPORT_KINDS, Complexity, Role, TaskKind
 
 TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+UNIT_NAME = re.compile(r"[A-Za-z0-9:_.@][A-Za-z0-9:_.@-]*\.service")
 
 LandingName = Literal["branch", "current"]
 WriterName = Literal["generator", "reviewer"]
@@ -33,7 +34,7 @@ _Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Seconds = Annotated[float, Field(gt=0, lt=1_000_000, allow_inf_nan=False)]
 _Text = Annotated[str, StringConstraints(min_length=1)]
 _Host = Annotated[str, StringConstraints(pattern=r"^((ssh://)?[A-Za-z0-9_][A-Za-z0-9_.@:%\[\]-]*)?$")]
-_Unit = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9:_.@][A-Za-z0-9:_.@-]*\.service$")]
+_Unit = Annotated[str, StringConstraints(pattern=rf"^{UNIT_NAME.pattern}$")]
 
 
 class Section(BaseModel):
@@ -165,6 +166,8 @@ class GeneratorSettings(ServerSettings):
     """Tokens that it is shown at most in answer to these, in each round. The first prompt is shorter by as much."""
     self_review: bool = False
     """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
+    logprobs: bool = False
+    """Ask the server for the probabilities of its tokens: uncertain changes are reviewed first (docs/uncertainty.md)."""
 
 
 class ReviewerSettings(ServerSettings):
@@ -323,7 +326,7 @@ class CommandSettings(Section):
     """Strategy `command`: your own program swaps, and another one can tell what is loaded."""
 
     argv: tuple[str, ...] = ()
-    """The program and its arguments. `{role}` becomes generator or reviewer; without it the role is the last argument."""
+    """The program and its arguments. `{role}` becomes the role (else it comes last), `{profile}` an experiment's profile."""
     status: tuple[str, ...] = ()
     """Program that prints the loaded role on its first line; empty: the servers are asked for their models."""
     seconds: _Seconds = 900.0
@@ -338,9 +341,9 @@ class AdapterSettings(Section):
     """Strategy `adapter`: one base model, one LoRA adapter per role, named by the role's `model`."""
 
     generator_path: str = ""
-    """Folder of the generator's adapter, for the server to load; empty: the server has it already."""
+    """Folder of the generator's adapter, for SGLang or vLLM to load; empty: the server has it already."""
     reviewer_path: str = ""
-    """Folder of the reviewer's adapter, for the server to load; empty: the server has it already."""
+    """Folder of the reviewer's adapter, for SGLang or vLLM to load; empty: the server has it already."""
     load_seconds: _Seconds = 120.0
     """Longest wait in seconds for an adapter to load."""
 
@@ -541,6 +544,8 @@ class ProjectEntry(Section):
     """File with the project's conventions, part of every prompt."""
     escalate: bool = False
     """Let its proposals be sent to the final model when you escalate one."""
+    review_branches: tuple[str, ...] = ()
+    """Patterns of branches, such as `agent/*`, whose new commits are reviewed without being asked for."""
 
     @field_validator("path")
     @classmethod

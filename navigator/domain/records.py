@@ -44,6 +44,8 @@ class ModelCall(Model):
     outcome: str
     error_code: str = ""
     usage: Usage = Usage()
+    entropy_mean: float | None = None
+    entropy_peak: float | None = None
     retries: int = 0
     repeat: bool = False
     residency: int = 0
@@ -221,6 +223,20 @@ class VersionCount(Versions):
     first: str
     last: str
     written: int = 0
+
+
+class EntropyRanks(Model):
+    """First verdicts on one writer's changes with a known entropy: how many, the ranks of those with REVISE added up (1 is the
+    lowest entropy; ties have their mean rank), and the entropies added up."""
+
+    model: str
+    measure: str
+    rehearsal: bool = False
+    revise: int
+    approve: int
+    revise_ranks: float
+    revise_sum: float
+    approve_sum: float
 
 
 class VerdictPair(Model):

@@ -55,6 +55,10 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--garbage-while", metavar="FILE", help="answer garbage while FILE exists; /health stays well"
     )
+    parser.add_argument(
+        "--telling", action="store_true", help="simulated probabilities are lower where a fault was planted"
+    )
+    parser.add_argument("--speculation", action="store_true", help="simulate speculative decoding")
     parser.add_argument("--parent", type=int, default=0, help="exit when this process is gone")
     parser.add_argument("--die-with-parent", action="store_true", help="ask the kernel for SIGTERM (Linux)")
     options = parser.parse_args(arguments)
@@ -147,13 +151,14 @@ async def serve(options: argparse.Namespace) -> None:
         loop.add_signal_handler(number, stop.set)
     api = Api(
         role,
-        pace_of(role, options.time_scale),
+        pace_of(role, options.time_scale, speculation=options.speculation),
         spoilt_while(
             options.garbage_while,
             make_brain(role, seed=options.seed, fault_rate=options.fault_rate, skill=options.skill),
         ),
         max_running=options.max_running,
         context_tokens=options.context_tokens,
+        telling=options.telling,
     )
     server = HttpServer(api)
     await server.start(options.host, options.port)

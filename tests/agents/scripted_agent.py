@@ -150,10 +150,14 @@ def behave(how: str, session: str, text: str) -> str:
     if how == "link":
         Path("app.py").unlink()
         Path("app.py").symlink_to("/etc/passwd")
+        return "end_turn"
     for number in range(int((re.search(r"ASK=(\d+)", text) or [0, 1])[1])):
         tool(session, number, "read", f"{Path.cwd()}/app.py")
         ask([{"role": "user", "content": f"question {number} of {text[:400]}"}], stream=True)
     edit()
+    if how == "clumsy":
+        wrong = "tests fail" not in text
+        Path("app.py").write_text(f"def double(x):\n    return x * {3 if wrong else 2}\n")
     if how == "commit":
         subprocess.run(["git", "commit", "-qam", "mine"], check=True)
         Path("new.py").write_text("NEW = 1\n")

@@ -129,3 +129,29 @@ def test_killed_at_the_draw_the_same_residency_begins_once(tmp_path: Path, momen
     assert after is not None
     assert (after.id, after.arm, after.drawn) == (drawn.id, drawn.arm, drawn.drawn)
     assert after.began and {call.residency for call in calls} == {drawn.id}
+
+
+def test_a_launch_profile_reaches_the_server_and_its_accept_length_is_kept(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, projects=1, tasks=1, seed=3)
+    plain = scene.desk.config.read_text(encoding="utf-8")
+    (task,) = scene.desk.json("task", "list")["tasks"]
+    for arms, length in ((("plain", "speculation"), 2.6), (("speculation", "plain"), None)):
+        chosen = arms[draw("rehearsal 0", 1, 0.9)]
+        scene.desk.config.write_text(
+            plain
+            + f'[experiment]\nname = "{chosen}"\nwhat = "generator-profile"\narms = ["{arms[0]}", "{arms[1]}"]\n'
+            'outcome = "accept-length"\nshare = 0.9\n'
+        )
+        scene.desk.run("task", "add", task["project"], task["text"], "--kind", task["kind"])
+        scene.desk.run("run", "--until", "reviewed")
+        with scene.desk.reading() as store:
+            experiment = store.experiments()[-1]
+            drawn = store.newest_residency(experiment.id)
+        assert drawn is not None and drawn.ended
+        assert (drawn.arm, drawn.accept_length) == (chosen, length)
+    shown = scene.desk.json("stats", "experiments")["experiments"]
+    assert [one["comparison"]["counted"] for one in shown] == [
+        0,
+        1,
+    ]  # a server that counts nothing has no figure
+    assert all(one["rehearsal"] for one in shown)

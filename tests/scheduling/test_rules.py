@@ -197,6 +197,19 @@ def test_reviews_of_one_project_follow_each_other() -> None:
     assert next_actions(snapshot, NOW) == (ReviewTask("T4"), ReviewTask("T2"), ReviewTask("T1"))
 
 
+def test_within_a_batch_the_least_certain_are_read_first_project_by_project() -> None:
+    snapshot = snap(
+        task(1, S.AWAITING_REVIEW, project_id=1, doubt=0.2),
+        task(2, S.AWAITING_REVIEW, project_id=2, doubt=0.1),
+        task(3, S.AWAITING_REVIEW, project_id=2, doubt=0.9),
+        task(4, S.AWAITING_REVIEW, priority=1, project_id=3),
+        resident=R,
+        capacity={R: 4},
+    )
+    order = [action.task_id for action in next_actions(snapshot, NOW) if isinstance(action, ReviewTask)]
+    assert order == ["T4", "T3", "T2", "T1"]
+
+
 def test_only_so_many_checks_at_once() -> None:
     tasks = [task(n, S.CHECKING) for n in range(10)]
     snapshot = snap(*tasks, busy=frozenset({"T0"}))

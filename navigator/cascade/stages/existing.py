@@ -45,8 +45,13 @@ class _Measured:
     left_out: str = ""
 
 
-async def queue_changes(deps: Dependencies, project: Project, find: Find, *, priority: int = 0) -> Queued:
+async def queue_changes(
+    deps: Dependencies, project: Project, find: Find, *, priority: int = 0, revive: bool = True
+) -> Queued:
     """Queue what `find` finds in a project's repository, all in one transaction.
+
+    Args:
+        revive: a review that was cancelled, or failed, begins again.
 
     Raises:
         NavigatorError: the repository cannot be read, or `find` found nothing.
@@ -64,7 +69,7 @@ async def queue_changes(deps: Dependencies, project: Project, find: Find, *, pri
             if not known:
                 known = _add(tx, project, one, priority)
                 new.append(known)
-            elif tx.read.task(known).state in _ENDED:
+            elif revive and tx.read.task(known).state in _ENDED:
                 again(tx, tx.read.task(known))
                 new.append(known)
             tasks.append(tx.read.task(known))
@@ -83,27 +88,36 @@ def again(tx: Transaction, task: Task) -> None:
 
 
 def _measure(private: PrivateRepo, project: Project, find: Find) -> tuple[Found, Sequence[_Measured]]:
-    """Find the changes and count their lines. Blocks; keeps what is to be reviewed from the private repository's own gc."""
+    """Find the changes, hold them whole in the private repository and count their lines. Blocks."""
     with at_home(project):
         facts = read_facts(project.path)
     found = find(private, facts)
-    measured = [_measured(private, change) for change in found.changes]
-    for one in measured:
-        if not one.left_out:
-            # Before the rows that name them exist: a crash here leaves only an unused name.
-            private.keep(change_name(one.change.base, one.tree), one.tree, one.change.base)
+    private.pin_bases(commit for change in found.changes for commit in (change.base, change.head))
+    trees = private.trees_of(commit for change in found.changes for commit in (change.base, change.head))
+    pairs = [(trees[change.base], trees[change.head]) for change in found.changes]
+    counts = private.count_lines(pairs)
+    measured = [
+        _Measured(change, pair[1], *counts[pair], _why_not(pair, counts[pair]))
+        for change, pair in zip(found.changes, pairs, strict=True)
+    ]
+    # Before the rows that name them exist: a crash here leaves only unused names.
+    private.keep_all(
+        {
+            change_name(one.change.base, one.tree): (one.tree, one.change.base)
+            for one in measured
+            if not one.left_out
+        }
+    )
     return found, measured
 
 
-def _measured(private: PrivateRepo, change: Change) -> _Measured:
-    tree = private.tree_of(change.head)
-    if tree == private.tree_of(change.base):
-        return _Measured(change, tree, 0, 0, "it changes nothing")
-    added, removed = private.count_lines(change.base, tree)
-    why = ""
-    if added + removed > MOST_LINES:
-        why = f"it changes {added + removed:,} lines; {MOST_LINES:,} can be reviewed at a time"
-    return _Measured(change, tree, added, removed, why)
+def _why_not(pair: tuple[str, str], counts: tuple[int, int]) -> str:
+    """Why a change is not reviewed; "" where it is."""
+    if pair[0] == pair[1]:
+        return "it changes nothing"
+    if sum(counts) > MOST_LINES:
+        return f"it changes {sum(counts):,} lines; {MOST_LINES:,} can be reviewed at a time"
+    return ""
 
 
 def _add(tx: Transaction, project: Project, one: _Measured, priority: int) -> str:

@@ -73,7 +73,8 @@ class Generator:
             return Completion(f"NO_CHANGE: {work.reason}\n")
         if prompt.turn == "first":
             fault = _fault(self._seed, self._rate, prompt, work, temperature)
-            return Completion(_written(prompt, work, fault.edits if fault else work.edits))
+            written = _written(prompt, work, fault.edits if fault else work.edits)
+            return Completion(written, spoilt=fault is not None)
         work = _without_objections(prompt, work, self._seed)
         if not work.files:
             return Completion("NO_CHANGE: what the findings ask for leaves nothing of this change.\n")

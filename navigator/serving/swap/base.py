@@ -180,6 +180,10 @@ class SwapStrategy(ABC):
         """Why the servers' machine cannot be reached now; "" where it can, and where it is this one."""
         return ""
 
+    async def reach(self) -> str:
+        """Try to reach the servers' machine; why it cannot be reached, "" if it can."""
+        return ""
+
     def server(self, role: Role) -> ServerSettings:
         """The settings of `role`'s server as it answers now. Ask again after every swap."""
         return self._settings.server(role)

@@ -309,6 +309,13 @@ class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, E
             "last_seq": self.last_seq(),
         }
 
+    def states_by_project(self) -> dict[int, dict[str, int]]:
+        """How many tasks of each project are in each state: {project's number: {state: n}}, without zeros."""
+        found: dict[int, dict[str, int]] = {}
+        for row in self._all("SELECT project_id, state, count(*) AS n FROM tasks GROUP BY project_id, state"):
+            found.setdefault(row["project_id"], {})[row["state"]] = row["n"]
+        return found
+
     def _open_with(self, review: str) -> int:
         """Open proposals whose newest review meets a condition."""
         return int(

@@ -204,6 +204,8 @@ def flags_of(card: Card, overlaps: Overlaps, *, short: bool, best: bool = False)
     if card.variants > 1:
         place = f"{'' if short else 'variant '}{card.variant}/{card.variants}"
         flags.append((f"best {card.variant}/{card.variants}" if best else place, "good" if best else "muted"))
+    if card.existing:
+        flags.append(("existing" if short else f"existing: {clip(card.change, 24)}", "muted"))
     if card.failed_check:
         flags.append((f"✗ {card.failed_check}", "bad"))
     if card.confirm:

@@ -73,7 +73,8 @@ def now_lines(view: FleetView, width: int) -> list[Line]:
     live, snapshot, facts = view.live, view.snapshot, view.facts
     lines: list[Line] = [[], [("NOW", "title")], []]
     if live.swap is not None:
-        return [*lines, *_swap_lines(live.swap, snapshot, facts, width)]
+        doing = meanwhile(snapshot, live)
+        return [*lines, *_swap_lines(live.swap, snapshot, facts, width, doing)]
     if live.conductor != "here":
         said = "starting the conductor …" if live.conductor == "starting" else "no conductor running"
         lines.append([("○ ", "warn"), (said, "warn"), (f"   {facts.start_key} starts one", "muted")])
@@ -148,7 +149,9 @@ def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _swap_lines(swap: SwapProgress, snapshot: DeckSnapshot, facts: StripFacts, width: int) -> list[Line]:
+def _swap_lines(
+    swap: SwapProgress, snapshot: DeckSnapshot, facts: StripFacts, width: int, doing: str
+) -> list[Line]:
     now = time.monotonic()
     shown = swap_bar(swap, snapshot.swaps, now)
     origin = facts.name(shown.origin) if shown.origin else "nothing"
@@ -176,7 +179,6 @@ def _swap_lines(swap: SwapProgress, snapshot: DeckSnapshot, facts: StripFacts, w
         else:
             row = [("· ", "faint"), (fit(name, 10), "muted"), (right("", 9), "")]
         lines.append(cropped([*row, (f"   {usually}", "muted")], width))
-    doing = meanwhile(snapshot)
     if doing:
         lines.append([(clip(f"meanwhile {doing}", width), "muted")])
     return lines

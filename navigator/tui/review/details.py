@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from navigator.cascade.views.effort import about, effort_of
+from navigator.cascade.views.uncertainty import uncertainty_words
 from navigator.cascade.views.variants import standing_lines
 from navigator.domain.models import Proposal, Review
 from navigator.domain.states import PolicyAction
@@ -111,7 +112,9 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         "origin",
         f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}\n"
         f"{shown.usage.completion_tokens:,} tokens written by {shown.model} with {shown.prompt_version}"
-        f" in {shown.usage.seconds:.1f} s" + (f"\nexperiment {shown.experiment}" if shown.experiment else ""),
+        f" in {shown.usage.seconds:.1f} s"
+        + (f"\n{words}" if (words := uncertainty_words(shown)) else "")
+        + (f"\nexperiment {shown.experiment}" if shown.experiment else ""),
     )
 
 

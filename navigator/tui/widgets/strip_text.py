@@ -85,7 +85,7 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool
                 (f" ~{duration(shown.left)}", ""),
             ]
         origin = facts.name(shown.origin) if shown.origin else "nothing"
-        doing = meanwhile(snapshot)
+        doing = meanwhile(snapshot, live)
         return [
             *warning,
             ("SWAPPING ", "strong"),

@@ -16,6 +16,7 @@ from navigator.cascade.views.statistics import (
     summary,
     swaps,
     throughput,
+    uncertainty,
     variants,
 )
 from navigator.cascade.views.statistics.page import StatisticsPage
@@ -33,6 +34,7 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     forecasts.PAGE,
     variants.PAGE,
     experiments.PAGE,
+    uncertainty.PAGE,
 )
 """Every page, in the order of the screen's tabs. A new one is one entry here; its counts come from
 `store.reads.statistics`, its arithmetic from `evidence`."""
