@@ -302,6 +302,39 @@ class EditTotals(Model):
     codes: dict[str, int] = Field(default_factory=dict)
 
 
+class LookCount(Model):
+    """Requests of writers to be shown something, by what they asked for and what became of them."""
+
+    rehearsal: bool = False
+    kind: str = ""
+    outcome: LookOutcome
+    n: int = 0
+    tokens: int = 0
+
+
+class LookRounds(Model):
+    """Rounds in which a writer looked: how many, and the looks, requests and tokens that were shown in them."""
+
+    rehearsal: bool = False
+    rounds: int = 0
+    looks: int = 0
+    requests: int = 0
+    tokens: int = 0
+
+
+class WayTotals(Model):
+    """Proposals by the way they were written, and what their rounds took; `accepted` were approved and not undone."""
+
+    rehearsal: bool = False
+    way: str
+    proposals: int = 0
+    accepted: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+
 class CallTotals(Model):
     """Ended calls of one role and model.
 

@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from navigator.cascade.views.effort import about, effort_of
+from navigator.cascade.views.looks import look_lines, looks_words
 from navigator.cascade.views.uncertainty import uncertainty_words
 from navigator.domain.models import Proposal, Review
 from navigator.domain.states import PolicyAction
@@ -95,6 +96,8 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         if review is not None:
             yield _review(review, first=review is shown.first_review)
             yield from _tests(review)
+    if looks := context.looks.get(shown.id, ()):
+        yield f"before it wrote: {looks_words(looks)}", "\n".join(look_lines(looks))
     if shown.own_review is not None:
         yield _own_review(shown.own_review)
     if overlaps:
