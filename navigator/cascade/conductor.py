@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from navigator.cascade.ahead import Ahead
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.energy import EnergyMeter
@@ -84,6 +85,7 @@ class Conductor:
         self._options = options
         self._live = ConductorState()
         self._wake = asyncio.Event()
+        self._swapped = asyncio.Event()
         self._stopping = ""
         self._jobs: set[asyncio.Task[None]] = set()
         self._stages: dict[str, asyncio.Task[None]] = {}
@@ -99,6 +101,7 @@ class Conductor:
         self._exam = ExamQueue(deps)
         self._incoming = Incoming(deps, self._storage)
         self._forecasts = ForecastLog(deps, self._storage)
+        self._ahead = Ahead(deps, self._storage)
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
@@ -144,7 +147,7 @@ class Conductor:
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
             self._spawn(deps.requests.keep_looking(deps))
-            self._spawn(keep_preparing(deps, self._storage))
+            self._spawn(keep_preparing(deps, self._storage, self._swapped))
             self._spawn(self._incoming.run())
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
             if deps.settings.energy.command:
@@ -256,7 +259,7 @@ class Conductor:
             case acts.SwapTo(role):
                 self._exam.make_room(0)
                 self._live.swapping_to = role
-                self._spawn(self._residency.swap(role))
+                self._spawn(self._swap(role))
 
     def _work(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         self._live.busy[task_id] = role
@@ -285,6 +288,15 @@ class Conductor:
         self._jobs.add(task)
         task.add_done_callback(self._jobs.discard)
         return task
+
+    async def _swap(self, role: Role) -> None:
+        """Swap, and use the time in which no model answers."""
+        self._spawn(self._ahead.fill(role, self._looked_at, time.monotonic()))
+        self._swapped.set()
+        try:
+            await self._residency.swap(role)
+        finally:
+            self._ahead.end()
 
     async def _guarded(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         """Run one stage; whatever it raises ends in a state a person can read, and never in a lost task."""
@@ -419,6 +431,7 @@ class Conductor:
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
             "exam": {"running": self._exam.running, "asked": self._exam.asked},
             "inflight": self._deps.requests.report(),
+            "ahead": {"prompts": self._ahead.prompts, "baselines": self._ahead.baselines},
             "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,

@@ -166,6 +166,8 @@ class GeneratorSettings(ServerSettings):
     """Tokens that it is shown at most in answer to these, in each round. The first prompt is shorter by as much."""
     self_review: bool = False
     """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
+    logprobs: bool = False
+    """Ask the server for the probabilities of its tokens: uncertain changes are reviewed first (docs/uncertainty.md)."""
 
 
 class ReviewerSettings(ServerSettings):

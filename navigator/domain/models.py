@@ -70,6 +70,16 @@ class Usage(Model):
         )
 
 
+class Uncertainty(Model):
+    """How unsure a model was of the tokens of an answer, in bits: `entropy_mean` over its tokens, `entropy_peak` the highest.
+
+    Servers tell the most likely few tokens only; what is left of the probability counts as one more. None: not told.
+    """
+
+    entropy_mean: float | None = None
+    entropy_peak: float | None = None
+
+
 class Project(Model):
     """A git repository in Navigator's care.
 
@@ -361,6 +371,7 @@ class Proposal(Model):
     `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
     the writer worked: "blocks" is one answer of edit blocks, "existing" a change that was there before. `residency` and
     `experiment` say in which residency of an experiment it was written, as those of a review do.
+    `entropy_mean` and `entropy_peak` are those of the answer (`Uncertainty`).
     """
 
     id: ProposalId
@@ -396,6 +407,8 @@ class Proposal(Model):
     model: str = ""
     rehearsal: bool = False
     usage: Usage = Usage()
+    entropy_mean: float | None = None
+    entropy_peak: float | None = None
     residency: int = 0
     experiment: str = ""
     created: str = ""

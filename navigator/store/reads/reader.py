@@ -36,6 +36,7 @@ from navigator.store.reads.agents import AgentReads
 from navigator.store.reads.costs import CostReads
 from navigator.store.reads.experiments import ExperimentReads
 from navigator.store.reads.ledger import LedgerReads
+from navigator.store.reads.looks import LookReads
 from navigator.store.reads.loop import LoopReads
 from navigator.store.reads.outcomes import OutcomeReads
 from navigator.store.reads.queries import limited
@@ -77,7 +78,9 @@ _FLAGS = ("counted", "withdrawn")
 """Flags of the store's own, in no model."""
 
 
-class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExperimentReads, AgentReads):
+class Reader(
+    LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExperimentReads, AgentReads, LookReads
+):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks
