@@ -69,13 +69,17 @@ def test_each_event_reaches_its_command_once(command: Command, told: Path) -> No
     command.run("review", "thing", "HEAD")
     command.run(*RUN, code=None)
     approved = command.json("approve", "--all-reviewed", "--yes", "--allow-rehearsal-landing", code=None)
+    landings = sum(one.get("landing") == "landed" for one in approved["decisions"])
+    assert landings
     # Nothing runs yet: the approval was made without a conductor; the next one tells of it.
     before = [one["event"] for one in lines(told)]
     assert set(before) == {"reviewed", "batch_ready"}
-    assert before.count("batch_ready") == 2  # a residency after which all is revised has nothing for the developer
+    assert (
+        before.count("batch_ready") == 2
+    )  # a residency after which all is revised has nothing for the developer
     command.run(*RUN, code=None)
     said = lines(told)
-    assert [one["event"] for one in said[len(before) :]] == ["landed"] * len(approved["decisions"])
+    assert [one["event"] for one in said[len(before) :]] == ["landed"] * landings
     assert len({one["id"] for one in said}) == len(said)
     assert all(one["rehearsal"] for one in said)
     landed = said[-1]
