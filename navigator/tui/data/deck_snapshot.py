@@ -220,7 +220,7 @@ def overlaps_of(cards: Iterable[Card]) -> dict[str, tuple[str, ...]]:
     """Which open proposals of a project touch a common path."""
     holders: dict[tuple[int, str], list[Card]] = {}
     for card in cards:
-        if card.open:
+        if card.open and not card.existing:
             for path in card.paths:
                 holders.setdefault((card.project_id, path), []).append(card)
     met: dict[str, set[str]] = {}
