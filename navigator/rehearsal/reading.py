@@ -40,7 +40,8 @@ class WritingPrompt:
     `turn` is "first", "repair" or "revise"; `previous` is the answer that the last turn is about; `objections` are the
     reviewer's findings wherever they are in the conversation and `objected` the answer they were about; `whole` names
     files that the last turn wants written whole; `approach` is how one of several variants is asked for. `files` has what was
-    read in looks, too, which are no turns; `looks` are the answers that asked for them, since the last answer of another kind, and `looked` all that they were told.
+    read in looks, too, which are no turns; `looks` are the answers that asked for them, since the last answer of another kind,
+    and `looked` all that they were told.
     """
 
     task: str = ""
