@@ -180,6 +180,11 @@ class SwapStrategy(ABC):
         """Why the servers' machine cannot be reached now; "" where it can, and where it is this one."""
         return ""
 
+    @property
+    def recorded(self) -> str:
+        """The name under which swaps are kept: those with the same name are comparable."""
+        return self.name
+
     def server(self, role: Role) -> ServerSettings:
         """The settings of `role`'s server as it answers now. Ask again after every swap."""
         return self._settings.server(role)
