@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from navigator.cascade.ahead import Ahead
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.energy import EnergyMeter
@@ -22,8 +23,10 @@ from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.forecasting import ForecastLog
 from navigator.cascade.idle import Idle
+from navigator.cascade.incoming import Incoming
 from navigator.cascade.measuring import SwapMeasurement
 from navigator.cascade.metrics import MetricsServer
+from navigator.cascade.on_events import OnEvents
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
@@ -82,6 +85,7 @@ class Conductor:
         self._options = options
         self._live = ConductorState()
         self._wake = asyncio.Event()
+        self._swapped = asyncio.Event()
         self._stopping = ""
         self._jobs: set[asyncio.Task[None]] = set()
         self._stages: dict[str, asyncio.Task[None]] = {}
@@ -95,13 +99,17 @@ class Conductor:
         self.session = Session(deps)
         self._batches = Batches(deps)
         self._exam = ExamQueue(deps)
+        self._incoming = Incoming(deps, self._storage)
         self._forecasts = ForecastLog(deps, self._storage)
+        self._ahead = Ahead(deps, self._storage)
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
         self._metrics: MetricsServer | None = None
         self._measurement = SwapMeasurement(deps, self._live, self.session, self._storage)
         self._watch = Watch(deps, self._live, self._residency, self._storage, self._wake.set)
+        self._events = OnEvents(deps, self._storage)
+        self._finished = False
 
     async def run(self) -> Session:
         """Work until the goal is reached, `stop` is asked for, or the process is told to end.
@@ -127,17 +135,20 @@ class Conductor:
         with deps.store.transaction() as tx:
             tx.set_meta(UNTIL, self._options.until)
             tx.interrupt_forecasts()
+        self._events.begin()
         await self._server.start()
         log.info("conductor begins")
         try:
             if self._metrics is not None:
                 self._metrics.start()
+            await self._incoming.look()
             await self._residency.begin()
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
             self._spawn(deps.requests.keep_looking(deps))
-            self._spawn(keep_preparing(deps, self._storage))
+            self._spawn(keep_preparing(deps, self._storage, self._swapped))
+            self._spawn(self._incoming.run())
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
             if deps.settings.energy.command:
                 self._spawn(EnergyMeter(deps, self._storage, self._doing).run())
@@ -218,6 +229,7 @@ class Conductor:
         pause = _HEARTBEAT
         for action in next_actions(snapshot, now):
             if isinstance(action, acts.Stop):
+                self._finished = True
                 self.stop(action.reason)
             elif isinstance(action, acts.Sleep):
                 pause = min(pause, max(0.0, action.until - now))
@@ -247,7 +259,7 @@ class Conductor:
             case acts.SwapTo(role):
                 self._exam.make_room(0)
                 self._live.swapping_to = role
-                self._spawn(self._residency.swap(role))
+                self._spawn(self._swap(role))
 
     def _work(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         self._live.busy[task_id] = role
@@ -276,6 +288,15 @@ class Conductor:
         self._jobs.add(task)
         task.add_done_callback(self._jobs.discard)
         return task
+
+    async def _swap(self, role: Role) -> None:
+        """Swap, and use the time in which no model answers."""
+        self._spawn(self._ahead.fill(role, self._looked_at, time.monotonic()))
+        self._swapped.set()
+        try:
+            await self._residency.swap(role)
+        finally:
+            self._ahead.end()
 
     async def _guarded(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         """Run one stage; whatever it raises ends in a state a person can read, and never in a lost task."""
@@ -410,6 +431,7 @@ class Conductor:
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
             "exam": {"running": self._exam.running, "asked": self._exam.asked},
             "inflight": self._deps.requests.report(),
+            "ahead": {"prompts": self._ahead.prompts, "baselines": self._ahead.baselines},
             "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,
@@ -428,6 +450,7 @@ class Conductor:
         for event in events:
             self._drop_cancelled(event)
             self._server.publish(event)
+            self._events.look(event)
             if self._on_event is not None:
                 self._on_event(event)
         self._wake.set()
@@ -457,6 +480,7 @@ class Conductor:
                 tx.set_meta(UNTIL, None)
                 tx.event("conductor_ended", data={"reason": self._stopping})
             await recover(self._deps)
+        await self._events.close(finish=self._finished)
         await self._server.close()
         if self._metrics is not None:
             await asyncio.to_thread(self._metrics.close)

@@ -126,6 +126,7 @@ class ConductorState:
             own_due=own_due,
             reviewed=task.reviewed,
             escalated=task.escalated,
+            doubt=task.doubt,
         )
 
     def failed(self, role: Role, *, began: float, give_up_after: int | None) -> int:

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from navigator.cascade.cpu_work import CpuWork
+from navigator.cascade.prepared import Prepared
 from navigator.cascade.prompts.blocks import KeyRing
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.prompts.repo_maps import MapShelf
@@ -122,6 +123,7 @@ class Dependencies:
     arms: dict[Role, PromptLibrary] = field(default_factory=dict)
     keys: KeyRing = field(default_factory=KeyRing)
     maps: MapShelf = field(default_factory=MapShelf)
+    prepared: Prepared = field(default_factory=Prepared)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)
     _clients: dict[Role, ModelClient] = field(default_factory=dict)
     _counters: dict[Role, TokenCounter] = field(default_factory=dict)

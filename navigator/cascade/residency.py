@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 _NOT_ITS_FAULT = ("lock_held", "cancelled", "connection_lost")
 """Failures that say nothing about the model: another swap was in the way, or the network. They are waited out and not counted."""
 
-_TRIES_WITHOUT_CONNECTION = 5
-"""Swaps in a row that found no connection, after which a session with --until goes on no more."""
+_TRIES_WITHOUT_CONNECTION = 8
+"""Swaps in a row that found no connection, after which a session with --until ends."""
 
 
 class Residency:
@@ -156,6 +156,10 @@ class Residency:
         """Give the GPU to `to`; whatever comes of it is written down, and never raised."""
         deps, live = self._deps, self._live
         origin, started, began = live.resident, utc_now(), time.monotonic()
+        if away := await deps.strategy.reach():
+            # Nothing was swapped, so no swap is written down: only that nobody is there.
+            self._not_reached(to, began, away)
+            return
         length = await self.experiment.accept_length(origin)
         self.experiment.before(to)
         await self.forget(to, origin)
@@ -244,13 +248,19 @@ class Residency:
         if result.failure not in _NOT_ITS_FAULT:
             self._load_failed(to, began, result.reason)
         else:
-            lost = result.failure == "connection_lost"
-            until = lost and self._deps.reader.meta(UNTIL)
-            live.failed(to, began=began, give_up_after=_TRIES_WITHOUT_CONNECTION if until else None)
-            if lost:
-                self.note_outage(self._deps.strategy.outage or result.reason)
+            live.failed(to, began=began, give_up_after=None)
+            if result.failure == "connection_lost":
+                self.note_outage(deps.strategy.outage or result.reason)
         if live.resident not in (None, origin, to) and result.failure != "garbage":
             self.outside(origin, live.resident)  # somebody else's swap was in the way
+
+    def _not_reached(self, to: Role, began: float, problem: str) -> None:
+        """The servers' machine is away: tried again after a pause, in a session with --until a few times only."""
+        tries = _TRIES_WITHOUT_CONNECTION if self._deps.reader.meta(UNTIL) else None
+        self._live.failed(to, began=began, give_up_after=tries)
+        self.note_outage(problem)
+        self._live.swapping_to = None
+        self._wake()
 
     async def _proved(self, origin: Role | None, to: Role, result: SwapResult) -> SwapResult:
         """The swap, if the canary finds the model well; else the way back: only another load brings this one back."""

@@ -183,6 +183,7 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
 @output.JSON
 def show(identifier: str, as_json: bool) -> None:
     """Show one task: its text, its state and why, and its history."""
+    from navigator.cascade.views.agents import agent_lines, agent_words, agents_document
     from navigator.cascade.views.events import event_words
     from navigator.cascade.views.links import predecessor_words, why_it_waits
     from navigator.cascade.views.looks import look_lines, looks_document, looks_words
@@ -190,6 +191,7 @@ def show(identifier: str, as_json: bool) -> None:
     with reading() as store:
         held = store.task(identifier)
         looks = store.looks(held.id)
+        turns = store.agent_turns(held.id)
         proposals = store.proposals(task_id=held.id)
         before, behind = store.predecessors(held.id), store.successors(held.id)
         found = store.suggestions(held.id, attempt=held.attempt)
@@ -204,6 +206,7 @@ def show(identifier: str, as_json: bool) -> None:
             "suggestions": [one.model_dump(mode="json") for one in found],
             "events": [event.model_dump(mode="json") for event in events],
             "looks": looks_document(looks),
+            "agent": agents_document(turns),
             "served": cache_document(calls),
         }
         output.print_json(document)
@@ -223,6 +226,10 @@ def show(identifier: str, as_json: bool) -> None:
     if looks:
         output.say(f"  before it wrote: {looks_words(looks)}")
         for line in look_lines(looks):
+            output.say(f"    {line}")
+    if turns:
+        output.say(f"  written by {agent_words(turns)}")
+        for line in agent_lines(turns):
             output.say(f"    {line}")
     say_cache(calls)
     for event in events:

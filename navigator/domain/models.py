@@ -70,6 +70,16 @@ class Usage(Model):
         )
 
 
+class Uncertainty(Model):
+    """How unsure a model was of the tokens of an answer, in bits: `entropy_mean` over its tokens, `entropy_peak` the highest.
+
+    Servers tell the most likely few tokens only; what is left of the probability counts as one more. None: not told.
+    """
+
+    entropy_mean: float | None = None
+    entropy_peak: float | None = None
+
+
 class Project(Model):
     """A git repository in Navigator's care.
 
@@ -104,7 +114,7 @@ class Task(Model):
     `escalated` is the reading that the developer asked for and that is still to come. `after` are the ids of the tasks, of any
     project, that have to land, to be approved or to be done before an attempt of this one is written.
     `ref` names the existing change that the task reviews, such as `main..topic`; "" for a task that is written. `head` is the
-    commit that holds that change.
+    commit that holds that change. `base` is the branch or the commit that it is written on in place of the project's base.
     """
 
     id: TaskId
@@ -127,8 +137,13 @@ class Task(Model):
     escalated: Escalation = Escalation.NONE
     ref: str = ""
     head: str = ""
+    base: str = ""
     created: str
     updated: str
+
+    def based(self, project: Project) -> Project:
+        """The project as this task sees it: with the task's own base, if it has one."""
+        return project.model_copy(update={"base": self.base}) if self.base else project
 
 
 class Suggestion(Model):
@@ -356,6 +371,7 @@ class Proposal(Model):
     `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
     the writer worked: "blocks" is one answer of edit blocks, "existing" a change that was there before. `residency` and
     `experiment` say in which residency of an experiment it was written, as those of a review do.
+    `entropy_mean` and `entropy_peak` are those of the answer (`Uncertainty`).
     """
 
     id: ProposalId
@@ -391,6 +407,8 @@ class Proposal(Model):
     model: str = ""
     rehearsal: bool = False
     usage: Usage = Usage()
+    entropy_mean: float | None = None
+    entropy_peak: float | None = None
     residency: int = 0
     experiment: str = ""
     created: str = ""

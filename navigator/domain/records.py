@@ -44,6 +44,8 @@ class ModelCall(Model):
     outcome: str
     error_code: str = ""
     usage: Usage = Usage()
+    entropy_mean: float | None = None
+    entropy_peak: float | None = None
     retries: int = 0
     repeat: bool = False
     residency: int = 0
@@ -223,6 +225,20 @@ class VersionCount(Versions):
     written: int = 0
 
 
+class EntropyRanks(Model):
+    """First verdicts on one writer's changes with a known entropy: how many, the ranks of those with REVISE added up (1 is the
+    lowest entropy; ties have their mean rank), and the entropies added up."""
+
+    model: str
+    measure: str
+    rehearsal: bool = False
+    revise: int
+    approve: int
+    revise_ranks: float
+    revise_sum: float
+    approve_sum: float
+
+
 class VerdictPair(Model):
     """First proposals that their writer and an independent reviewer have both reviewed."""
 
@@ -284,6 +300,39 @@ class EditTotals(Model):
     lost: int = 0
     rungs: dict[str, int] = Field(default_factory=dict)
     codes: dict[str, int] = Field(default_factory=dict)
+
+
+class LookCount(Model):
+    """Requests of writers to be shown something, by what they asked for and what became of them."""
+
+    rehearsal: bool = False
+    kind: str = ""
+    outcome: LookOutcome
+    n: int = 0
+    tokens: int = 0
+
+
+class LookRounds(Model):
+    """Rounds in which a writer looked: how many, and the looks, requests and tokens that were shown in them."""
+
+    rehearsal: bool = False
+    rounds: int = 0
+    looks: int = 0
+    requests: int = 0
+    tokens: int = 0
+
+
+class WayTotals(Model):
+    """Proposals by the way they were written, and what their rounds took; `accepted` were approved and not undone."""
+
+    rehearsal: bool = False
+    way: str
+    proposals: int = 0
+    accepted: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
 
 
 class CallTotals(Model):

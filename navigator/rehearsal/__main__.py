@@ -55,6 +55,9 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--garbage-while", metavar="FILE", help="answer garbage while FILE exists; /health stays well"
     )
+    parser.add_argument(
+        "--telling", action="store_true", help="simulated probabilities are lower where a fault was planted"
+    )
     parser.add_argument("--speculation", action="store_true", help="simulate speculative decoding")
     parser.add_argument("--parent", type=int, default=0, help="exit when this process is gone")
     parser.add_argument("--die-with-parent", action="store_true", help="ask the kernel for SIGTERM (Linux)")
@@ -149,6 +152,7 @@ async def serve(options: argparse.Namespace) -> None:
         ),
         max_running=options.max_running,
         context_tokens=options.context_tokens,
+        telling=options.telling,
     )
     server = HttpServer(api)
     await server.start(options.host, options.port)

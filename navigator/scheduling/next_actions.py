@@ -15,7 +15,8 @@ What is named, in this order, and never for a task in `busy`:
 - `ReadOwn`, in the slots that are left, for proposals that their writer is to review as well where the settings ask
   for it; the task keeps its state, and its review follows.
 - `ReviewTask` for proposals that wait, up to the slots that are left, escalated ones first, by priority and then project by
-  project, because the prompts of one project share their beginning. `FinalReview` where the cloud model is
+  project, because the prompts of one project share their beginning; the project and the proposal that their writer was least sure
+  of come first. `FinalReview` where the cloud model is
   enabled, and for escalated proposals.
 - `AskExam` for items of the reviewer's exam, in the slots that reviews leave free; real work never counts an item as
   taking a slot, and the conductor cuts one off where a server would have too many.
@@ -43,6 +44,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from navigator.domain.snapshot import (
     Action,
@@ -90,6 +92,16 @@ def next_actions(
     if decision is not None and decision.ready:
         actions.append(SwapTo(decision.to))
     return tuple(actions) or (rest(snapshot, now),)
+
+
+def first_after_swap(snapshot: SchedulerSnapshot, to: Role, now: float) -> list[Generate | ReviewTask]:
+    """What `to` is asked first once it is loaded: twice as much as it may have in flight, if nothing else changes."""
+    room = {**snapshot.capacity, to: 2 * snapshot.capacity.get(to, 1)}
+    loaded = replace(
+        snapshot, resident=to, swapping_to=None, both_resident=False, capacity=room, unreachable={}
+    )
+    actions = _with_models(loaded, None, now)
+    return [action for action in actions if isinstance(action, Generate | ReviewTask)]
 
 
 def _without_models(snapshot: SchedulerSnapshot) -> Iterator[Action]:
@@ -193,9 +205,20 @@ def _taken_files(snapshot: SchedulerSnapshot, now: float) -> _Taken:
 
 
 def _reviews(snapshot: SchedulerSnapshot) -> list[TaskView]:
+    waiting = _free(snapshot, *REVIEWABLE_STATES)
+    doubts: defaultdict[int, float] = defaultdict(float)
+    for task in waiting:
+        doubts[task.project_id] = max(doubts[task.project_id], task.doubt)
     return sorted(
-        _free(snapshot, *REVIEWABLE_STATES),
-        key=lambda task: (not task.escalated, -task.priority, task.project_id, task.order),
+        waiting,
+        key=lambda task: (
+            not task.escalated,
+            -task.priority,
+            -doubts[task.project_id],
+            task.project_id,
+            -task.doubt,
+            task.order,
+        ),
     )
 
 

@@ -502,6 +502,8 @@ _SIXTH: Migration = (
     # A review of existing work: what it is called, and the commit that holds it. One task for each change of a project.
     "ALTER TABLE tasks ADD COLUMN ref TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE tasks ADD COLUMN head TEXT NOT NULL DEFAULT ''",
+    # The branch or commit that a task is written on in place of the project's base.
+    "ALTER TABLE tasks ADD COLUMN base TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX tasks_head ON tasks (project_id, head) WHERE head <> ''",
     # Branches whose new commits are reviewed without being asked for.
     "ALTER TABLE projects ADD COLUMN review_branches TEXT NOT NULL DEFAULT '[]'",

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+from navigator.domain.models import Proposal
 from navigator.domain.states import TaskState
-from tests.cascade.support import commits_of_proposals
+from tests.agents.conftest import configure
+from tests.cascade.scripted_models import approval, objection
+from tests.cascade.support import commits_of_proposals, git
 from tests.cascade.test_conductor import Room
 
 
@@ -27,3 +33,54 @@ def test_the_edited_copy_becomes_a_proposal_and_lands(room: Room) -> None:
     room.work()
     assert len(commits_of_proposals(room.repository)) == 1
     assert room.task(task).state is TaskState.LANDED
+
+
+def test_a_revision_goes_on_in_the_same_session_where_the_agent_can_load_it(room: Room) -> None:
+    object_once(room)
+    task = room.queue("Make double() multiply ASK=1")
+    room.work()
+    first, second = room.read().agent_turns(task)
+    assert (first.round, first.purpose, first.loaded) == (0, "write", False)
+    assert (second.round, second.purpose, second.loaded, second.session) == (1, "revise", True, first.session)
+    (proposal,) = [one for one in room.proposals() if one.round == 1]
+    assert proposal.way == "agent scripted 1.0"
+    assert blob(room, proposal) == "def double(x):\n    return 2 * x"
+    # The session's home is gone once nothing more is to be written.
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL
+    room.work()
+    assert [path.name for path in (room.paths.root / "agents").iterdir()] == []
+
+
+def test_an_agent_that_cannot_load_is_told_everything_in_a_new_session(room: Room) -> None:
+    configure(room, AGENT="forgetful")
+    object_once(room)
+    task = room.queue("Make double() multiply ASK=1")
+    room.work()
+    _, second = room.read().agent_turns(task)
+    assert (second.round, second.loaded) == (1, False)
+    (_, asked) = room.models.written
+    assert "An earlier session changed code" in asked[0]["content"]
+
+
+def test_failing_tests_go_back_to_the_agent(room: Room) -> None:
+    check = "python3 -B -c 'import app; assert app.double(3) == 6'"
+    room.act("project.set", name="code", check=check)
+    task = room.queue("Make double() multiply ASK=1 BEHAVE=clumsy")
+    room.work()
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL, room.task(task).reason
+    turns = room.read().agent_turns(task)
+    assert [(turn.purpose, turn.outcome) for turn in turns] == [("write", "tests_failed"), ("tests", "ok")]
+    (proposal,) = room.proposals()
+    assert blob(room, proposal) == "def double(x):\n    return x * 2"
+    assert [(one.name, one.outcome.value) for one in proposal.checks][-1] == ("tests", "passed")
+
+
+def object_once(room: Room) -> None:
+    """Have the reviewer ask for one revision, and approve it."""
+    said: dict[str, Any] = {"findings": [objection("return x * 2")], "verdict": "REVISE"}
+    answers = iter([json.dumps({"summary": "No.", "addressed": [], **said})])
+    room.models.read = lambda messages: next(answers, approval(addressed=[{"number": 1, "how": "fixed"}]))
+
+
+def blob(room: Room, proposal: Proposal) -> str:
+    return git(next(room.paths.private.glob("*.git")), "show", f"{proposal.tree}:app.py")

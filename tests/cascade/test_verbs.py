@@ -23,6 +23,8 @@ from navigator.cascade.verbs.escalate import Escalated, EscalatedRow
 from navigator.cascade.verbs.exam_import import ExamImported, RefusedRow
 from navigator.cascade.verbs.exam_prepare import ExamPrepared
 from navigator.cascade.verbs.exam_run import ExamAsked
+from navigator.cascade.verbs.fix_findings import FixRequested
+from navigator.cascade.verbs.hook import HookDone
 from navigator.cascade.verbs.keep_tests import TestsKept
 from navigator.cascade.verbs.measure import Measuring, MeasuringStopped
 from navigator.cascade.verbs.notes import DraftSaved, SeenArgs
@@ -138,6 +140,9 @@ RESULTS: dict[str, list[Model]] = {
     "comment.add": [Commented(comment=4)],
     "comment.remove": [Commented(comment=4)],
     "task.add": [AddedTasks(tasks=(TASK,), unknown_files=(UnknownFile(project="code", path="no.py"),))],
+    "hook.install": [HookDone(project="web", path="/web/.git/hooks/post-commit", kept=True)],
+    "hook.remove": [HookDone(project="web", path="/web/.git/hooks/post-commit")],
+    "review.fix": [FixRequested(proposal="P7", task=TASK, on="topic")],
     "review.add": [
         ReviewsQueued(tasks=(TASK,), proposals=("P7",), new=(TASK.id,), merges=2),
         ReviewsQueued(

@@ -43,7 +43,7 @@ SCHEMAS = [
     "2e2b70343f467df7",
     "46c3dbae3f7cf509",
     "0dd6a58dcfa75a02",
-    "963b2bb2b4a684ff",
+    "0bbb6b103663c92a",
 ]
 
 

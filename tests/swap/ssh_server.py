@@ -44,6 +44,11 @@ class SshServer:
         """The folder with the client's `ssh`."""
         return self.folder / "bin"
 
+    @property
+    def client(self) -> dict[str, str]:
+        """The environment of a client that knows it, with a home of its own."""
+        return {"PATH": f"{self.bin}:{os.environ['PATH']}", "HOME": str(self.folder)}
+
     def prepare(self) -> None:
         """Keys and settings of both ends."""
         keygen = _find("ssh-keygen")

@@ -7,7 +7,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from navigator.serving.remote.ssh import Connection, ConnectionLost
 from navigator.serving.swap.base import PhaseEvent
 from navigator.serving.swap.strategies import systemd
 from navigator.serving.swap.strategies.systemd import SystemdStrategy
-from tests.swap import ssh_server as sshd
 from tests.swap.desk import MODELS, SCRIPT, UNITS, Desk, wait_for
 from tests.swap.ssh_server import HOST, SshServer
 
@@ -31,20 +30,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]
 
 HERE = "127.0.0.2"
 """Both machines are one: this end of the tunnel has an address of its own."""
-
-
-@pytest.fixture
-def box(desk: Desk, tmp_path: Path) -> Iterator[SshServer]:
-    if reason := sshd.missing():
-        pytest.skip(reason)
-    folder = tmp_path / "ssh"
-    folder.mkdir()
-    locks = {
-        "NAVIGATOR_SWAP_LOCK": str(desk.folder / "lock"),
-        "NAVIGATOR_SWAP_LOG": str(desk.folder / "swap.log"),
-    }
-    with sshd.ssh_server(folder, **(desk.manager.environment | locks)) as server:
-        yield server
 
 
 def settings_for(desk: Desk, **systemd: Any) -> Settings:
@@ -55,12 +40,8 @@ def settings_for(desk: Desk, **systemd: Any) -> Settings:
     )
 
 
-def client_environment(box: SshServer) -> dict[str, str]:
-    return {"PATH": f"{box.bin}:{os.environ['PATH']}", "HOME": str(box.folder)}
-
-
 def strategy_for(desk: Desk, box: SshServer, **systemd: Any) -> SystemdStrategy:
-    return SystemdStrategy(settings_for(desk, **systemd), environment=client_environment(box))
+    return SystemdStrategy(settings_for(desk, **systemd), environment=box.client)
 
 
 async def test_there_and_back_through_ssh(desk: Desk, box: SshServer) -> None:
@@ -221,7 +202,7 @@ def test_nothing_is_left_of_a_client_that_is_killed(box: SshServer) -> None:
     )
     client = subprocess.Popen(
         [sys.executable, "-c", program],
-        env=os.environ | client_environment(box),
+        env=os.environ | box.client,
         stdout=subprocess.PIPE,
         start_new_session=True,
     )
@@ -235,7 +216,7 @@ def test_nothing_is_left_of_a_client_that_is_killed(box: SshServer) -> None:
 
 
 def test_a_key_is_on_no_command_line(box: SshServer) -> None:
-    connection = Connection(HOST, (), environment=client_environment(box))
+    connection = Connection(HOST, (), environment=box.client)
     try:
         every = "for each in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$each; done 2>/dev/null; printf '|%s|' \"$SECRET\""
         said = connection.call(("bash", "-c", every), 20.0, variables={"SECRET": "sk-planted-73"}).stdout

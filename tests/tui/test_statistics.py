@@ -61,7 +61,9 @@ def verdict(
 def counted(*rows: tuple[str, VerdictCount]) -> Rates:
     counts = [count for _, count in rows]
     weekly = [count.model_copy(update={"group": week}) for week, count in rows]
-    return Rates(revise_rate(counts, whole=True), revise_rate(counts), revise_rate(weekly), "project")
+    return Rates(
+        revise_rate(counts, whole=True), revise_rate(counts), revise_rate(weekly), "project", revise_rate(())
+    )
 
 
 def text_of(lines: Sequence[Line]) -> str:

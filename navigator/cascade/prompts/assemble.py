@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CONTEXT_AIM = 24_000
 """Tokens of context aimed at: solved tasks of this model class stayed under 20-30k (arXiv 2602.16069)."""
 
-LOOKING_AIM = 8_000
+LOOKING_AIM = 12_000
 """Tokens of context aimed at where the writer may look: the rest of `CONTEXT_AIM` is for what it asks for (docs/context.md)."""
 
 OVERHEAD = 1_500

@@ -146,6 +146,11 @@ class PromptLibrary:
         return iter(self._prompts.values())
 
     @property
+    def versions(self) -> frozenset[str]:
+        """The versions of all templates: what is made with others is another prompt."""
+        return frozenset(prompt.version for prompt in self)
+
+    @property
     def own(self) -> list[Prompt]:
         """The templates that are not the packaged ones."""
         return [prompt for prompt in self if self._packaged.get(prompt.name) is not prompt]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ from navigator.domain.models import Finding, Project, Proposal, Task
 from navigator.domain.states import ReproductionOutcome, Role
 from navigator.workspace.context.looking.looker import Looker
 from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
-from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.private import PrivateRepo, is_commit_id
 from navigator.workspace.git.snapshot import take_snapshot
 from navigator.workspace.git.source import TreeSource
 
@@ -70,7 +70,14 @@ async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) 
     async with deps.project_lock(project.id):
         ground = await _pinned(deps, project, task, before)
         task, source = ground.task, ground.source
-        made = await asyncio.to_thread(prompt_for, deps, source, task, project, writer, elsewhere=elsewhere)
+        base = source.treeish
+        kept = None if elsewhere else deps.prepared.take(_prompt_key(deps, project, task, base, writer))
+        if isinstance(kept, Prompted):
+            made = kept
+        else:
+            made = await asyncio.to_thread(
+                prompt_for, deps, source, task, project, writer, elsewhere=elsewhere
+            )
         talk = await asyncio.to_thread(_talk, deps, source, task, made, writer) if made.looks else None
     return Material(task, source, made, talk, writer=writer)
 
@@ -95,6 +102,22 @@ async def _pinned(deps: Dependencies, project: Project, task: Task, before: Sequ
                 remember_part_base(tx, base, on, task.note, linked=True)
         task = task.model_copy(update={"base_commit": base})
     return Ground(task, TreeSource(private, base, project))
+
+
+async def made_for(deps: Dependencies, task: Task, base: str, writer: Role) -> tuple[Hashable, Prompted]:
+    """The prompt of a task on a base that is not pinned yet, and the key under which `gather` finds it."""
+    project = deps.project(task.project_id)
+    async with deps.project_lock(project.id):
+        private = await asyncio.to_thread(deps.private, project)
+        source = TreeSource(private, base, project)
+        made = await asyncio.to_thread(prompt_for, deps, source, task, project, writer)
+    return _prompt_key(deps, project, task, base, writer), made
+
+
+def _prompt_key(deps: Dependencies, project: Project, task: Task, base: str, writer: Role) -> Hashable:
+    """Everything that a prompt depends on and that may change while it is kept."""
+    about = (task.id, task.text, task.note, task.kind, task.files)
+    return (*about, project.model_dump_json(), base, writer, deps.prompts_for(writer).versions)
 
 
 def _talk(deps: Dependencies, source: TreeSource, task: Task, made: Prompted, writer: Role) -> LookTalk:
@@ -135,7 +158,8 @@ def _pinned_base(
     with at_home(project):
         base = task.base_commit
         if not base:
-            base, on = base_on(project, private, task, new_base(project, private), before)
+            own = task.based(project)
+            base, on = base_on(own, private, task, new_base(own, private), before)
     private.pin_base(base)
     return base, private, on
 
@@ -144,6 +168,8 @@ def new_base(project: Project, private: PrivateRepo) -> str:
     """The commit that an attempt begins on: the base branch's, or a snapshot of the checkout."""
     if project.base == WORKTREE:
         return take_snapshot(private, read_facts(project.path)).commit
+    if is_commit_id(project.base):
+        return project.base
     return read_base(project.path, project.base)
 
 

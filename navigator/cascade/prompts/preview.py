@@ -27,7 +27,7 @@ from navigator.domain.models import Project, Task
 from navigator.domain.states import Role
 from navigator.workspace.context.build import ContextFile
 from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
-from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.private import PrivateRepo, is_commit_id
 from navigator.workspace.git.snapshot import take_snapshot
 from navigator.workspace.git.source import TreeSource
 
@@ -137,7 +137,7 @@ def preview(
     project = store.project(task.project_id)
     with at_home(project):
         private = PrivateRepo.open(paths.private, project)
-        base, note = _base(paths, project, task, private)
+        base, note = _base(paths, task.based(project), task, private)
     deps = PreviewDependencies(settings, others=prompts)
     writer = writer_of(settings, task.kind, task.complexity, store.wrote(task.id))
     source = TreeSource(private, base, project)
@@ -155,6 +155,8 @@ def preview(
 def _base(paths: StatePaths, project: Project, task: Task, private: PrivateRepo) -> tuple[str, str]:
     if task.base_commit:
         return task.base_commit, "the base of this attempt"
+    if is_commit_id(project.base):
+        return project.base, "the change that it is to fix"
     if project.base != WORKTREE:
         return read_base(project.path, project.base), "the base it would begin on now"
     from navigator.cascade.socket.alone import locked_dependencies

@@ -62,6 +62,7 @@ DEATHS = 2
 
 _NO_CHANGE = re.compile(r"^\W*NO_CHANGE:\s*(\S.*)$", re.MULTILINE)
 _SUMMARY = 1_000
+_LAST_WORDS = 200
 
 
 def agent_writes(deps: Dependencies, task: Task) -> bool:
@@ -343,7 +344,7 @@ class _Run:
                 return NoChange(safe_line(said[1])[:500])
             if task.kind in EITHER_KINDS and task.round == 0 and "\n# " in f"\n{text}":
                 return text[f"\n{text}".index("\n# ") :]
-            words = safe_line(_summary(text)).strip()
+            words = safe_line(_summary(text)).strip()[-_LAST_WORDS:]
             return NotApplied(
                 (f"NO_OP: no file differs from the last commit. The agent's last words: {words or 'none'}",),
                 ((EditCode.NO_OP.value, ""),),

@@ -25,6 +25,9 @@ Message = dict[str, str]
 FAILED_CALLS_A_ROUND = 3
 """Calls of one round that may break off (stalled, cut, timed out) before the task, not the server, is at fault."""
 
+TOP_LOGPROBS = 5
+"""Alternatives of each token that the generator's server is asked for: every server allows so many."""
+
 TASKS_OWN_FAULT = frozenset({400, 413, 422})
 """HTTP statuses about this request; others (401, 404 …) are about the server and concern every task."""
 
@@ -96,6 +99,7 @@ async def call_model(
         outcome="ok",
         model=answer.model,
         usage=answer.usage,
+        uncertainty=answer.uncertainty,
         retries=answer.retries,
         rehearsal=is_rehearsal(answer.model),
         # Some servers put what a schema constrains into the reasoning channel, even with thinking off.
@@ -125,6 +129,7 @@ def chat_request(
         schema=schema,
         thinking=server.thinking if thinking is None else thinking,
         extra=server.extra_body,
+        top_logprobs=TOP_LOGPROBS if getattr(server, "logprobs", False) else 0,
     )
 
 

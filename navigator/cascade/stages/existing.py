@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from navigator.cascade.dependencies import Dependencies, at_home
 from navigator.cascade.views.parts import change_name
-from navigator.domain.models import EXISTING, Project, Proposal, Task
-from navigator.domain.states import Role, TaskState
+from navigator.domain.models import EXISTING, AppliedEdit, Project, Proposal, Task
+from navigator.domain.states import Role, Rung, TaskState
 from navigator.store.writes.writer import Transaction
 from navigator.workspace.git.existing import Change, Found
 from navigator.workspace.git.facts import RepoFacts, read_facts
-from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.private import LineCounts, PrivateRepo
 
 MOST_LINES = 50_000
 """Changed lines of one change at most: what screens and diffs are made for."""
@@ -40,13 +40,17 @@ class Queued:
 class _Measured:
     change: Change
     tree: str
-    added: int
-    removed: int
+    counts: LineCounts
     left_out: str = ""
 
 
-async def queue_changes(deps: Dependencies, project: Project, find: Find, *, priority: int = 0) -> Queued:
+async def queue_changes(
+    deps: Dependencies, project: Project, find: Find, *, priority: int = 0, revive: bool = True
+) -> Queued:
     """Queue what `find` finds in a project's repository, all in one transaction.
+
+    Args:
+        revive: a review that was cancelled, or failed, begins again.
 
     Raises:
         NavigatorError: the repository cannot be read, or `find` found nothing.
@@ -64,7 +68,7 @@ async def queue_changes(deps: Dependencies, project: Project, find: Find, *, pri
             if not known:
                 known = _add(tx, project, one, priority)
                 new.append(known)
-            elif tx.read.task(known).state in _ENDED:
+            elif revive and tx.read.task(known).state in _ENDED:
                 again(tx, tx.read.task(known))
                 new.append(known)
             tasks.append(tx.read.task(known))
@@ -83,27 +87,37 @@ def again(tx: Transaction, task: Task) -> None:
 
 
 def _measure(private: PrivateRepo, project: Project, find: Find) -> tuple[Found, Sequence[_Measured]]:
-    """Find the changes and count their lines. Blocks; keeps what is to be reviewed from the private repository's own gc."""
+    """Find the changes, hold them whole in the private repository and count their lines. Blocks."""
     with at_home(project):
         facts = read_facts(project.path)
     found = find(private, facts)
-    measured = [_measured(private, change) for change in found.changes]
-    for one in measured:
-        if not one.left_out:
-            # Before the rows that name them exist: a crash here leaves only an unused name.
-            private.keep(change_name(one.change.base, one.tree), one.tree, one.change.base)
+    private.pin_bases(commit for change in found.changes for commit in (change.base, change.head))
+    trees = private.trees_of(commit for change in found.changes for commit in (change.base, change.head))
+    pairs = [(trees[change.base], trees[change.head]) for change in found.changes]
+    counts = private.count_lines(pairs)
+    measured = [
+        _Measured(change, pair[1], counts[pair], _why_not(pair, counts[pair]))
+        for change, pair in zip(found.changes, pairs, strict=True)
+    ]
+    # Before the rows that name them exist: a crash here leaves only unused names.
+    private.keep_all(
+        {
+            change_name(one.change.base, one.tree): (one.tree, one.change.base)
+            for one in measured
+            if not one.left_out
+        }
+    )
     return found, measured
 
 
-def _measured(private: PrivateRepo, change: Change) -> _Measured:
-    tree = private.tree_of(change.head)
-    if tree == private.tree_of(change.base):
-        return _Measured(change, tree, 0, 0, "it changes nothing")
-    added, removed = private.count_lines(change.base, tree)
-    why = ""
-    if added + removed > MOST_LINES:
-        why = f"it changes {added + removed:,} lines; {MOST_LINES:,} can be reviewed at a time"
-    return _Measured(change, tree, added, removed, why)
+def _why_not(pair: tuple[str, str], counts: LineCounts) -> str:
+    """Why a change is not reviewed; "" where it is."""
+    if pair[0] == pair[1]:
+        return "it changes nothing"
+    lines = counts.added + counts.removed
+    if lines > MOST_LINES:
+        return f"it changes {lines:,} lines; {MOST_LINES:,} can be reviewed at a time"
+    return ""
 
 
 def _add(tx: Transaction, project: Project, one: _Measured, priority: int) -> str:
@@ -127,8 +141,9 @@ def _add(tx: Transaction, project: Project, one: _Measured, priority: int) -> st
             way=EXISTING,
             title=change.title,
             summary=f"by {change.author}" if change.author else "",
-            added=one.added,
-            removed=one.removed,
+            edits=tuple(AppliedEdit(path=path, rung=Rung.EXACT) for path in one.counts.paths),
+            added=one.counts.added,
+            removed=one.counts.removed,
         )
     )
     return task.id

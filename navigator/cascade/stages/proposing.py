@@ -41,6 +41,7 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str =
         model=cost.model,
         rehearsal=is_rehearsal(cost.model),
         usage=cost.usage,
+        **cost.uncertainty.model_dump(),
         residency=cost.residency,
         experiment=words_of(deps.reader.experiment_of(cost.residency)),
     )

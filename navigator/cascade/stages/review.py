@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
@@ -142,6 +142,10 @@ async def _read(deps: Dependencies, task: Task, proposal: Proposal, role: Role) 
     Raises:
         ServingError: the model did not answer.
     """
+    kept = deps.prepared.take(_plan_key(deps, task, proposal)) if role is Role.REVIEWER else None
+    if isinstance(kept, Planned):
+        subject = replace(kept.subject, task=task, proposal=proposal)
+        return await _read_change(deps, subject, role, kept.plan)
     subject = await gather_subject(deps, task, proposal, role)
     if role is Role.FINAL:
         why = subject.guarded
@@ -161,8 +165,32 @@ async def read_change(deps: Dependencies, subject: Subject, role: Role) -> Revie
     return (await _read_change(deps, subject, role))[0]
 
 
-async def _read_change(deps: Dependencies, subject: Subject, role: Role) -> tuple[Review, list[Talk]]:
-    plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, role))
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A proposal as it was read from git, and the prompts of its review."""
+
+    subject: Subject
+    plan: Plan
+
+
+async def prepare_review(deps: Dependencies, task_id: str) -> tuple[Hashable, Planned]:
+    """What the review of a task's proposal begins with, and the key under which it is found; nothing is asked or stored."""
+    task, proposal = deps.reader.task(task_id), open_proposal(deps.reader, task_id)
+    subject = await gather_subject(deps, task, proposal, Role.REVIEWER)
+    plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, Role.REVIEWER))
+    return _plan_key(deps, task, proposal), Planned(subject, plan)
+
+
+def _plan_key(deps: Dependencies, task: Task, proposal: Proposal) -> Hashable:
+    """Everything that a review's prompts depend on and that may change while they are kept."""
+    return task.text, task.note, proposal.id, proposal.checks, deps.prompts_for(Role.REVIEWER).versions
+
+
+async def _read_change(
+    deps: Dependencies, subject: Subject, role: Role, plan: Plan | None = None
+) -> tuple[Review, list[Talk]]:
+    if plan is None:
+        plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, role))
     drawn = deps.drawn.get(role, 0)
     answered: list[Answered] = []
     answers: list[ChatAnswer] = []

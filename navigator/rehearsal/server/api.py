@@ -65,7 +65,9 @@ class Api:
         *,
         max_running: int = 8,
         context_tokens: int = 131_072,
+        telling: bool = False,
     ) -> None:
+        self._telling = telling
         self.role = role
         self.model = MODEL_NAMES[role]
         self.pace = pace
@@ -181,7 +183,7 @@ class Api:
         if self.engine.knows(body.rid):
             raise RequestProblem(f"Duplicate request ID detected: {body.rid}")
         job = self._job(body)
-        wording = Wording(job, self.model, top_logprobs=body.top_logprobs)
+        wording = Wording(job, self.model, top_logprobs=body.top_logprobs, telling=self._telling)
         if body.stream:
             return await self._streamed(body, job, wording)
         parts: dict[str, list[str]] = {"content": [], "reasoning": []}

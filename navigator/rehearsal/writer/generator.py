@@ -18,6 +18,7 @@ from navigator.rehearsal.reading import WritingPrompt, read_writing
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.instances import fitted, instance_of
 from navigator.rehearsal.writer.edits import Edit, render_edits
+from navigator.rehearsal.writer.look import look_block, looks_first, too_large
 from navigator.rehearsal.writer.report import write_report, write_suggestions
 from navigator.rehearsal.writer.spoil import SpoiltAnswer, spoil
 from navigator.rehearsal.writer.work import FileWork, Work, plan_work, redo
@@ -61,12 +62,18 @@ class Generator:
             return Completion(json.dumps(value, ensure_ascii=False))
         if not prompt.wants_edits:
             return Completion(write_report(prompt))
+        requests = looks_first(prompt, self._seed)
+        if requests:
+            return Completion(look_block(requests, prompt.marker))
+        if why := too_large(prompt):
+            return Completion(f"TOO_LARGE: {why}\n")
         work = plan_work(prompt)
         if not work.files or work.rule is None:
             return Completion(f"NO_CHANGE: {work.reason}\n")
         if prompt.turn == "first":
             fault = _fault(self._seed, self._rate, prompt, work)
-            return Completion(_written(prompt, work, fault.edits if fault else work.edits))
+            written = _written(prompt, work, fault.edits if fault else work.edits)
+            return Completion(written, spoilt=fault is not None)
         work = _without_objections(prompt, work, self._seed)
         if not work.files:
             return Completion("NO_CHANGE: what the findings ask for leaves nothing of this change.\n")

@@ -9,7 +9,7 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -184,6 +184,14 @@ class SwapStrategy(ABC):
     def recorded(self) -> str:
         """The name under which swaps are kept: those with the same name are comparable."""
         return self.name
+
+    def connected(self) -> AbstractAsyncContextManager[object]:
+        """Within it the servers can be asked by a process that did not `prepare`."""
+        return nullcontext()
+
+    async def reach(self) -> str:
+        """Try to reach the servers' machine; why it cannot be reached, "" if it can."""
+        return ""
 
     def server(self, role: Role) -> ServerSettings:
         """The settings of `role`'s server as it answers now. Ask again after every swap."""

@@ -36,6 +36,7 @@ from navigator.store.reads.agents import AgentReads
 from navigator.store.reads.costs import CostReads
 from navigator.store.reads.experiments import ExperimentReads
 from navigator.store.reads.ledger import LedgerReads
+from navigator.store.reads.looks import LookReads
 from navigator.store.reads.loop import LoopReads
 from navigator.store.reads.outcomes import OutcomeReads
 from navigator.store.reads.queries import limited
@@ -77,7 +78,9 @@ _FLAGS = ("counted", "withdrawn")
 """Flags of the store's own, in no model."""
 
 
-class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExperimentReads, AgentReads):
+class Reader(
+    LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExperimentReads, AgentReads, LookReads
+):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks
@@ -303,6 +306,13 @@ class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, E
             "resident": self.meta("resident"),
             "last_seq": self.last_seq(),
         }
+
+    def states_by_project(self) -> dict[int, dict[str, int]]:
+        """How many tasks of each project are in each state: {project's number: {state: n}}, without zeros."""
+        found: dict[int, dict[str, int]] = {}
+        for row in self._all("SELECT project_id, state, count(*) AS n FROM tasks GROUP BY project_id, state"):
+            found.setdefault(row["project_id"], {})[row["state"]] = row["n"]
+        return found
 
     def _open_with(self, review: str) -> int:
         """Open proposals whose newest review meets a condition."""

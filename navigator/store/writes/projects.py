@@ -128,9 +128,10 @@ class TaskWrites(TransactionCore):
         origin: str = "",
         ref: str = "",
         head: str = "",
+        base: str = "",
     ) -> Task:
         """Queue an instruction. `origin` is the id of the task that this one came from, if any; `ref` and `head` say which
-        existing change it reviews.
+        existing change it reviews; `base` is written on in place of the project's.
 
         Raises:
             NotFound: no such project.
@@ -156,6 +157,7 @@ class TaskWrites(TransactionCore):
             origin=origin,
             ref=ref,
             head=head,
+            base=base,
             created=now,
             updated=now,
         )

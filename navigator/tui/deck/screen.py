@@ -299,8 +299,14 @@ class DeckScreen(NavScreen):
         self._decide_all(DecisionKind.APPROVE)
 
     def action_reject_batch(self) -> None:
-        """The same, rejected."""
-        self._decide_all(DecisionKind.REJECT)
+        """The same, rejected; on a project, have existing work of it reviewed."""
+        row: Card | ProjectRow | None = self.pane(self.focused_pane).current
+        if isinstance(row, ProjectRow):
+            from navigator.tui.reviewing import review_existing
+
+            begin(self, partial(review_existing, self.app, row.name), group="verb")
+        else:
+            self._decide_all(DecisionKind.REJECT)
 
     def batch_cards(self) -> list[Card]:
         """What a batch key is about. A row without a waiting proposal means every waiting proposal."""
@@ -322,7 +328,7 @@ class DeckScreen(NavScreen):
     def _why_no_batch(self) -> str:
         """What the inbox holds when no proposal in it can be decided on."""
         cards = self.pane("inbox").selected_rows or self.pane("inbox").rows
-        reports = sum(not card.proposal for card in cards)
+        reports = sum(not card.proposal or card.existing for card in cards)
         landing = sum(card.state is TaskState.APPROVED for card in cards)
         parts = [
             f"{reports} to read" if reports else "",
@@ -432,7 +438,7 @@ def _task_of(card: Card) -> str:
 
 def _waits(card: Card) -> bool:
     """Whether its proposal can be decided on now."""
-    return card.open and card.state is TaskState.AWAITING_APPROVAL
+    return card.open and card.state is TaskState.AWAITING_APPROVAL and not card.existing
 
 
 def page_of(card: Card) -> str:

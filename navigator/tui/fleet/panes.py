@@ -11,7 +11,7 @@ from navigator.cascade.views.statistics.swaps import swap_table
 from navigator.domain.models import Swap
 from navigator.domain.text import safe_line
 from navigator.evidence.swaps import swap_stats
-from navigator.scheduling.forecast import break_even_tokens, forecast
+from navigator.scheduling.forecast import best_batch, break_even_tokens, forecast
 from navigator.serving.status import ServerLook
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
@@ -73,7 +73,8 @@ def now_lines(view: FleetView, width: int) -> list[Line]:
     live, snapshot, facts = view.live, view.snapshot, view.facts
     lines: list[Line] = [[], [("NOW", "title")], []]
     if live.swap is not None:
-        return [*lines, *_swap_lines(live.swap, snapshot, facts, width)]
+        doing = meanwhile(snapshot, live)
+        return [*lines, *_swap_lines(live.swap, snapshot, facts, width, doing)]
     if live.conductor != "here":
         said = "starting the conductor …" if live.conductor == "starting" else "no conductor running"
         lines.append([("○ ", "warn"), (said, "warn"), (f"   {facts.start_key} starts one", "muted")])
@@ -148,7 +149,9 @@ def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _swap_lines(swap: SwapProgress, snapshot: DeckSnapshot, facts: StripFacts, width: int) -> list[Line]:
+def _swap_lines(
+    swap: SwapProgress, snapshot: DeckSnapshot, facts: StripFacts, width: int, doing: str
+) -> list[Line]:
     now = time.monotonic()
     shown = swap_bar(swap, snapshot.swaps, now)
     origin = facts.name(shown.origin) if shown.origin else "nothing"
@@ -176,7 +179,6 @@ def _swap_lines(swap: SwapProgress, snapshot: DeckSnapshot, facts: StripFacts, w
         else:
             row = [("· ", "faint"), (fit(name, 10), "muted"), (right("", 9), "")]
         lines.append(cropped([*row, (f"   {usually}", "muted")], width))
-    doing = meanwhile(snapshot)
     if doing:
         lines.append([(clip(f"meanwhile {doing}", width), "muted")])
     return lines
@@ -267,7 +269,10 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
         (f"revisions, at {figures.revise_rate:.0%}", duration(made.revision_seconds)),
         ("total", duration(made.total_seconds)),
         ("swap cost per proposal", f"{made.swap_each:.1f} s"),
+        ("overall", f"{made.tokens_per_second:.0f} tok/s"),
     ]
+    if (best := best_batch(figures)) is not None:
+        rows.append(("best batch", f"{best}"))
     head: list[Piece] = [
         ("FORECAST", "title"),
         (f"   a batch of {made.batch}", ""),

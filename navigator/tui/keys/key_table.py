@@ -45,7 +45,8 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("approve_batch", "A", "approve batch",
          "Approve the selected proposals, else the batch under the cursor, else all that wait.", "FP"),
         ("reject_batch", "R", "reject batch",
-         "Reject the selected proposals, else the batch under the cursor, else all that wait.", "P"),
+         "Reject the selected proposals, else the batch under the cursor, else all that wait. On a project, choose existing work"
+         " of it to be reviewed.", "P"),
         ("review_now", "r", "review now", "Load the reviewer now instead of waiting for the batch to fill.", "FP"),
         ("filter", "/", "filter", "Show only what matches: words, project:NAME, is:revise.", "FP"),
         ("sort", "s", "sort", "Change the order.", "FP"),
@@ -64,6 +65,8 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
          "Approve this proposal, after a question; with hunks chosen, make a separate proposal of them.", "FP"),
         ("reject", "r", "reject", "Reject this proposal, with an optional reason.", "FP"),
         ("send_back", "b", "send back", "Send the proposal back with a note and your comments.", "FP"),
+        ("request_fix", "x", "request fix", "Queue a task that fixes what a review of existing work found.", "FP"),
+        ("put_away", "d", "put away", "Put away a review of existing work.", "FP"),
         ("comment", "c", "comment", "Comment on the line under the cursor.", "FP"),
         ("approve_batch", "A", "approve batch", "Approve the selected proposals, else every one in the queue.", "P"),
         ("reject_batch", "R", "reject batch", "Reject the selected proposals, else every one in the queue.", "P"),

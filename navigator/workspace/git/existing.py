@@ -17,8 +17,8 @@ from navigator.domain.text import cut_title, safe_line, safe_text
 from navigator.workspace.git.diffs import RawChange, path_text
 from navigator.workspace.git.facts import RepoFacts, resolve_base
 from navigator.workspace.git.private import PrivateRepo
-from navigator.workspace.git.runner import Person, person_environment
-from navigator.workspace.git.snapshot import take_snapshot
+from navigator.workspace.git.runner import person_environment
+from navigator.workspace.git.snapshot import MAKER, take_snapshot
 
 MOST_COMMITS = 1_000
 """Commits in one range at most."""
@@ -30,7 +30,6 @@ _MESSAGES = 12_000
 """Characters of all messages of a range."""
 
 _TITLE = 72
-_MAKER = Person("Navigator", "review@navigator.invalid")
 _WHEN = "2000-01-01T00:00:00+0000"
 """Always the same, so that the same work is the same commit."""
 
@@ -59,7 +58,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change, both ends in the private repository.
+    """One change.
 
     Attributes:
         ref: what it is, as people name it: `a1b2c3d4e5f6`, `main..topic`, `staged`, `worktree`.
@@ -100,7 +99,7 @@ class _Commit:
 
 
 def find_changes(private: PrivateRepo, facts: RepoFacts, wanted: Wanted, base: str = "") -> Found:
-    """The changes that a name stands for, pinned in the private repository.
+    """The changes that a name stands for. The caller pins them (`PrivateRepo.pin_bases`): the user may amend and rebase.
 
     Args:
         facts: of the user's repository, just read.
@@ -133,12 +132,43 @@ def commit_changes(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) 
     return tuple(_single(private, commit) for commit in known)
 
 
+def recent_commits(facts: RepoFacts, limit: int) -> list[tuple[str, str]]:
+    """The newest commits of HEAD, merges left out: id and subject, filtered for a screen."""
+    words = ("--no-merges", f"--max-count={limit}", facts.head_commit)
+    shas = facts.git().run("rev-list", *words).text.split()
+    return [(commit.sha, commit.subject) for commit in _read(facts, shas, walk=False)]
+
+
+def held_commits(facts: RepoFacts, shas: Sequence[str]) -> list[str]:
+    """Those of some commits that a branch, a tag or a checkout still contains: what was amended since is left out."""
+    if not shas:
+        return []
+    words = ("rev-list", "--no-walk=unsorted", "--ignore-missing", "--stdin")
+    present = facts.git().run(*words, input=_lines(shas)).text.split()
+    # `--all` counts the heads of every worktree.
+    gone = facts.git().run("rev-list", "--stdin", "--not", "--all", input=_lines(present)).text.split()
+    return [sha for sha in shas if sha in present and sha not in gone]
+
+
 def new_commits(facts: RepoFacts, tip: str, without: Sequence[str], limit: int) -> tuple[list[str], int]:
-    """The commits of a branch, merges left out, that none of `without` contains: oldest first, and how many more there are."""
-    known = [sha for sha in without if sha]
-    words = ("--no-merges", f"--max-count={MOST_COMMITS}", tip, *(f"^{sha}" for sha in known), "--")
-    listed = facts.git().run("rev-list", *words).text.split()
-    return listed[:limit][::-1], max(0, len(listed) - limit)
+    """The commits of a branch, merges left out, that none of `without` contains: oldest first, and how many older there are."""
+    words = ("--no-merges", "--ignore-missing", f"--max-count={MOST_COMMITS}", "--stdin")
+    listed = facts.git().run("rev-list", *words, input=_lines((tip, *(f"^{sha}" for sha in without if sha))))
+    found = listed.text.split()
+    return found[:limit][::-1], max(0, len(found) - limit)
+
+
+def _lines(revisions: Sequence[str]) -> bytes:
+    return "".join(f"{one}\n" for one in revisions).encode("ascii")
+
+
+def branch_with(facts: RepoFacts, sha: str, base: str = "") -> str:
+    """A branch that contains a commit: the project's base or the one that is checked out before others; "" where none does."""
+    words = ("for-each-ref", "--format=%(refname:lstrip=2)", f"--contains={sha}", "refs/heads/")
+    found = facts.git().run(*words, check=False)
+    names = found.text.splitlines() if found.status == 0 else []
+    preferred = (resolve_base(facts, base)[0].removeprefix("refs/heads/"), facts.branch)
+    return next((name for name in (*preferred, *names) if name in names), "")
 
 
 def _trunk(facts: RepoFacts, branch: str, base: str) -> str:
@@ -175,13 +205,13 @@ def _read(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> l
     if not revisions:
         return []
     mark = secrets.token_hex(16)
-    words = () if walk else ("--no-walk=unsorted", "--ignore-missing")
+    # With an order or a count after `--no-walk`, git walks after all.
+    walking = ("--topo-order", f"--max-count={MOST_COMMITS + 1}")
+    words = walking if walk else ("--no-walk=unsorted", "--ignore-missing")
     found = facts.git().run(
         "log",
         "-z",
         *words,
-        "--topo-order" if walk else "--date-order",
-        f"--max-count={MOST_COMMITS + 1}",
         "--no-patch",
         "--no-show-signature",
         "--no-notes",
@@ -191,7 +221,7 @@ def _read(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> l
         "--encoding=UTF-8",
         f"--format=tformat:{mark}%x00%H%x00%P%x00%an%x00%s%x00%b",
         "--stdin",
-        input=("\n".join(revisions) + "\n").encode("ascii"),
+        input=_lines(revisions),
     )
     commits = []
     for record in found.stdout.split(mark.encode("ascii"))[1:]:
@@ -217,7 +247,6 @@ def _alone(private: PrivateRepo, facts: RepoFacts, sha: str) -> Change:
 
 def _single(private: PrivateRepo, commit: _Commit) -> Change:
     base = commit.parents[0] if commit.parents else _empty(private)
-    _pin(private, base, commit.sha)
     text = _text(f"Commit {commit.sha[:12]} by {commit.author}. Its message:", [commit])
     return Change(commit.sha[:12], base, commit.sha, _titled(commit.subject), text, commit.author)
 
@@ -240,7 +269,6 @@ def _range(private: PrivateRepo, facts: RepoFacts, start: str, tip: str, name: s
         return Found(changes, len(commits) - len(own))
     parted = facts.git().run("merge-base", "--end-of-options", start, tip, check=False)
     base = parted.text if parted.status == 0 else _empty(private)
-    _pin(private, base, tip)
     count = "1 commit" if len(commits) == 1 else f"{len(commits)} commits"
     title = commits[0].subject if len(commits) == 1 else f"{safe_line(name)}: {count}"
     text = _text(f"{count} of {safe_line(name)}. Their messages, oldest first:", commits[::-1])
@@ -282,7 +310,6 @@ def _worktree(private: PrivateRepo, facts: RepoFacts) -> Change:
 def _uncommitted(
     private: PrivateRepo, base: str, head: str, name: str, paths: Sequence[str], left: Sequence[str] = ()
 ) -> Change:
-    _pin(private, base, head)
     count = "1 file" if len(paths) == 1 else f"{len(paths)} files"
     what = "Staged changes" if name == "staged" else "Uncommitted changes"
     text = f"{what} in {count}. No message says what they are for: judge what the code does."
@@ -290,12 +317,6 @@ def _uncommitted(
         named = ", ".join(safe_line(path) for path in left[:20])
         text += f"\nNot part of what is shown: {named}{' and others' if len(left) > 20 else ''}."
     return Change(name, base, head, f"{what} in {count}", text)
-
-
-def _pin(private: PrivateRepo, base: str, head: str) -> None:
-    """Hold both ends whole: the user may amend, rebase and collect garbage."""
-    private.pin_base(base)
-    private.pin_base(head)
 
 
 def _empty(private: PrivateRepo) -> str:
@@ -309,7 +330,7 @@ def _made(private: PrivateRepo, tree: str, parent: str, message: str) -> str:
     on = ("-p", parent) if parent else ()
     return private.git.run(
         "commit-tree", tree, *on, "-F", "-",
-        input=message.encode("ascii"), env=person_environment(_MAKER, _MAKER) | dates,
+        input=message.encode("ascii"), env=person_environment(MAKER, MAKER) | dates,
     ).text  # fmt: skip
 
 

@@ -11,11 +11,13 @@ from navigator.cascade.views.statistics import (
     experiments,
     findings,
     forecasts,
+    looking,
     outcomes,
     revise_rate,
     summary,
     swaps,
     throughput,
+    uncertainty,
 )
 from navigator.cascade.views.statistics.page import StatisticsPage
 
@@ -29,8 +31,10 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     swaps.PAGE,
     throughput.PAGE,
     edits.PAGE,
+    looking.PAGE,
     forecasts.PAGE,
     experiments.PAGE,
+    uncertainty.PAGE,
 )
 """Every page, in the order of the screen's tabs. A new one is one entry here; its counts come from
 `store.reads.statistics`, its arithmetic from `evidence`."""

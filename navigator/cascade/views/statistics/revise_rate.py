@@ -34,13 +34,15 @@ WEEKS = 12
 class Rates:
     """The revise rate as a whole, by a property and by week (groups are Mondays), and what changed when.
 
-    `versions` and `watched` are of all verdicts, whatever time is asked about.
+    `existing` is of changes that Navigator did not write. `versions` and `watched` are of all verdicts, whatever time is asked
+    about.
     """
 
     whole: RateTables
     grouped: RateTables
     weeks: RateTables
     by: str
+    existing: RateTables
     versions: tuple[VersionCount, ...] = ()
     watched: tuple[Watched, ...] = ()
 
@@ -53,6 +55,7 @@ def _read_rates(reader: Reader, question: Question) -> Rates:
         grouped=revise_rate(counts),
         weeks=revise_rate(row.model_copy(update={"group": row.week}) for row in counts),
         by=question.by,
+        existing=revise_rate(reader.verdict_counts(since=question.since, existing=True), whole=True),
         versions=tuple(versions),
         watched=(*watched(reader, versions), *watched(reader, versions, rehearsal=True)),
     )
@@ -72,11 +75,13 @@ _RATE_COLUMNS = (
 
 
 def _rate_tables(found: Rates, rehearsal: bool) -> Sequence[Table]:
-    whole, grouped, weeks = (
-        table.rehearsal if rehearsal else table.rows for table in (found.whole, found.grouped, found.weeks)
+    whole, grouped, weeks, existing = (
+        table.rehearsal if rehearsal else table.rows
+        for table in (found.whole, found.grouped, found.weeks, found.existing)
     )
+    others = (_existing_table(existing),) if existing else ()
     if not whole:
-        return ()
+        return others
     row = whole[0]
     left = ", ".join(
         f"{count} {why.replace('_', ' ')}" for why, count in sorted(found.whole.excluded.items())
@@ -99,7 +104,19 @@ def _rate_tables(found: Rates, rehearsal: bool) -> Sequence[Table]:
         title = f"BY {found.by.replace('-', ' ').upper()}"
         groups = tuple(_rate_row(one.group, one) for one in grouped)
         tables.append(Table(title, _RATE_COLUMNS, groups, notes=few_notes(groups)))
-    return (*tables, _by_week(weeks, [row for row in found.versions if row.rehearsal is rehearsal]))
+    weekly = _by_week(weeks, [row for row in found.versions if row.rehearsal is rehearsal])
+    return (*tables, *others, weekly)
+
+
+def _existing_table(rows: Sequence[RateRow]) -> Table:
+    shown = tuple(_rate_row("all", row) for row in rows)
+    return Table(
+        "EXISTING CHANGES",
+        _RATE_COLUMNS,
+        shown,
+        about="first verdicts on changes that Navigator did not write; not part of the rate above",
+        notes=few_notes(shown),
+    )
 
 
 def _rate_row(label: str, row: RateRow, *, goal: bool = True) -> Row:
@@ -195,6 +212,8 @@ def _rate_document(found: Rates) -> dict[str, Any]:
         "rows": [asdict(row) for row in found.grouped.rows],
         "rehearsal": [asdict(row) for row in found.grouped.rehearsal],
         "excluded": found.grouped.excluded,
+        "existing": [asdict(row) for row in found.existing.rows],
+        "rehearsal_existing": [asdict(row) for row in found.existing.rehearsal],
         "weeks": [asdict(row) for row in found.weeks.rows],
         "rehearsal_weeks": [asdict(row) for row in found.weeks.rehearsal],
         "marks": _marks(found, rehearsal=False),
