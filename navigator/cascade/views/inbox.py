@@ -51,15 +51,19 @@ def with_overlaps(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Each open proposal with the ids of the other open ones of its project that touch a path of its own."""
     by_path: dict[tuple[int, str], list[Proposal]] = {}
     for proposal in proposals:
-        if proposal.state is ProposalState.OPEN:
+        if _may_land(proposal):
             for path in proposal.paths:
                 by_path.setdefault((proposal.project_id, path), []).append(proposal)
     return [
         proposal.model_copy(update={"overlaps": _others(proposal, by_path)})
-        if proposal.state is ProposalState.OPEN
+        if _may_land(proposal)
         else proposal
         for proposal in proposals
     ]
+
+
+def _may_land(proposal: Proposal) -> bool:
+    return proposal.state is ProposalState.OPEN and not proposal.existing
 
 
 def _could_not_run(check: CheckResult) -> bool:

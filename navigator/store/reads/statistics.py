@@ -141,7 +141,8 @@ class StatisticsReads(VerdictReads):
         )
         rungs = self._all(
             "SELECT a.rehearsal, json_extract(e.value, '$.rung') AS name, count(*) AS n"
-            " FROM proposals a JOIN json_each(a.edits) e WHERE a.parent IS NULL AND a.created >= ? GROUP BY 1, 2",
+            " FROM proposals a JOIN json_each(a.edits) e WHERE a.parent IS NULL AND a.way <> 'existing'"
+            " AND a.created >= ? GROUP BY 1, 2",
             since,
         )
         codes = self._all(

@@ -105,6 +105,18 @@ class VerdictReads(Queries):
             for row in from_rows(EntropyRanks, self._all(one.format(name), since))
         ]
 
+    def sent_back_above(self, model: str, bits: float, *, rehearsal: bool = False) -> tuple[int, int]:
+        """Of one writer's changes with a mean entropy above `bits`: first verdicts, and those with REVISE; as `entropy_ranks`."""
+        row = self._all(
+            f"SELECT count(*) AS n, total(r.verdict = 'REVISE') AS revise FROM proposals a{FIRST} AND r.self_review = 0"
+            f" AND r.verdict IN ('REVISE', 'APPROVE') AND a.entropy_mean > ? AND a.model = ? AND {_REHEARSAL} = ?",
+            "",
+            bits,
+            model,
+            rehearsal,
+        )[0]
+        return int(row["n"]), int(row["revise"])
+
     def verdicts_of(
         self, versions: Versions, *, rehearsal: bool = False, since: str = "", until: str = "~"
     ) -> list[bool]:

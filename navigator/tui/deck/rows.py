@@ -22,6 +22,7 @@ from navigator.tui.widgets.cells import (
     right,
     thousands,
 )
+from navigator.tui.widgets.strip_text import coarse
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
@@ -71,11 +72,12 @@ def project_heading(width: int, count: int, order: str) -> list[Piece]:
         (fit(f"  PROJECTS {count}{by}", name + 4), "heading"),
         (columns, "muted"),
         (fit("   revise rate", _rate_room(width - 2)), "muted"),
+        (right("done in", _finish_room(width - 2)), "muted"),
     ]
 
 
 def draw_project(row: ProjectRow, width: int) -> list[Piece]:
-    """A project, its counts, and its revise rate with the interval."""
+    """A project, its counts, its revise rate with the interval, and when it is done where there is room."""
     busy = row.waiting or row.work
     return [
         ("● " if busy else "  ", "accent" if row.waiting else "muted"),
@@ -87,7 +89,18 @@ def draw_project(row: ProjectRow, width: int) -> list[Piece]:
             fit(rate_text(row, long=_rate_room(width) == _LONG_RATE), _rate_room(width)),
             "muted" if row.rate else "faint",
         ),
+        (right(finish_text(row), _finish_room(width)), ""),
     ]
+
+
+def finish_text(row: ProjectRow) -> str:
+    """`~4 min`: until all of a project's tasks wait for the developer."""
+    return "" if row.seconds is None else f"~{duration(coarse(row.seconds))}"
+
+
+def _finish_room(width: int) -> int:
+    """Cells of the time to finish: only where everything else has room."""
+    return 9 if width >= 68 else 0
 
 
 def _rate_room(width: int) -> int:
@@ -97,7 +110,7 @@ def _rate_room(width: int) -> int:
 
 def _name_room(width: int) -> int:
     """Cells of the name. Where no rate is shown, one blank cell keeps the counts off the border."""
-    return max(8, width - 2 - 19 - (_rate_room(width) or 1))
+    return max(8, width - 2 - 19 - (_rate_room(width) or 1) - _finish_room(width))
 
 
 def _count(number: int, width: int) -> str:

@@ -304,7 +304,8 @@ def _state_lines(context: ReviewContext, shown: Proposal) -> list[list[Piece]]:
         rest = (
             "nothing to land" if context.waiting else f"{task.reason or task.state.value.replace('_', ' ')}"
         )
-        return [[("existing change ", "accent"), (task.ref, ""), (f"  {shown.summary}  {rest}", "muted")]]
+        about = " · ".join(filter(None, (shown.summary, rest)))
+        return [[("existing change ", "accent"), (task.ref, ""), (f" · {about}", "muted")]]
     if decision is not None:
         word = {
             DecisionKind.APPROVE: "✓ approved, not landed yet",
