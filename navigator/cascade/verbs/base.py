@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from navigator.cascade.socket.wire import NoConductor
+from navigator.cascade.socket.wire import START, NoConductor
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.models import Model
 from navigator.domain.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
@@ -311,7 +311,7 @@ def controls(deps: Dependencies) -> Controls:
         NoConductor: none is running.
     """
     if deps.conductor is None:
-        raise NoConductor("No conductor is running.", hint="Start one: `navigator run`.")
+        raise NoConductor("No conductor is running.", hint=START)
     return deps.conductor
 
 

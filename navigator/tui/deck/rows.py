@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from navigator.cascade.views.effort import about, card_seconds, card_why
 from navigator.cascade.views.links import ENDED as ENDED_FOR_GOOD
 from navigator.domain.states import NO_CHANGE_NEEDED, TaskState, Verdict
+from navigator.evidence.intervals import percent_of
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import LiveStatus, ProjectRow
 from navigator.tui.data.meter import CHARS_PER_TOKEN
@@ -122,8 +123,8 @@ def rate_text(row: ProjectRow, *, long: bool) -> str:
     rate = row.rate
     if rate is None or rate.rate is None:
         return right("–", 6)
-    percent = f"{'~' if row.rehearsed_rate else ''}{100 * rate.rate:.0f}%"
-    interval = f"[{100 * rate.low:.0f}–{100 * rate.high:.0f}]"
+    percent = f"{'~' if row.rehearsed_rate else ''}{percent_of(rate.rate)}%"
+    interval = f"[{percent_of(rate.low)}–{percent_of(rate.high)}]"
     return f"{right(percent, 6)} {interval:<8}" + (f"{right(f'n{rate.n}', 4)} " if long else "")
 
 
