@@ -859,7 +859,7 @@ why() { # role: the class of why its unit does not run, in words, and the unit's
     exit 0
 }
 
-usage() { sed -n '3,7p' "${BASH_SOURCE[0]}" | sed 's/^# *//' >&2; }
+usage() { sed -n 's/^#   \(model-swap.sh .*\)/\1/p' "${BASH_SOURCE[0]}" >&2; }
 main() {
     local words=() conf=${NAVIGATOR_SWAP_CONF:-} dry='' scope='' json='' count=20 named=''
     while (($#)); do

@@ -8,6 +8,7 @@ from __future__ import annotations
 import runpy
 
 import torchvision_operators  # noqa: F401  imported for what it declares
+import unpinned_memory  # noqa: F401  the same
 
 if __name__ == "__main__":
     runpy.run_module("sglang.launch_server", run_name="__main__")

@@ -179,10 +179,11 @@ async def _profile(client: ModelClient) -> tuple[str, float | None]:
     info, server = await client.model_info(), await client.server_info()
     told = {"kind": info.kind, "path": info.path} | {name: server.get(name) for name in _PROFILE}
     digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
-    return digest, _accept_length(server)
+    return digest, accept_length(server)
 
 
-def _accept_length(server: dict[str, Any]) -> float | None:
+def accept_length(server: dict[str, Any]) -> float | None:
+    """The mean tokens a step since the server was started, as SGLang tells it; None where it does not."""
     states = server.get("internal_states")
     first = states[0] if isinstance(states, list) and states else None
     length = first.get("avg_spec_accept_length") if isinstance(first, dict) else None

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from navigator.cascade.ahead import Ahead
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.energy import EnergyMeter
@@ -22,7 +23,10 @@ from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.forecasting import ForecastLog
 from navigator.cascade.idle import Idle
+from navigator.cascade.incoming import Incoming
 from navigator.cascade.measuring import SwapMeasurement
+from navigator.cascade.metrics import MetricsServer
+from navigator.cascade.on_events import OnEvents
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
@@ -81,6 +85,7 @@ class Conductor:
         self._options = options
         self._live = ConductorState()
         self._wake = asyncio.Event()
+        self._swapped = asyncio.Event()
         self._stopping = ""
         self._jobs: set[asyncio.Task[None]] = set()
         self._stages: dict[str, asyncio.Task[None]] = {}
@@ -94,12 +99,17 @@ class Conductor:
         self.session = Session(deps)
         self._batches = Batches(deps)
         self._exam = ExamQueue(deps)
+        self._incoming = Incoming(deps, self._storage)
         self._forecasts = ForecastLog(deps, self._storage)
+        self._ahead = Ahead(deps, self._storage)
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
+        self._metrics: MetricsServer | None = None
         self._measurement = SwapMeasurement(deps, self._live, self.session, self._storage)
         self._watch = Watch(deps, self._live, self._residency, self._storage, self._wake.set)
+        self._events = OnEvents(deps, self._storage)
+        self._finished = False
 
     async def run(self) -> Session:
         """Work until the goal is reached, `stop` is asked for, or the process is told to end.
@@ -116,19 +126,29 @@ class Conductor:
         deps.conducting = True
         deps.conductor = self
         strategy = deps.strategy  # a missing strategy is said before anything is bound or recovered
+        if deps.settings.metrics.listen:
+            self._metrics = MetricsServer(
+                deps.settings.metrics, deps.paths, lambda: self._looked_at, rehearsal=strategy.rehearsal
+            )
         deps.prompts.check()  # and so is a prompt of the user's own that cannot be used
         await recover(deps)
         with deps.store.transaction() as tx:
             tx.set_meta(UNTIL, self._options.until)
             tx.interrupt_forecasts()
+        self._events.begin()
         await self._server.start()
         log.info("conductor begins")
         try:
+            if self._metrics is not None:
+                self._metrics.start()
+            await self._incoming.look()
             await self._residency.begin()
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
-            self._spawn(keep_preparing(deps, self._storage))
+            self._spawn(deps.requests.keep_looking(deps))
+            self._spawn(keep_preparing(deps, self._storage, self._swapped))
+            self._spawn(self._incoming.run())
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
             if deps.settings.energy.command:
                 self._spawn(EnergyMeter(deps, self._storage, self._doing).run())
@@ -209,6 +229,7 @@ class Conductor:
         pause = _HEARTBEAT
         for action in next_actions(snapshot, now):
             if isinstance(action, acts.Stop):
+                self._finished = True
                 self.stop(action.reason)
             elif isinstance(action, acts.Sleep):
                 pause = min(pause, max(0.0, action.until - now))
@@ -238,13 +259,13 @@ class Conductor:
             case acts.SwapTo(role):
                 self._exam.make_room(0)
                 self._live.swapping_to = role
-                self._spawn(self._residency.swap(role))
+                self._spawn(self._swap(role))
 
     def _work(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         self._live.busy[task_id] = role
         if role is Role.REVIEWER:
             held = sum(one is role for one in self._live.busy.values())
-            self._exam.make_room(self._deps.settings.reviewer.max_inflight - held)
+            self._exam.make_room(self._deps.request_limit(role) - held)
         running = self._stages[task_id] = self._spawn(self._guarded(task_id, role, stage))
 
         def let_go(_: asyncio.Task[None]) -> None:
@@ -268,6 +289,15 @@ class Conductor:
         task.add_done_callback(self._jobs.discard)
         return task
 
+    async def _swap(self, role: Role) -> None:
+        """Swap, and use the time in which no model answers."""
+        self._spawn(self._ahead.fill(role, self._looked_at, time.monotonic()))
+        self._swapped.set()
+        try:
+            await self._residency.swap(role)
+        finally:
+            self._ahead.end()
+
     async def _guarded(self, task_id: str, role: Role | None, stage: Coroutine[Any, Any, object]) -> None:
         """Run one stage; whatever it raises ends in a state a person can read, and never in a lost task."""
         began = time.monotonic()
@@ -277,15 +307,7 @@ class Conductor:
                 self._residency.note_answer(role)
         except ServingError as error:
             if role is not None:
-                give_up_after = None
-                if self._options.until:
-                    give_up_after = min(2, GIVE_UP_AFTER) if error.needs_settings else GIVE_UP_AFTER
-                count = self._live.failed(role, began=began, give_up_after=give_up_after)
-                log.warning("%s did not answer (%d in a row): %s", role.value, count, error)
-                if isinstance(error, Unreachable | WrongModel) or error.needs_settings:
-                    self._residency.note_problem(role, str(error), new=error.status != 404)
-                if role is self._live.resident:
-                    await self._watch.look(failures=count)
+                await self._unanswered(role, error, began)
         except asyncio.CancelledError:
             raise
         except DatabaseCorrupt as error:
@@ -299,6 +321,21 @@ class Conductor:
                 return
             with self._storage.writing(f"that {task_id} failed"):
                 self._fail(task_id, error)
+
+    async def _unanswered(self, role: Role, error: ServingError, began: float) -> None:
+        """A call failed. One that went through a lost connection says nothing about the role's server."""
+        outage = "" if role is Role.FINAL else self._deps.strategy.outage
+        give_up_after = None
+        if self._options.until and not outage:
+            give_up_after = min(2, GIVE_UP_AFTER) if error.needs_settings else GIVE_UP_AFTER
+        count = self._live.failed(role, began=began, give_up_after=give_up_after)
+        log.warning("%s did not answer (%d in a row): %s", role.value, count, outage or error)
+        if outage:
+            self._residency.note_outage(outage)
+        elif isinstance(error, Unreachable | WrongModel) or error.needs_settings:
+            self._residency.note_problem(role, str(error), new=error.status != 404)
+        if role is self._live.resident:
+            await self._watch.look(failures=0 if outage else count)
 
     async def _review(self, task_id: str) -> None:
         if self._deps.reader.task(task_id).escalated is not Escalation.AGAIN:
@@ -393,6 +430,8 @@ class Conductor:
             "swapping_to": live.swapping_to.value if live.swapping_to else None,
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
             "exam": {"running": self._exam.running, "asked": self._exam.asked},
+            "inflight": self._deps.requests.report(),
+            "ahead": {"prompts": self._ahead.prompts, "baselines": self._ahead.baselines},
             "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,
@@ -400,6 +439,7 @@ class Conductor:
             "wanted": live.wanted.value if live.wanted else None,
             "deaths": live.deaths,
             "canary": self._residency.canary.report(),
+            "experiment": self._residency.experiment.report(),
             "problems": {role.value: said for role, said in live.problems.items()},
             "read_ahead": self._residency.warmth.report(),
             "given_up": {role.value: reason for role, reason in live.given_up.items()},
@@ -410,6 +450,7 @@ class Conductor:
         for event in events:
             self._drop_cancelled(event)
             self._server.publish(event)
+            self._events.look(event)
             if self._on_event is not None:
                 self._on_event(event)
         self._wake.set()
@@ -427,6 +468,7 @@ class Conductor:
             job.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
         await self._residency.warmth.close()
+        await self._residency.experiment.close()
         await self._server.quiesce()
         self.session.ended(self._stopping, {role.value: said for role, said in self._live.problems.items()})
         log.info("conductor ends: %s", self._stopping or "cut off")
@@ -438,7 +480,10 @@ class Conductor:
                 tx.set_meta(UNTIL, None)
                 tx.event("conductor_ended", data={"reason": self._stopping})
             await recover(self._deps)
+        await self._events.close(finish=self._finished)
         await self._server.close()
+        if self._metrics is not None:
+            await asyncio.to_thread(self._metrics.close)
         await self._deps.close()
         if self._deps.strategy.rehearsal:
             # The rehearsal's server ends with its session: nothing is resident any more.

@@ -84,7 +84,7 @@ class ConductorState:
             held_until=self.held_until,
             swapping_to=self.swapping_to,
             both_resident=both_resident,
-            capacity={role: deps.settings.server(role).max_inflight for role in Role},
+            capacity={role: deps.request_limit(role) for role in Role},
             in_flight={role: sum(held is role for held in self.busy.values()) for role in Role},
             unreachable={role: moment for role, moment in self._not_before.items() if moment > now},
             batch=batch_rules(deps.settings),
@@ -97,6 +97,7 @@ class ConductorState:
             last_arrival=self._last_arrival,
             final_enabled=deps.settings.final.enabled,
             exam=exam,
+            blocked=deps.reader.blocked_tasks(),
         )
 
     def _view(
@@ -125,6 +126,8 @@ class ConductorState:
             own_due=own_due,
             reviewed=task.reviewed,
             escalated=task.escalated,
+            group=task.group,
+            doubt=task.doubt,
         )
 
     def failed(self, role: Role, *, began: float, give_up_after: int | None) -> int:

@@ -15,9 +15,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from navigator.cascade.cpu_work import CpuWork
+from navigator.cascade.prepared import Prepared
 from navigator.cascade.prompts.blocks import KeyRing
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.prompts.repo_maps import MapShelf
+from navigator.cascade.requests import Requests
 from navigator.config.paths import StatePaths, config_path
 from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings
@@ -99,6 +101,8 @@ class Dependencies:
         exams_wanted: who prepares exam items or waits to do so; they take turns by `exam_lock`.
         redact: takes secrets out of what is stored, logged or shown. It knows them by form, the configured API keys, and
             the values of files that no model is shown, once a project's tests were about to run.
+        drawn: the residency of an experiment in which a role is loaded now, by its number in the store.
+        arms: the templates that a role is asked with instead of `prompts` in this residency.
     """
 
     settings: Settings
@@ -115,8 +119,11 @@ class Dependencies:
     checks_wanted: int = 0
     exams_wanted: int = 0
     redact: Redactor = field(default_factory=Redactor)
+    drawn: dict[Role, int] = field(default_factory=dict)
+    arms: dict[Role, PromptLibrary] = field(default_factory=dict)
     keys: KeyRing = field(default_factory=KeyRing)
     maps: MapShelf = field(default_factory=MapShelf)
+    prepared: Prepared = field(default_factory=Prepared)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)
     _clients: dict[Role, ModelClient] = field(default_factory=dict)
     _counters: dict[Role, TokenCounter] = field(default_factory=dict)
@@ -132,9 +139,24 @@ class Dependencies:
         self.redact.learn(os.environ.get(name, "") for name in names)
 
     @cached_property
+    def requests(self) -> Requests:
+        """The model calls under way."""
+        return Requests(self.settings)
+
+    def request_limit(self, role: Role) -> int:
+        """How many requests the role may have in flight now: what was found out, fewer after refusals."""
+        found = self.requests.limit(role)
+        client = self._clients.get(role)
+        return found if client is None else min(found, client.limiter.limit)
+
+    @cached_property
     def prompts(self) -> PromptLibrary:
         """The packaged templates, and the user's own in their place."""
         return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+
+    def prompts_for(self, role: Role) -> PromptLibrary:
+        """The templates that `role` is asked with now: an experiment may have drawn another one for its residency."""
+        return self.arms.get(role, self.prompts)
 
     @cached_property
     def strategy(self) -> SwapStrategy:
@@ -197,6 +219,7 @@ class Dependencies:
 
     async def forget_client(self, role: Role) -> None:
         """Drop a connection whose server is about to go, or came back elsewhere. Calls in flight end by themselves."""
+        self.requests.begin(role)
         client = self._clients.pop(role, None)
         if client is not None and client not in self._lent:
             await client.aclose()
@@ -245,6 +268,16 @@ class Dependencies:
                 yield
         finally:
             self.checks_wanted -= 1
+
+    @cached_property
+    def _agents_at_once(self) -> asyncio.Semaphore:
+        return asyncio.Semaphore(self.settings.generator.agent.at_once)
+
+    @asynccontextmanager
+    async def room_for_agent(self) -> AsyncIterator[None]:
+        """Room for one more coding agent beside those that work: each takes half a gigabyte."""
+        async with self._agents_at_once:
+            yield
 
     @cached_property
     def exam_lock(self) -> asyncio.Lock:

@@ -27,7 +27,7 @@ class WeightReadAhead:
 
     def __init__(self, settings: Settings, strategy: SwapStrategy) -> None:
         self._settings = settings
-        self._wanted = strategy.reads_weights
+        self._wanted = strategy.reads_weights and not strategy.elsewhere
         self._ahead: ReadAhead | None = None
 
     async def rest(self, resident: Role | None) -> None:

@@ -19,6 +19,7 @@ from navigator.cascade.storage_faults import Storage
 from navigator.domain.errors import NavigatorError
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
+from navigator.serving.remote.ssh import ConnectionLost
 from navigator.serving.swap.base import Sighting
 
 log = logging.getLogger(__name__)
@@ -75,9 +76,14 @@ class Watch:
             elif seen.sure and seen.resident is not None and seen.resident is not believed:
                 # Somebody loads another model manually: it counts from when it answers.
                 seen = Sighting(await strategy.resident())
+        except ConnectionLost as error:
+            self._residency.note_outage(str(error))
+            return
         except (NavigatorError, OSError) as error:
             log.debug("resident model unknown: %s", error)
             return
+        if self._residency.note_reached():
+            self._wake()
         moved = live.swapping_to is not None or live.resident is not believed
         if moved or not seen.sure or seen.resident is believed:
             return
@@ -88,6 +94,7 @@ class Watch:
         await self._residency.forget(believed, seen.resident)
         if seen.resident is not None:
             self._residency.outside(believed, seen.resident)
+            await self._residency.examine()
             return
         assert believed is not None
         self._live.resident = None

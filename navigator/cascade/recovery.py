@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from navigator.agents.homes import Homes
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.checking import SCRATCH
 from navigator.cascade.stages.land import approved_proposal, recover_landings
 from navigator.domain.models import Landing, Task, utc_now
-from navigator.domain.states import LandingState, TaskState
+from navigator.domain.states import LOOP_TASK_STATES, LandingState, TaskState
 from navigator.workspace.git.landing.land import ALLOW_REHEARSAL
 from navigator.workspace.sandbox.suite import sweep
 
@@ -31,6 +32,10 @@ async def recover(deps: Dependencies) -> int:
     swept = await asyncio.to_thread(sweep, deps.paths.root / SCRATCH)
     if swept:
         log.info("recovery: %d folders of cut-off checks taken away", swept)
+    wanted = {f"{task.id}-{task.attempt}" for task in deps.reader.tasks(states=LOOP_TASK_STATES)}
+    left = await asyncio.to_thread(Homes(deps.paths.root / Homes.FOLDER).sweep, wanted)
+    if left:
+        log.info("recovery: %d folders of agents taken away", left)
     for task in deps.reader.tasks(states={TaskState.GENERATING, TaskState.REVIEWING}):
         take_back(deps, task)
         moved += 1

@@ -11,21 +11,27 @@ from functools import cached_property
 from navigator.cascade.canary import CanaryWatch
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.experimenting import Experimenting
 from navigator.cascade.read_ahead import WeightReadAhead
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.swapping import confirmed, resident_now
 from navigator.cascade.views.batches import Batches
+from navigator.cascade.views.finish import UNTIL
 from navigator.cascade.views.summary import Session
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Canary, Swap, utc_now
 from navigator.domain.states import CanaryOutcome, Role
+from navigator.serving.remote.ssh import ConnectionLost
 from navigator.serving.swap import looks
 from navigator.serving.swap.base import OTHER, PhaseEvent, SwapResult
 
 log = logging.getLogger(__name__)
 
-_NOT_ITS_FAULT = ("lock_held", "cancelled")
-"""Failures that say nothing about the model: another swap was in the way. They are waited out and not counted."""
+_NOT_ITS_FAULT = ("lock_held", "cancelled", "connection_lost")
+"""Failures that say nothing about the model: another swap was in the way, or the network. They are waited out and not counted."""
+
+_TRIES_WITHOUT_CONNECTION = 8
+"""Swaps in a row that found no connection, after which a session with --until ends."""
 
 
 class Residency:
@@ -52,6 +58,9 @@ class Residency:
         self._batches = batches
         self._wake = wake
         self.canary = CanaryWatch(deps, storage)
+        self._outage = ""
+        self.experiment = Experimenting(deps, storage)
+        self._unproved: Role | None = None
 
     @cached_property
     def warmth(self) -> WeightReadAhead:
@@ -62,16 +71,25 @@ class Residency:
         """Find out what is really loaded, whatever was last written down."""
         if wrong := await self._deps.strategy.prepare():
             log.warning("not everything could be prepared: %s", wrong)
+        self.experiment.begin()
         known = self._deps.reader.meta("resident")
         before = Role(known) if known in (Role.GENERATOR.value, Role.REVIEWER.value) else None
-        found = self._live.resident = await self._deps.strategy.resident()
+        try:
+            found = self._live.resident = await self._deps.strategy.resident()
+        except ConnectionLost as error:
+            self.note_outage(str(error))
+            return
         log.info("strategy %s, resident %s", self._deps.strategy.name, found.value if found else "nothing")
         if None not in (before, found) and before is not found and not self._deps.strategy.both_resident:
             self.outside(before, found)
         else:
+            self.experiment.found(found)
+            if found is not None and self._is_unproved(found):
+                self._unproved = found
             self.note()
-        await self.warmth.rest(found)
-        await self.assumptions(found)
+        await self.examine()
+        await self.warmth.rest(self._live.resident)
+        await self.assumptions(self._live.resident)
 
     async def check_servers(self, *, give_up: bool) -> None:
         """Name at once every server that has to be up and does not answer.
@@ -107,6 +125,20 @@ class Residency:
             with self._storage.writing("what is resident"):
                 self.note()
 
+    def note_outage(self, problem: str) -> None:
+        """The servers' machine cannot be reached: what was resident there is believed until it can be looked at."""
+        if problem:
+            self._outage = problem
+            for role in OTHER:
+                self.note_problem(role, problem)
+
+    def note_reached(self) -> bool:
+        """The servers' machine was reached; returns whether that is news. Roles are asked again without further pause."""
+        news, self._outage = self._outage, ""
+        for role in [role for role, said in self._live.problems.items() if news and said == news]:
+            self.note_answer(role)
+        return bool(news)
+
     def note_answer(self, role: Role) -> None:
         """Note that a role answered; a problem that was reported of its server is withdrawn."""
         solved = self._live.problems.get(role)
@@ -124,6 +156,12 @@ class Residency:
         """Give the GPU to `to`; whatever comes of it is written down, and never raised."""
         deps, live = self._deps, self._live
         origin, started, began = live.resident, utc_now(), time.monotonic()
+        if away := await deps.strategy.reach():
+            # Nothing was swapped, so no swap is written down: only that nobody is there.
+            self._not_reached(to, began, away)
+            return
+        length = await self.experiment.accept_length(origin)
+        self.experiment.before(to)
         await self.forget(to, origin)
         names = {"from": origin.value if origin else None, "to": to.value}
 
@@ -142,7 +180,7 @@ class Residency:
             result = await deps.strategy.swap(to, report)
             filled = deps.cpu_work.between(begins, time.monotonic())
             bytes_read = await self.warmth.measured(measuring)
-            await self._ended(origin, to, started, began, result, bytes_read, filled)
+            await self._ended(origin, to, started, began, result, bytes_read, filled, length)
         except NavigatorError as error:
             self._load_failed(to, began, str(error))
             live.resident = await resident_now(deps.strategy)
@@ -173,6 +211,7 @@ class Residency:
         result: SwapResult,
         read: tuple[int, int],
         filled: tuple[float, dict[str, float]],
+        length: float | None,
     ) -> None:
         deps, live = self._deps, self._live
         result, live.resident = await confirmed(deps.strategy, to, result)
@@ -181,7 +220,7 @@ class Residency:
         swap = Swap(
             from_role=origin,
             to_role=to,
-            strategy=deps.strategy.name,
+            strategy=deps.strategy.recorded,
             started=started,
             phases=result.phases,
             seconds=result.seconds,
@@ -201,6 +240,7 @@ class Residency:
         self._session.swapped(swap)
         await self.assumptions(live.resident)
         if result.outcome == "done":
+            self.experiment.loaded(to, length)
             self.note_answer(to)
             live.loaded(to)
             live.swaps_made += origin is not None
@@ -209,8 +249,18 @@ class Residency:
             self._load_failed(to, began, result.reason)
         else:
             live.failed(to, began=began, give_up_after=None)
+            if result.failure == "connection_lost":
+                self.note_outage(deps.strategy.outage or result.reason)
         if live.resident not in (None, origin, to) and result.failure != "garbage":
             self.outside(origin, live.resident)  # somebody else's swap was in the way
+
+    def _not_reached(self, to: Role, began: float, problem: str) -> None:
+        """The servers' machine is away: tried again after a pause, in a session with --until a few times only."""
+        tries = _TRIES_WITHOUT_CONNECTION if self._deps.reader.meta(UNTIL) else None
+        self._live.failed(to, began=began, give_up_after=tries)
+        self.note_outage(problem)
+        self._live.swapping_to = None
+        self._wake()
 
     async def _proved(self, origin: Role | None, to: Role, result: SwapResult) -> SwapResult:
         """The swap, if the canary finds the model well; else the way back: only another load brings this one back."""
@@ -234,11 +284,20 @@ class Residency:
         )
 
     async def examine(self) -> None:
-        """Ask the resident model again when its token memory is nearly full, and load it again if it went bad."""
+        """Ask a model that others loaded, and any again when its token memory is nearly full; load it again if it went bad."""
         live, role = self._live, self._live.resident
         if role is None or live.swapping_to is not None or self._deps.strategy.both_resident:
             return
-        found = await self.canary.look(role)
+        if role is self._unproved:
+            self._unproved = None
+            live.swapping_to = role  # until it has answered it is given no work, as after a swap of our own
+            try:
+                found = await self.canary.loaded(role)
+            finally:
+                live.swapping_to = None
+                self._wake()
+        else:
+            found = await self.canary.look(role)
         bad = found is not None and found.outcome is CanaryOutcome.GARBAGE
         if found is None or not bad or live.resident is not role or live.swapping_to is not None:
             return
@@ -248,6 +307,13 @@ class Residency:
         # Its server would call another load of the same model done: only the other model's load ends it.
         live.swapping_to = OTHER[role]
         await self.swap(OTHER[role])
+
+    def _is_unproved(self, role: Role) -> bool:
+        """Whether a model that was there at the start was loaded, by a command or by hand, after its last canary."""
+        reader = self._deps.reader
+        asked = max((canary.at for canary in reader.last_canaries() if canary.role is role), default="")
+        loads = (swap.started for swap in reader.swaps(20) if swap.to_role is role and swap.outcome == "done")
+        return not asked or max(loads, default="") > asked
 
     def _load_failed(self, role: Role, began: float, reason: str) -> None:
         count = self._live.load_failed(role, reason, began=began)
@@ -279,13 +345,14 @@ class Residency:
         swap = Swap(
             from_role=before,
             to_role=found,
-            strategy=deps.strategy.name,
+            strategy=deps.strategy.recorded,
             started=utc_now(),
             made_by="outside",
             rehearsal=deps.strategy.rehearsal,
             session=self._session.number,
         )
-        self._live.resident = found
+        self._live.resident = self._unproved = found
+        self.experiment.found(found, same=False)
         self._live.pardon(found)
         with self._storage.writing("a swap made outside"):
             with deps.store.transaction() as tx:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from navigator.cascade.acting import learn_secrets
 from navigator.cli import output
 from navigator.cli.session import locked_dependencies, reading, state_paths
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
@@ -89,8 +90,11 @@ def _drop_proposals(deps: Dependencies, before: str) -> int:
 
 def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = ()) -> set[str]:
     """Bases still in use: an attempt that is not written yet has only its base."""
+    from navigator.workspace.git.private import is_commit_id
+
     tasks = deps.reader.tasks(project=project.id)
-    return {task.base_commit for task in tasks if task.base_commit and task.id not in gone}
+    bases = {base for task in tasks if task.id not in gone for base in (task.base_commit, task.base)}
+    return {base for base in bases if is_commit_id(base)}
 
 
 def _drop_exam(deps: Dependencies) -> int:
@@ -131,9 +135,6 @@ def export(folder: Path, overwrite: bool) -> None:
     Secrets are redacted: those with a known form, and the values in files that no model is shown.
     """
     from navigator.store.schema import TABLES
-    from navigator.workspace.context.withheld import learn_withheld
-    from navigator.workspace.git.facts import WORKTREE, read_base
-    from navigator.workspace.git.private import PrivateRepo
 
     mark = folder / _MARK
     try:
@@ -153,13 +154,7 @@ def export(folder: Path, overwrite: bool) -> None:
     redact = Redactor()
     paths = state_paths()
     with reading(paths) as store:
-        for project in store.projects(include_removed=True):
-            try:
-                private = PrivateRepo.open(paths.private, project)
-                base = "" if project.base == WORKTREE else project.base
-                learn_withheld(redact, project, private, read_base(project.path, base))
-            except NavigatorError as error:
-                output.note(f"{project.name}: values of its secret files are not redacted: {error.message}")
+        learn_secrets(redact, paths, store.projects(include_removed=True), output.note)
         for table in TABLES:
             count = 0
             with (folder / f"{table}.jsonl").open("w", encoding="utf-8") as stream:

@@ -64,13 +64,35 @@ def add(path: Path, name: str, check: str, landing: str, base: str, as_json: boo
     default=None,
     help="Let its proposals be sent to the final model when you escalate one.",
 )
+@click.option(
+    "--review-branch",
+    "review_branches",
+    multiple=True,
+    metavar="PATTERN",
+    help="Review the new commits of branches such as 'agent/*'; may be repeated. '' for none.",
+)
 @output.JSON
 def set_project(
-    name: str, check: str | None, landing: str | None, base: str | None, escalate: bool | None, as_json: bool
+    name: str,
+    check: str | None,
+    landing: str | None,
+    base: str | None,
+    escalate: bool | None,
+    review_branches: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Change the settings of project NAME."""
-    document = {"name": name, "check": check, "landing": landing, "base": base, "escalate": escalate}
-    carry_out(SetProject(), SetProjectArgs.model_validate(document), as_json=as_json)
+    args = SetProjectArgs.model_validate(
+        {
+            "name": name,
+            "check": check,
+            "landing": landing,
+            "base": base,
+            "escalate": escalate,
+            "review_branches": review_branches or None,
+        }
+    )
+    carry_out(SetProject(), args, as_json=as_json)
 
 
 @project.command("scan")

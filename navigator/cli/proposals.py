@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from navigator.cascade.views.uncertainty import uncertainty_words
 from navigator.cli import output
 from navigator.cli.session import complete_projects, complete_proposals, known_project, reading, state_paths
 from navigator.domain.diff import FileDiff, choices, what_happens
@@ -34,10 +35,20 @@ _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"}
     "--project", "name", default=None, shell_complete=complete_projects, help="Only those of one project."
 )
 @click.option(
+    "--sort",
+    type=click.Choice(["oldest", "effort"]),
+    default="oldest",
+    show_default=True,
+    help="The order; effort: what is expected to be read and decided fastest comes first.",
+)
+@click.option(
     "--json", "as_json", is_flag=True, help="Print JSON: all proposals, unless --state or --waiting is given."
 )
-def proposals(state: str | None, everything: bool, waiting: bool, name: str | None, as_json: bool) -> None:
+def proposals(
+    state: str | None, everything: bool, waiting: bool, name: str | None, sort: str, as_json: bool
+) -> None:
     """List the proposals that wait for your decision."""
+    from navigator.cascade.views.effort import by_proposal_effort
     from navigator.cascade.views.inbox import waiting_proposals, with_overlaps
 
     if bool(state) + everything + waiting > 1:
@@ -51,6 +62,8 @@ def proposals(state: str | None, everything: bool, waiting: bool, name: str | No
             if only_waiting
             else with_overlaps(store.proposals(states=states, project=name))
         )
+    if sort == "effort":
+        found = by_proposal_effort(found)
     if as_json:
         output.print_json({"proposals": [proposal.model_dump(mode="json") for proposal in found]})
         return
@@ -63,13 +76,19 @@ def proposals(state: str | None, everything: bool, waiting: bool, name: str | No
         output.say("No proposals. `navigator run` makes them from queued tasks.")
         return
     heads = ("proposal", "project", "verdict", "round", "state", "", "", "title", "")
-    output.emit(output.table(heads, [_row(proposal) for proposal in found], right=(5, 6)))
-    if any(proposal.rehearsal for proposal in found):
+    output.emit(
+        output.table(heads, [_row(proposal, timed=sort == "effort") for proposal in found], right=(5, 6))
+    )
+    if any(proposal.rehearsed for proposal in found):
         output.note("REHEARSAL: made by the embedded stand-in, not by a model.")
 
 
-def _row(proposal: Proposal) -> tuple[object, ...]:
-    notes = [f"part of {proposal.parent}"] if proposal.parent else []
+def _row(proposal: Proposal, *, timed: bool = False) -> tuple[object, ...]:
+    from navigator.cascade.views.effort import about, effort_of
+
+    notes = [about(effort_of(proposal).seconds)] if timed else []
+    notes += [f"variant {proposal.variant} of {proposal.variant_of}"] if proposal.variant_of else []
+    notes += [f"part of {proposal.parent}"] if proposal.parent else []
     notes += [
         f"{check.name} {_outcome(check)}"
         for check in proposal.checks
@@ -78,7 +97,7 @@ def _row(proposal: Proposal) -> tuple[object, ...]:
     notes += [f"overlaps {', '.join(proposal.overlaps)}"] if proposal.overlaps else []
     notes += [f"! {item.rule}" for item in proposal.policy]
     notes += ["advice only"] if proposal.review and proposal.review.advice else []
-    notes += ["REHEARSAL"] if proposal.rehearsal else []
+    notes += ["REHEARSAL"] if proposal.rehearsed else []
     return (
         proposal.id,
         proposal.project,
@@ -110,6 +129,8 @@ def verdict_word(proposal: Proposal) -> str:
 def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
     """Show a proposal's change against its base, with the findings below the lines they quote."""
     from navigator.cascade.exam.worth import worth_of
+    from navigator.cascade.views.agents import agent_words, turns_of
+    from navigator.cascade.views.looks import looks_of, looks_words
     from navigator.cascade.views.repairs import mended_words
     from navigator.workspace.git.private import PrivateRepo
 
@@ -133,7 +154,12 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
                 continue
             whole = store.proposal(proposal.parent) if proposal.parent else None
             worth = worth_of(store, proposal.review) if proposal.review else ""
-            _show(proposal, files, other, whole, mended_words(store, proposal), worth)
+            made = (
+                looks_words(looks_of(store, proposal)),
+                agent_words(turns_of(store, proposal)),
+                mended_words(store, proposal),
+            )
+            _show(proposal, files, other, whole, [words for words in made if words], worth)
     if as_json:
         output.print_json({"diffs": documents})
 
@@ -149,12 +175,12 @@ def _show(
     files: Sequence[FileDiff],
     other: Proposal | None,
     whole: Proposal | None,
-    mended: str,
+    made: Sequence[str],
     worth: str,
 ) -> None:
-    label = "  REHEARSAL" if proposal.rehearsal else ""
+    label = "  REHEARSAL" if proposal.rehearsed else ""
     output.say(f"{proposal.id}  {proposal.project}  {proposal.title}{label}", bold=True)
-    _show_review(proposal, whole, mended, worth)
+    _show_review(proposal, whole, made, worth)
     findings = list(proposal.review.findings) if proposal.review and other is None else []
     for finding in findings:
         if not finding.anchored:
@@ -207,10 +233,14 @@ def _outcome(check: CheckResult) -> str:
     return tests_words(check)
 
 
-def _show_review(proposal: Proposal, whole: Proposal | None, mended: str, worth: str) -> None:
+def _show_review(proposal: Proposal, whole: Proposal | None, made: Sequence[str], worth: str) -> None:
     output.say(f"  round {proposal.round}, {proposal.state.value}; checks: {checks_words(proposal)}")
-    if mended:
-        output.say(f"  {mended}")
+    if said := uncertainty_words(proposal):
+        output.say(f"  {said}")
+    if proposal.experiment:
+        output.say(f"  written in the experiment {proposal.experiment}")
+    for words in made:
+        output.say(f"  {words}")
     for item in proposal.policy:
         output.say(f"  ! {item.path}: {item.detail or item.rule}", fg="red")
     review = proposal.review
@@ -227,6 +257,8 @@ def _show_review(proposal: Proposal, whole: Proposal | None, mended: str, worth:
     word = output.style(review.verdict.value, fg=_COLOURS[review.verdict.value], bold=True)
     parts = f", in {review.parts} parts" if review.parts > 1 else ""
     output.emit(f"  {word}{differs} by {safe_line(review.model)}, {review.prompt_version}{parts}{own}")
+    if review.experiment:
+        output.say(f"  reviewed in the experiment {review.experiment}")
     if review.advice:
         output.say(f"  advice: {review.advice}", fg="yellow")
     elif worth and review.verdict is Verdict.REVISE:

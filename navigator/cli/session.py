@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.socket.client import request
-from navigator.cascade.socket.wire import NoConductor
+from navigator.cascade import acting
 from navigator.cascade.verbs.base import A, R, Told, Verb
 from navigator.cli import output
 from navigator.config.paths import StatePaths, state_dir
@@ -30,20 +29,9 @@ def state_paths() -> StatePaths:
     return StatePaths(state_dir()).ensure()
 
 
-@contextmanager
-def reading(paths: StatePaths | None = None) -> Iterator[Reader]:
+def reading(paths: StatePaths | None = None) -> AbstractContextManager[Reader]:
     """The store, read-only. A state folder without a database gets an empty one first."""
-    from navigator.store.database import open_reader
-    from navigator.store.reads.reader import Reader
-
-    paths = paths or state_paths()
-    if not paths.database.exists():
-        _create(paths)
-    connection = open_reader(paths.database)
-    try:
-        yield Reader(connection)
-    finally:
-        connection.close()
+    return acting.reading(paths or state_paths())
 
 
 def known_project(store: Reader, name: str | None) -> None:
@@ -56,36 +44,13 @@ def known_project(store: Reader, name: str | None) -> None:
         store.project(name)
 
 
-def _create(paths: StatePaths) -> None:
-    from navigator.store.database import open_writer
-    from navigator.store.lock import StateLock
-
-    lock = StateLock(paths)
-    # Another process may be making it right now: wait for it.
-    lock.acquire(blocking=True)
-    try:
-        open_writer(paths.database).close()
-    finally:
-        lock.release()
-
-
 def act(verb: Verb[A, R], args: A) -> R:
     """Perform a verb: the conductor does it, or this process under the state folder's lock.
 
     Raises:
         NavigatorError: what the verb refuses; `Conflict` when another command holds the lock.
     """
-    from navigator.cascade.socket.alone import act_alone
-
-    paths = state_paths()
-    document = args.model_dump(mode="json")
-    try:
-        return verb.read_result(request(paths.socket, verb.name, document))
-    except NoConductor:
-        if verb.needs_conductor:
-            raise
-        # No conductor: the lock decides whether this process may do it.
-        return verb.read_result(act_alone(paths, verb.name, document, on_problem=_say))
+    return acting.act(state_paths(), verb, args, _say)
 
 
 def ask(verb: Verb[A, R], args: A, *, yes: bool = False) -> A:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -11,55 +10,20 @@ from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor, NotResponding
 from navigator.cascade.verbs.base import plural
 from navigator.cascade.verbs.conducting import Stop, StopDone
+from navigator.cascade.views.status import status_document
 from navigator.cli import output
-from navigator.cli.session import reading, report, state_paths
-from navigator.config.settings import load_settings
-from navigator.store.lock import StateLock
-from navigator.store.space import is_low
-
-_PATIENCE = 2.0
-"""Seconds that a conductor has for its answer."""
+from navigator.cli.session import report, state_paths
 
 
 @click.command()
 @output.JSON
 def status(as_json: bool) -> None:
     """Show what is waiting, what the GPU holds (last known, with its age) and what is running."""
-    paths = state_paths()
-    with reading(paths) as store:
-        counts = store.counts()
-        projects = len(store.projects())
-        noted = store.last_event("resident")
-    conductor: dict[str, Any] | None = None
-    silent: int | None = None
-    try:
-        conductor = request(paths.socket, "status", {}, timeout=_PATIENCE)
-    except NotResponding:
-        # The lock is the kernel's: its holder lives, whatever it does.
-        silent = (StateLock(paths).holder() or {}).get("pid", 0)
-    except NoConductor:
-        pass  # said below
-    age = _age(noted.at) if noted else None
-    document = {
-        "projects": projects,
-        **counts,
-        "resident": (conductor or {}).get("resident") or counts["resident"] or None,
-        "resident_age_seconds": 0.0 if conductor else age,
-        "conductor": conductor,
-        "not_responding": silent,
-        "disk_full": is_low(paths.root),
-        "unsandboxed": load_settings().checks.unsandboxed,
-        "given_up": conductor["given_up"] if conductor else {},
-    }
+    document = status_document(state_paths())
     if as_json:
         output.print_json(document)
         return
     _show(document)
-
-
-def _age(stamp: str) -> float:
-    moment = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
-    return round(max(0.0, (datetime.now(UTC) - moment).total_seconds()), 1)
 
 
 def _show(document: dict[str, Any]) -> None:
@@ -114,6 +78,11 @@ def _show(document: dict[str, Any]) -> None:
         if conductor["both_resident"] and conductor["problems"]:
             held = "not every server answers"
         output.say(f"GPU: {held} ({conductor['strategy']})")
+    for role, found in conductor["inflight"].items():
+        if found["limit"] < found["most"]:
+            output.say(
+                f"The {role} gets {found['limit']} of at most {found['most']} requests at a time: {found['why']}."
+            )
     for role, problem in conductor["problems"].items():
         output.say(f"The {role}'s server: {problem}")
     for role, reason in document["given_up"].items():

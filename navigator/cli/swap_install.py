@@ -35,6 +35,9 @@ _ROLE = click.Choice([Role.GENERATOR.value, Role.REVIEWER.value])
 )
 @click.option("--system", "scope", flag_value="system", help="For the system's systemd; needs root.")
 @click.option(
+    "--host", help="Install on another machine, by ssh: a name that ssh knows, or user@host (with --user)."
+)
+@click.option(
     "--service-user", help="User the servers run as (--system); by default the user who called sudo."
 )
 @click.option("--sglang", help="SGLang's virtual environment, or its python.")
@@ -60,6 +63,7 @@ _ROLE = click.Choice([Role.GENERATOR.value, Role.REVIEWER.value])
 def install(
     profile_name: str | None,
     scope: str,
+    host: str | None,
     service_user: str | None,
     sglang: str | None,
     for_version: str | None,
@@ -75,7 +79,7 @@ def install(
     as_json: bool,
 ) -> None:
     """Write the model servers' units, their keys and swap.conf, after showing them and asking."""
-    places = _places(scope, service_user, root, dry_run)
+    places = _places(scope, service_user, root, dry_run, host)
     if uninstall:
         _uninstall(places, yes=yes, dry_run=dry_run, as_json=as_json)
         return
@@ -86,8 +90,8 @@ def install(
     from navigator.serving.setup.render import Wanted, render
 
     data = resource_dir("swap")
-    profile = load_profile(profile_name or _fitting_profile(data / "profiles"), data / "profiles")
-    source, python = _sglang(data / "flags", sglang, for_version)
+    profile = load_profile(profile_name or _fitting_profile(data / "profiles", places), data / "profiles")
+    source, python = _sglang(data / "flags", sglang, for_version, places)
     wanted = Wanted(
         profile,
         places,
@@ -98,7 +102,7 @@ def install(
         speculation=frozenset(map(Role, speculate)),
         asleep=asleep,
         keys=not no_keys,
-        filtered_log=places.scope == "system" and systemd_version() >= _FILTERS_LOGS,
+        filtered_log=places.scope == "system" and systemd_version(places.on) >= _FILTERS_LOGS,
     )
     left_out = _checked(wanted, source)
     files = render(wanted)
@@ -125,6 +129,7 @@ def _document(
     from navigator.serving.setup.files import action_for
 
     return {
+        "host": wanted.places.on.host,
         "scope": wanted.places.scope,
         "profile": wanted.profile.name,
         "sglang": {
@@ -133,16 +138,20 @@ def _document(
             "checked_by": wanted.known.origin,
             "left_out": left_out,
         },
-        "files": [{"path": str(each.path), "action": action_for(each)} for each in files],
+        "files": [
+            {"host": each.on.host, "path": str(each.path), "action": action_for(each)} for each in files
+        ],
         "dry_run": dry_run,
         "written": False,
         "reload": "",
     }
 
 
-def _places(scope: str, service_user: str | None, root: Path, dry_run: bool) -> Places:
+def _places(scope: str, service_user: str | None, root: Path, dry_run: bool, host: str | None) -> Places:
     from navigator.serving.setup.places import system_places, user_places
 
+    if host is not None:
+        return _places_on(host, scope, service_user)
     if scope == "user":
         if service_user:
             raise UsageError(
@@ -154,13 +163,35 @@ def _places(scope: str, service_user: str | None, root: Path, dry_run: bool) -> 
     return system_places(service_user or os.environ.get("SUDO_USER", "") or "root", root)
 
 
-def _fitting_profile(folder: Path) -> str:
-    """The profile for the largest GPU that is not larger than ours."""
+def _places_on(host: str, scope: str, service_user: str | None) -> Places:
+    from navigator.config.settings import SystemdSettings
+    from navigator.serving.remote.ssh import Connection
+    from navigator.serving.setup.machine import There
+    from navigator.serving.setup.places import places_on
+
+    if scope != "user" or service_user:
+        raise UsageError(
+            "--host installs for the systemd of the user that ssh logs in as.",
+            hint="For the system's units run `sudo navigator swap install --system` on that machine.",
+        )
+    try:
+        SystemdSettings(host=host)
+    except ValueError:
+        raise UsageError(
+            f"{host!r} is no host for ssh.", hint="Use a name from ~/.ssh/config, or user@host."
+        ) from None
+    connection = Connection(host)
+    click.get_current_context().call_on_close(connection.close)
+    return places_on(There(connection))
+
+
+def _fitting_profile(folder: Path, places: Places) -> str:
+    """The profile for the machine's largest GPU that is not larger than it."""
     from navigator.serving.setup.gpu import cards
     from navigator.serving.setup.profiles import load_profile, profile_names
 
     profiles: list[Profile] = [load_profile(name, folder) for name in profile_names(folder)]
-    memory = max((card.total_mib for card in cards()), default=0)
+    memory = max((card.total_mib for card in cards(places.on)), default=0)
     # Cards of one size differ by some hundred MiB.
     fitting = [each for each in profiles if each.gpu_mib <= memory * 1.02]
     if not fitting:
@@ -170,7 +201,7 @@ def _fitting_profile(folder: Path) -> str:
     return max(fitting, key=lambda each: each.gpu_mib).name
 
 
-def _sglang(tables: Path, named: str | None, version: str | None) -> tuple[FlagSource, Path]:
+def _sglang(tables: Path, named: str | None, version: str | None, places: Places) -> tuple[FlagSource, Path]:
     """Where the flags come from, and the python that the units will run."""
     import platformdirs
 
@@ -178,15 +209,17 @@ def _sglang(tables: Path, named: str | None, version: str | None) -> tuple[FlagS
 
     cache = platformdirs.user_cache_path("navigator")
     if version is not None:
-        python = Path(named).expanduser().absolute() if named else Path.home() / "sglang" / ".venv"
+        home = places.scripts.parents[2] if places.scripts else Path.home()
+        python = Path(named or "~/sglang/.venv")
+        python = home / Path(*python.parts[1:]) if python.parts[0] == "~" else python.absolute()
         python = python if python.name.startswith("python") else python / "bin" / "python"
         output.note(f"Rendered for SGLang {version} at {python} from the packaged list of its flags.")
         return FlagSource(tables, cache, version=version), python
-    found = find_sglang(named)
+    found = find_sglang(named, places.on)
     if found is None:
         versions = " or ".join(packaged_versions(tables))
         raise MissingPart(
-            "No SGLang was found, so its flags are unknown.",
+            f"No SGLang was found{f' on {places.on.host}' if places.on.host else ''}, so its flags are unknown.",
             hint=f"Name its environment with --sglang PATH, or use --for-version {versions}.",
         )
     output.note(f"Asking SGLang {found.version} at {found.python} for its flags …")
@@ -235,7 +268,8 @@ def _show(wanted: Wanted, changes: list[PlannedFile], left_out: list[str], *, qu
     output.note(f"Every flag was checked against SGLang {wanted.known.version} ({asked}).")
     if left_out:
         output.note(f"Left out, because this version does not have them: {', '.join(left_out)}.")
-    if wanted.python.name.startswith("python") and not wanted.python.exists():
+    here = not wanted.places.on.host
+    if here and wanted.python.name.startswith("python") and not wanted.python.exists():
         output.note(f"{wanted.python} does not exist: the units cannot start before it does.")
     if quiet:
         return
@@ -284,7 +318,9 @@ def _say_next(wanted: Wanted, document: dict[str, Any]) -> None:
         output.note(
             f"Navigator reads the key from a variable: run `set -a; . {wanted.places.keys_env}`, or start its unit."
         )
-    if wanted.places.scope == "user" and shutil.which("loginctl"):
+    if host := wanted.places.on.host:
+        output.note(f"To keep the servers running without a login there: ssh {host} loginctl enable-linger")
+    elif wanted.places.scope == "user" and shutil.which("loginctl"):
         output.note("To keep the servers running after you log out: loginctl enable-linger")
     output.note("Next: navigator swap to generator")
 

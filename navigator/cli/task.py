@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
+from navigator.cascade.variations import MOST, Vary
 from navigator.cascade.verbs.cancel import Cancel
+from navigator.cascade.verbs.link import Free, Link, LinkArgs
 from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.retry import Retry
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
@@ -35,6 +38,16 @@ _DETAIL = 120
 _COMPLEXITIES = click.Choice([complexity.value for complexity in Complexity])
 
 
+_AFTER = click.option(
+    "--after",
+    "after",
+    multiple=True,
+    metavar="T",
+    shell_complete=complete_tasks,
+    help="Start when this task landed or is approved, on top of it; of any project; may be repeated.",
+)
+
+
 @click.group()
 def task() -> None:
     """Queue, list, cancel and retry tasks; accept or dismiss what a scan suggests."""
@@ -57,6 +70,20 @@ def task() -> None:
     "--file", "files", multiple=True, metavar="PATH", help="A file the task is about; may be repeated."
 )
 @click.option("--priority", type=int, default=0, help="Higher priority goes first.")
+@_AFTER
+@click.option(
+    "--variants",
+    type=click.IntRange(1, MOST),
+    default=1,
+    help="Write so many proposals for it; they are tested and reviewed together, and you approve one.",
+)
+@click.option(
+    "--vary",
+    type=click.Choice([way.value for way in Vary]),
+    default=Vary.TEMPERATURE.value,
+    show_default=True,
+    help="How the variants differ.",
+)
 @click.option("--from", "source", type=click.Path(path_type=Path), help="Queue many tasks from a TOML file.")
 @output.JSON
 def add(
@@ -66,6 +93,9 @@ def add(
     complexity: str,
     files: tuple[str, ...],
     priority: int,
+    after: tuple[str, ...],
+    variants: int,
+    vary: str,
     source: Path | None,
     as_json: bool,
 ) -> None:
@@ -76,7 +106,15 @@ def add(
             raise UsageError("--from takes no other arguments.", hint="The file names projects and texts.")
         tasks = _from_file(source)
     else:
-        shared = {"kind": kind, "complexity": complexity, "priority": priority, "files": list(files)}
+        shared = {
+            "kind": kind,
+            "complexity": complexity,
+            "priority": priority,
+            "files": list(files),
+            "after": list(after),
+            "variants": variants,
+            "vary": vary,
+        }
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, everywhere)]
     verb = AddTasks()
     carry_out(verb, verb.read_args({"tasks": tasks}), as_json=as_json)
@@ -99,7 +137,7 @@ def _targets(words: tuple[str, ...], everywhere: bool) -> list[tuple[str, str]]:
 
 
 def _from_file(source: Path) -> list[dict[str, Any]]:
-    """`[[task]]` tables with project (or all = true), text, kind, complexity, files, priority."""
+    """`[[task]]` tables with project (or all = true), text, kind, complexity, files, priority, name, after, variants, vary."""
     try:
         document = tomllib.loads(source.read_text(encoding="utf-8"))
     except OSError as error:
@@ -163,30 +201,62 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
 @output.JSON
 def show(identifier: str, as_json: bool) -> None:
     """Show one task: its text, its state and why, and its history."""
+    from navigator.cascade.views.agents import agent_lines, agent_words, agents_document
     from navigator.cascade.views.events import event_words
+    from navigator.cascade.views.links import predecessor_words, why_it_waits
+    from navigator.cascade.views.looks import look_lines, looks_document, looks_words
+    from navigator.cascade.views.variants import standing_lines, standings
 
     with reading() as store:
         held = store.task(identifier)
+        looks = store.looks(held.id)
+        turns = store.agent_turns(held.id)
         proposals = store.proposals(task_id=held.id)
+        before, behind = store.predecessors(held.id), store.successors(held.id)
         found = store.suggestions(held.id, attempt=held.attempt)
         events = store.task_events(held.id)
         calls = store.calls(task_id=held.id)
+        variants = standings(store, held.variant_of)
     if as_json:
         document = {
             "task": held.model_dump(mode="json"),
+            "after": [asdict(one) for one in before],
+            "before": behind,
+            "variants": [
+                {"task": one.task.id, "proposal": one.proposal.id if one.proposal else "", "words": one.words}
+                for one in variants
+            ],
             "proposals": [proposal.model_dump(mode="json") for proposal in proposals],
             "suggestions": [one.model_dump(mode="json") for one in found],
             "events": [event.model_dump(mode="json") for event in events],
+            "looks": looks_document(looks),
+            "agent": agents_document(turns),
             "served": cache_document(calls),
         }
         output.print_json(document)
         return
     _say_task(held)
+    for line in standing_lines(variants):
+        output.say(f"  {line}")
+    if before:
+        output.say(f"  after: {predecessor_words(before, held.project_id)}")
+    if behind:
+        output.say(f"  before: {', '.join(behind)}")
+    if held.state is TaskState.QUEUED and any(not one.met for one in before):
+        output.say(f"  {why_it_waits(held.id, [(one.id, one.state) for one in before if not one.met])}")
     for proposal in proposals:
         word = proposal.review.verdict.value if proposal.review else "not reviewed"
         output.say(
             f"  {proposal.id}  attempt {proposal.attempt} round {proposal.round}  {proposal.state.value}  {word}"
         )
+    if looks:
+        output.say(f"  before it wrote: {looks_words(looks)}")
+        for line in look_lines(looks):
+            output.say(f"    {line}")
+    if turns:
+        output.say(f"  written by {agent_words(turns)}")
+        for line in agent_lines(turns):
+            output.say(f"    {line}")
     say_cache(calls)
     for event in events:
         kind, detail = event_words(event)
@@ -225,6 +295,31 @@ def cancel(ids: tuple[str, ...], as_json: bool) -> None:
 def retry(ids: tuple[str, ...], as_json: bool) -> None:
     """Retry tasks that failed, became stale, or were rejected, cancelled or undone."""
     carry_out(Retry(), TasksArgs(ids=ids), as_json=as_json)
+
+
+@task.command("link")
+@_IDS
+@click.option(
+    "--after",
+    "after",
+    multiple=True,
+    required=True,
+    metavar="T",
+    shell_complete=complete_tasks,
+    help="The task that comes first; may be repeated.",
+)
+@output.JSON
+def link(ids: tuple[str, ...], after: tuple[str, ...], as_json: bool) -> None:
+    """Have queued tasks start after others, in place of what they came after."""
+    carry_out(Link(), LinkArgs(ids=ids, after=after), as_json=as_json)
+
+
+@task.command("free")
+@_IDS
+@output.JSON
+def free(ids: tuple[str, ...], as_json: bool) -> None:
+    """Start queued tasks without waiting for the tasks that they come after."""
+    carry_out(Free(), TasksArgs(ids=ids), as_json=as_json)
 
 
 @task.command("done")

@@ -146,6 +146,11 @@ class StatePaths:
         return self.root / "rehearsal"
 
     @property
+    def commits(self) -> Path:
+        """Where commit hooks note commits: a folder for each project, in it an empty file named by each commit."""
+        return self.root / "commits"
+
+    @property
     def socket(self) -> Path:
         """The conductor's Unix socket.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -15,10 +16,11 @@ from navigator.config.paths import CONFIG_VARIABLE, config_path
 from navigator.config.reading import read_model
 from navigator.domain.errors import ConfigError, UsageError
 from navigator.domain.models import Usage
-from navigator.domain.states import Complexity, Role, TaskKind
+from navigator.domain.states import REPORT_KINDS, Complexity, Role, TaskKind
 
 TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+UNIT_NAME = re.compile(r"[A-Za-z0-9:_.@][A-Za-z0-9:_.@-]*\.service")
 
 LandingName = Literal["branch", "current"]
 WriterName = Literal["generator", "reviewer"]
@@ -31,7 +33,8 @@ _Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Seconds = Annotated[float, Field(gt=0, lt=1_000_000, allow_inf_nan=False)]
 _Text = Annotated[str, StringConstraints(min_length=1)]
-_Unit = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9:_.@][A-Za-z0-9:_.@-]*\.service$")]
+_Host = Annotated[str, StringConstraints(pattern=r"^((ssh://)?[A-Za-z0-9_][A-Za-z0-9_.@:%\[\]-]*)?$")]
+_Unit = Annotated[str, StringConstraints(pattern=rf"^{UNIT_NAME.pattern}$")]
 
 
 class Section(BaseModel):
@@ -53,7 +56,7 @@ class ServerSettings(Section):
     admin_key_env: str = ""
     """Name of the variable that holds SGLang's admin key, for aborting requests; empty: the API key is used."""
     max_inflight: Positive = 8
-    """Maximum number of requests at a time. It is lowered automatically while the server is overloaded."""
+    """Upper limit of requests at a time. There are fewer while the server queues or refuses them, or gains nothing from more."""
     context_tokens: Positive = 131072
     """Longest context in tokens, prompt and answer together; not more than the server was started with."""
     tokenizer: str = ""
@@ -101,13 +104,70 @@ class ServerSettings(Section):
         return self
 
 
+class AgentSettings(Section):
+    """A coding agent as the writer: any program that speaks the Agent Client Protocol (docs/agents.md). It works in the
+    sandbox, on a throw-away copy of the project, with the generator's model."""
+
+    command: tuple[str, ...] = ()
+    """Program and arguments, such as `["qwen", "--acp"]`; empty: no agent. `{model}` and `{base_url}` are filled in."""
+    profile: Literal["auto", "qwen", "opencode", "vibe", "plain"] = "auto"
+    """How the agent is told about the model: "auto" goes by the program's name, "plain" sets OPENAI_* variables only."""
+    kinds: tuple[TaskKind, ...] = ()
+    """Kinds of tasks that it writes; empty: every change that the generator is to write."""
+    projects: tuple[str, ...] = ()
+    """Names of the projects that it writes for; empty: all."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Further variables for it; `{model}` and `{base_url}` are filled in. No keys: it can send what it is given to the model."""
+    mounts: tuple[str, ...] = ()
+    """Further folders that it may read, such as a toolchain."""
+    minutes: Annotated[float, Field(gt=0, le=1440, allow_inf_nan=False)] = 20.0
+    """Longest run in minutes, for one proposal or revision; then it is ended and its change is dropped."""
+    requests: Positive = 100
+    """Maximum number of requests to the model in one run."""
+    memory_mb: Positive = 4096
+    """Memory limit of one agent in megabytes."""
+    disk_mb: Positive = 2048
+    """Megabytes that one agent may write."""
+    at_once: Positive = 2
+    """Maximum number of agents at a time; all of them share `max_inflight`."""
+
+    @field_validator("kinds", mode="before")
+    @classmethod
+    def _kinds_of_words(cls, value: Any) -> Any:
+        return tuple(TaskKind(word) for word in value) if isinstance(value, list | tuple) else value
+
+    @field_validator("env")
+    @classmethod
+    def _variable_names(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in value:
+            if not VARIABLE_NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is no name of a variable")
+        return value
+
+    def writes(self, kind: TaskKind, project: str) -> bool:
+        """Whether it writes the changes of such a task."""
+        return bool(
+            self.command
+            and kind not in (*REPORT_KINDS, TaskKind.SCAN)
+            and (not self.kinds or kind in self.kinds)
+            and (not self.projects or project in self.projects)
+        )
+
+
 class GeneratorSettings(ServerSettings):
     """The fast model, which writes."""
 
     model: _Text = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
+    agent: AgentSettings = AgentSettings()
+    looks: _Count = 6
+    """Times that the model that writes may ask to be shown more before it answers, in each round; 0: never (docs/context.md)."""
+    look_tokens: Positive = 16000
+    """Tokens that it is shown at most in answer to these, in each round. The first prompt is shorter by as much."""
     self_review: bool = False
     """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
+    logprobs: bool = False
+    """Ask the server for the probabilities of its tokens: uncertain changes are reviewed first (docs/uncertainty.md)."""
 
 
 class ReviewerSettings(ServerSettings):
@@ -115,6 +175,10 @@ class ReviewerSettings(ServerSettings):
 
     model: _Text = "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
+    looks: _Count = 0
+    """Times that it may ask to be shown more before it reviews; 0: never."""
+    look_tokens: Positive = 16000
+    """Tokens that it is shown at most in answer to these."""
 
 
 class FinalSettings(ServerSettings):
@@ -177,6 +241,8 @@ class RoutingSettings(Section):
 class SystemdSettings(Section):
     """Strategy `systemd`: two units and one script. These values take precedence over swap.conf (swap/README.md)."""
 
+    host: _Host = ""
+    """The machine with the GPU and the servers, as ssh knows it (`box`, `user@box`); empty: this one (docs/remote.md)."""
     scope: Literal["user", "system"] = "user"
     """Whose systemd holds the units."""
     generator_unit: _Unit = "navigator-generator.service"
@@ -260,7 +326,7 @@ class CommandSettings(Section):
     """Strategy `command`: your own program swaps, and another one can tell what is loaded."""
 
     argv: tuple[str, ...] = ()
-    """The program and its arguments. `{role}` becomes generator or reviewer; without it the role is the last argument."""
+    """The program and its arguments. `{role}` becomes the role (else it comes last), `{profile}` an experiment's profile."""
     status: tuple[str, ...] = ()
     """Program that prints the loaded role on its first line; empty: the servers are asked for their models."""
     seconds: _Seconds = 900.0
@@ -275,9 +341,9 @@ class AdapterSettings(Section):
     """Strategy `adapter`: one base model, one LoRA adapter per role, named by the role's `model`."""
 
     generator_path: str = ""
-    """Folder of the generator's adapter, for the server to load; empty: the server has it already."""
+    """Folder of the generator's adapter, for SGLang or vLLM to load; empty: the server has it already."""
     reviewer_path: str = ""
-    """Folder of the reviewer's adapter, for the server to load; empty: the server has it already."""
+    """Folder of the reviewer's adapter, for SGLang or vLLM to load; empty: the server has it already."""
     load_seconds: _Seconds = 120.0
     """Longest wait in seconds for an adapter to load."""
 
@@ -310,6 +376,11 @@ class SwapSettings(Section):
     command: CommandSettings = CommandSettings()
     adapter: AdapterSettings = AdapterSettings()
     read_ahead: ReadAheadSettings = ReadAheadSettings()
+
+    @property
+    def host(self) -> str:
+        """The machine that the servers are on, as ssh knows it; "" for this one."""
+        return self.systemd.host if self.strategy == "systemd" else ""
 
     @model_validator(mode="after")
     def _command_named(self) -> Self:
@@ -374,6 +445,61 @@ class EnergySettings(Section):
     """Seconds between two readings while the conductor runs."""
 
 
+class OnSettings(Section):
+    """Commands of your own that the conductor runs when something happened (docs/events.md): program and arguments, with what
+    happened as JSON on stdin. Empty: none."""
+
+    landed: tuple[str, ...] = ()
+    """An approved proposal has reached its branch."""
+    reviewed: tuple[str, ...] = ()
+    """A review has been stored, of a proposal or of an existing change."""
+    batch_ready: tuple[str, ...] = ()
+    """The reviewer's residency is over, and proposals of it wait for you."""
+    failed: tuple[str, ...] = ()
+    """A task has failed."""
+    swap_failed: tuple[str, ...] = ()
+    """A swap has failed."""
+    timeout_seconds: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
+    """Seconds that a command may take; then it is stopped with everything it started."""
+
+    def command(self, event: str) -> tuple[str, ...]:
+        """Of one event, by its name here; () where there is none."""
+        found: tuple[str, ...] = getattr(self, event)
+        return found
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The events that have a command."""
+        names = ("landed", "reviewed", "batch_ready", "failed", "swap_failed")
+        return tuple(name for name in names if self.command(name))
+
+
+class MetricsSettings(Section):
+    """Figures of a running conductor for Prometheus (docs/scaling.md). Off until an address is set."""
+
+    listen: str = ""
+    """Address and port to serve `/metrics` at, such as "127.0.0.1:9464": counts, never text. Empty: off."""
+
+    @field_validator("listen")
+    @classmethod
+    def _address_and_port(cls, value: str) -> str:
+        host, _, port = value.rpartition(":")
+        if value:
+            try:
+                ip_address(host.strip("[]"))
+            except ValueError:
+                raise ValueError('must be an IP address and a port, such as "127.0.0.1:9464"') from None
+            if not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
+                raise ValueError("must end with a port from 1 to 65535")
+        return value
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """`listen` as host and port."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+
 class ExamSettings(Section):
     """The reviewer's exam: changes whose right verdict is known, mixed into its reviews (docs/exam.md)."""
 
@@ -393,6 +519,35 @@ class ExamSettings(Section):
     """Newest commits, and newest approved proposals, of a project that are looked at."""
     prepare_seconds: Positive = 1800
     """Longest time in seconds that tests run to prepare a project's changes, in one session or command."""
+
+
+class ExperimentSettings(Section):
+    """Two prompts or launch profiles, one of them drawn for each residency of a model, and compared (docs/experiments.md)."""
+
+    name: str = ""
+    """Name of the experiment; empty: none runs. Another name, or other values, begin another one."""
+    what: Literal["generator-prompt", "reviewer-prompt", "generator-profile", "reviewer-profile"] = (
+        "reviewer-prompt"
+    )
+    """What is drawn: the prompt that a role is asked with first, or the way its server is launched."""
+    arms: tuple[str, ...] = ()
+    """The two, first what is used without the experiment: names of prompts, or of launch profiles."""
+    share: float = Field(default=0.5, ge=0.1, le=0.9, allow_inf_nan=False)
+    """Share of residencies that get the second one."""
+    outcome: Literal["revise-rate", "exam", "tokens-per-second", "accept-length"] = "revise-rate"
+    """What is compared: share of first verdicts with REVISE, of right answers in the exam, or one of two speeds."""
+    residencies: Positive = 100
+    """It ends undecided after this many residencies."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.name and (len(set(self.arms)) != 2 or len(self.arms) != 2 or not all(self.arms)):
+            raise ValueError('arms must name two, such as ["review", "review-strict"]')
+        if self.name and self.outcome == "exam" and not self.what.startswith(Role.REVIEWER.value):
+            raise ValueError(
+                'outcome "exam" is of the reviewer: what must be "reviewer-prompt" or "reviewer-profile"'
+            )
+        return self
 
 
 class ProjectEntry(Section):
@@ -418,6 +573,8 @@ class ProjectEntry(Section):
     """File with the project's conventions, part of every prompt."""
     escalate: bool = False
     """Let its proposals be sent to the final model when you escalate one."""
+    review_branches: tuple[str, ...] = ()
+    """Patterns of branches, such as `agent/*`, whose new commits are reviewed without being asked for."""
 
     @field_validator("path")
     @classmethod
@@ -457,7 +614,10 @@ class Settings(Section):
     review: ReviewSettings = ReviewSettings()
     checks: ChecksSettings = ChecksSettings()
     energy: EnergySettings = EnergySettings()
+    metrics: MetricsSettings = MetricsSettings()
+    on: OnSettings = OnSettings()
     exam: ExamSettings = ExamSettings()
+    experiment: ExperimentSettings = ExperimentSettings()
     project: tuple[ProjectEntry, ...] = ()
     source: Path | None = Field(default=None, exclude=True)
 

@@ -70,12 +70,22 @@ class Usage(Model):
         )
 
 
+class Uncertainty(Model):
+    """How unsure a model was of the tokens of an answer, in bits: `entropy_mean` over its tokens, `entropy_peak` the highest.
+
+    Servers tell the most likely few tokens only; what is left of the probability counts as one more. None: not told.
+    """
+
+    entropy_mean: float | None = None
+    entropy_peak: float | None = None
+
+
 class Project(Model):
     """A git repository in Navigator's care.
 
     `root_commit` identifies the history whatever the path; `source` is "store" or "config";
     `demo` is true only for sample repositories that `navigator demo` made. `escalate`: its proposals may be sent to the final
-    model when the developer asks for that.
+    model when the developer asks for that. `review_branches`: patterns of branches whose new commits are reviewed.
     """
 
     id: int
@@ -89,10 +99,31 @@ class Project(Model):
     exclude: tuple[str, ...] = ()
     conventions: str = "AGENTS.md"
     escalate: bool = False
+    review_branches: tuple[str, ...] = ()
     root_commit: str = ""
     source: str = "store"
     demo: bool = False
     removed: bool = False
+
+
+class Variation(Model):
+    """How one of several variants of a task is written, where that differs from the settings.
+
+    `temperature` is that of its calls; `approach` names the prompt that asks for it in another way; `writer` is "agent" for the
+    agent of the settings, "model" for the model's own answer.
+    """
+
+    temperature: float | None = None
+    approach: str = ""
+    writer: str = ""
+
+    @property
+    def words(self) -> str:
+        """`temperature 0.6`, `approach smallest`, `written by the agent`, `as the settings say`."""
+        said = [f"temperature {self.temperature:g}"] if self.temperature is not None else []
+        said += [f"approach {self.approach}"] if self.approach else []
+        said += [f"written by the {self.writer}"] if self.writer else []
+        return ", ".join(said) or "as the settings say"
 
 
 class Task(Model):
@@ -100,7 +131,12 @@ class Task(Model):
 
     `base_commit` is pinned when the attempt is first written, and cleared by the next attempt. `origin` is the id of the
     task this one came from: the scan that proposed it, or the task whose proposal was split; "" for one that was asked for.
-    `escalated` is the reading that the developer asked for and that is still to come.
+    `escalated` is the reading that the developer asked for and that is still to come. `after` are the ids of the tasks, of any
+    project, that have to land, to be approved or to be done before an attempt of this one is written. A task that is written
+    several times is as many tasks: `variant_of` is the first of them, for each, and `variant` counts from 1; 0 for a task that
+    is written once.
+    `ref` names the existing change that the task reviews, such as `main..topic`; "" for a task that is written. `head` is the
+    commit that holds that change. `base` is the branch or the commit that it is written on in place of the project's base.
     """
 
     id: TaskId
@@ -119,9 +155,20 @@ class Task(Model):
     report: str = ""
     base_commit: str = ""
     origin: TaskId = ""
+    after: tuple[str, ...] = ()
+    variant_of: TaskId = ""
+    variant: int = 0
+    variation: Variation = Variation()
     escalated: Escalation = Escalation.NONE
+    ref: str = ""
+    head: str = ""
+    base: str = ""
     created: str
     updated: str
+
+    def based(self, project: Project) -> Project:
+        """The project as this task sees it: with the task's own base, if it has one."""
+        return project.model_copy(update={"base": self.base}) if self.base else project
 
 
 class Suggestion(Model):
@@ -274,6 +321,7 @@ class Review(Model):
     asks for the opposite of the one before; `parts` is in how many prompts a large diff was read. `advice` says why its
     REVISE did not send the change back; "" where it did, and for every other verdict. `block_on` is the setting by which the
     verdict was derived. `price` is what its answers cost by the prices under `[final]` at the time; 0 where none are set.
+    `residency` is the residency of an experiment that it was made in, 0 outside of any; `experiment` names both: "NAME: ARM".
     """
 
     role: Role = Role.REVIEWER
@@ -292,6 +340,8 @@ class Review(Model):
     rehearsal: bool = False
     usage: Usage = Usage()
     price: float = 0.0
+    residency: int = 0
+    experiment: str = ""
     at: str = ""
 
     @property
@@ -333,6 +383,10 @@ class Landing(Model):
     at: str = ""
 
 
+EXISTING = "existing"
+"""The `way` of a proposal that nobody wrote for its task: a change of the repository, to be reviewed and never landed."""
+
+
 class Proposal(Model):
     """One round's answer, immutable once made: edits, turned into a tree on a pinned base.
 
@@ -340,7 +394,10 @@ class Proposal(Model):
     that of the optional cloud model, which reads last;
     `own_review` the generator's of its own change, which decides nothing. A derived proposal holds only the `hunks` of its
     `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
-    the writer worked: "blocks" is one answer of edit blocks.
+    the writer worked: "blocks" is one answer of edit blocks, "existing" a change that was there before. `variant_of` and
+    `variant` are the task's. `residency` and
+    `experiment` say in which residency of an experiment it was written, as those of a review do.
+    `entropy_mean` and `entropy_peak` are those of the answer (`Uncertainty`).
     """
 
     id: ProposalId
@@ -369,6 +426,8 @@ class Proposal(Model):
     own_review: Review | None = None
     parent: ProposalId = ""
     hunks: tuple[str, ...] = ()
+    variant_of: TaskId = ""
+    variant: int = 0
     decision: Decision | None = None
     landing: Landing | None = None
     seen: bool = False
@@ -376,7 +435,21 @@ class Proposal(Model):
     model: str = ""
     rehearsal: bool = False
     usage: Usage = Usage()
+    entropy_mean: float | None = None
+    entropy_peak: float | None = None
+    residency: int = 0
+    experiment: str = ""
     created: str = ""
+
+    @property
+    def existing(self) -> bool:
+        """Whether it is a change that was there before: reviewed, never landed."""
+        return self.way == EXISTING
+
+    @property
+    def rehearsed(self) -> bool:
+        """Whether a rehearsal wrote or reviewed it."""
+        return self.rehearsal or (self.review is not None and self.review.rehearsal)
 
     @property
     def paths(self) -> tuple[str, ...]:

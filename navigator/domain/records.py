@@ -7,11 +7,12 @@ from typing import Any
 from pydantic import Field
 
 from navigator.domain.ids import ProposalId, TaskId
-from navigator.domain.models import Model, Usage
+from navigator.domain.models import Model, Usage, Variation
 from navigator.domain.states import (
     Criterion,
     DecisionKind,
     EditCode,
+    LookOutcome,
     ReproductionOutcome,
     RevisedOutcome,
     Role,
@@ -26,7 +27,7 @@ class ModelCall(Model):
 
     A step is (task_id, attempt, round, purpose, seq). `repeat` says that the same step was asked before; `outcome` is
     "started" while it runs, "lost" when its process died first, else the caller's word. `task_id` is "" for a call that
-    belongs to no task, such as one for an item of the exam; `ended` is "" until then.
+    belongs to no task, such as one for an item of the exam; `ended` is "" until then. `residency` is that of an experiment.
     """
 
     id: int
@@ -43,8 +44,46 @@ class ModelCall(Model):
     outcome: str
     error_code: str = ""
     usage: Usage = Usage()
+    entropy_mean: float | None = None
+    entropy_peak: float | None = None
     retries: int = 0
     repeat: bool = False
+    residency: int = 0
+    rehearsal: bool = False
+    started: str
+    ended: str = ""
+
+
+class AgentTurn(Model):
+    """One prompt to a coding agent, recorded before it is sent and again when it ended.
+
+    `agent` is its name and version as it told them. `outcome` is "started" while it works, "lost" when the conductor died
+    first, else "ok" (its change became `tree`), "no_change", "report", "refused" (the change is not taken: `reason`), "failed"
+    or "tests_failed". `tools` are calls of its tools by kind; `requests` what it asked of the model, `replayed` those of them
+    that were answered from the ledger after an interruption, `refused` attempts to reach anything else.
+    """
+
+    id: int
+    task_id: TaskId
+    attempt: int
+    round: int
+    seq: int
+    purpose: str
+    agent: str = ""
+    session: str = ""
+    loaded: bool = False
+    prompt_version: str = ""
+    outcome: str
+    stopped: str = ""
+    reason: str = ""
+    tree: str = ""
+    summary: str = ""
+    tools: dict[str, int] = Field(default_factory=dict)
+    files_read: int = 0
+    requests: int = 0
+    replayed: int = 0
+    refused: int = 0
+    seconds: float = 0.0
     rehearsal: bool = False
     started: str
     ended: str = ""
@@ -61,6 +100,31 @@ class EditFailure(Model):
     model: str = ""
     rehearsal: bool = False
     at: str
+
+
+class Look(Model):
+    """One request of a model to be shown something before it answers.
+
+    Attributes:
+        turn: which turn of looking in the round, from 1; all requests of one answer have the same.
+        kind: its first word; "" where it was none.
+        target: the request as it was read.
+        paths: the files whose lines it was shown, at most 20.
+        tokens: of what it was shown.
+    """
+
+    task_id: TaskId
+    attempt: int
+    round: int
+    role: Role = Role.GENERATOR
+    turn: int
+    kind: str = ""
+    target: str = ""
+    outcome: LookOutcome
+    paths: tuple[str, ...] = ()
+    tokens: int = 0
+    rehearsal: bool = False
+    at: str = ""
 
 
 class Comment(Model):
@@ -161,6 +225,20 @@ class VersionCount(Versions):
     written: int = 0
 
 
+class EntropyRanks(Model):
+    """First verdicts on one writer's changes with a known entropy: how many, the ranks of those with REVISE added up (1 is the
+    lowest entropy; ties have their mean rank), and the entropies added up."""
+
+    model: str
+    measure: str
+    rehearsal: bool = False
+    revise: int
+    approve: int
+    revise_ranks: float
+    revise_sum: float
+    approve_sum: float
+
+
 class VerdictPair(Model):
     """First proposals that their writer and an independent reviewer have both reviewed."""
 
@@ -224,6 +302,39 @@ class EditTotals(Model):
     codes: dict[str, int] = Field(default_factory=dict)
 
 
+class LookCount(Model):
+    """Requests of writers to be shown something, by what they asked for and what became of them."""
+
+    rehearsal: bool = False
+    kind: str = ""
+    outcome: LookOutcome
+    n: int = 0
+    tokens: int = 0
+
+
+class LookRounds(Model):
+    """Rounds in which a writer looked: how many, and the looks, requests and tokens that were shown in them."""
+
+    rehearsal: bool = False
+    rounds: int = 0
+    looks: int = 0
+    requests: int = 0
+    tokens: int = 0
+
+
+class WayTotals(Model):
+    """Proposals by the way they were written, and what their rounds took; `accepted` were approved and not undone."""
+
+    rehearsal: bool = False
+    way: str
+    proposals: int = 0
+    accepted: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+
 class CallTotals(Model):
     """Ended calls of one role and model.
 
@@ -259,6 +370,24 @@ class ReproductionCount(Model):
     revised: RevisedOutcome = RevisedOutcome.NONE
     rehearsal: bool = False
     n: int = 1
+
+
+class VariantCount(Model):
+    """First proposals of tasks that were written several times, by how they were written.
+
+    `decided` are those of tasks of which one variant is approved, `chosen` those that are; `tested` had tests that passed or
+    failed, `read` a verdict that could be read.
+    """
+
+    variation: Variation
+    rehearsal: bool = False
+    n: int = 0
+    decided: int = 0
+    chosen: int = 0
+    tested: int = 0
+    passed: int = 0
+    read: int = 0
+    approved: int = 0
 
 
 class ReproducedDecision(Model):

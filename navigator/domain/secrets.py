@@ -45,7 +45,8 @@ _RULES = {
 }
 _NAMES = tuple(_RULES)
 _TOKENS = re.compile(
-    rb"(?<![A-Za-z0-9_])(?:"
+    # A colour that a terminal is told of ends in a letter right before the word: `ESC[31m`, `ESC[0;1m`.
+    rb"(?:(?<![A-Za-z0-9_])|(?<=[0-9;\[]m))(?:"
     + b"|".join(b"(" + rule + b")" for rule in _RULES.values())
     + rb")(?![A-Za-z0-9_])"
 )

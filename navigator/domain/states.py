@@ -179,6 +179,10 @@ class ReproductionOutcome(StrEnum):
     COULD_NOT_RUN = "could_not_run"
 
 
+REPRODUCED = frozenset({ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET})
+"""A test shows what the finding says."""
+
+
 class RevisedOutcome(StrEnum):
     """What the test of a finding said of the next revision."""
 
@@ -235,6 +239,8 @@ class Rung(StrEnum):
     WHOLE_FILE = "whole_file"
     DELETE = "delete"
     RENAME = "rename"
+    IN_PLACE = "in_place"
+    """No ladder: an agent edited the file itself."""
 
 
 class EditCode(StrEnum):
@@ -358,3 +364,24 @@ def require_proposal_transition(current: ProposalState, target: ProposalState, *
         f"{proposal} is {current.value}: it cannot become {target.value}.",
         hint="`navigator proposals` lists what is open.",
     )
+
+
+class LookKind(StrEnum):
+    """What a model may ask to be shown before it answers: the first word of a request."""
+
+    READ = "read"
+    SEARCH = "search"
+    LIST = "list"
+    DEFINITION = "definition"
+    USES = "uses"
+
+
+class LookOutcome(StrEnum):
+    """What became of one request: shown, shown in part, nothing found, asked before, refused, or no tokens left."""
+
+    SHOWN = "shown"
+    CUT = "cut"
+    NOTHING = "nothing"
+    REPEATED = "repeated"
+    REFUSED = "refused"
+    NO_ROOM = "no_room"

@@ -9,13 +9,16 @@ What is named, in this order, and never for a task in `busy`:
 - `Check` for tasks in `checking`, at most `CHECKS_AT_ONCE` at a time. Checks continue during a swap.
 - `Generate` for what the role that answers has to write, up to its capacity: first answers to repair
   (`generating`, held by no stage), then by priority, revisions before new tasks, then in the order the
-  tasks came. A task whose `writer` is the reviewer waits for that residency, and is written before the
-  reviews, so that its checks run beside them.
+  tasks came, except that a task whose project is being written may overtake `MAY_OVERTAKE` older ones: the
+  prompts of one project share their beginning, which the server then has in its cache. A task whose
+  `writer` is the reviewer waits for that residency, and is written before the reviews, so that its checks run beside them.
 - `ReadOwn`, in the slots that are left, for proposals that their writer is to review as well where the settings ask
   for it; the task keeps its state, and its review follows.
 - `ReviewTask` for proposals that wait, up to the slots that are left, escalated ones first, by priority and then project by
-  project, because the prompts of one project share their beginning. `FinalReview` where the cloud model is
+  project, because the prompts of one project share their beginning; the project and the proposal that their writer was least sure
+  of come first. `FinalReview` where the cloud model is
   enabled, and for escalated proposals.
+  Variants of one task are read once all of them are written and checked, so that one residency reads them all.
 - `AskExam` for items of the reviewer's exam, in the slots that reviews leave free; real work never counts an item as
   taking a slot, and the conductor cuts one off where a server would have too many.
 - `SwapTo` when `navigator.scheduling.swap_rule` says that a swap is due and the loaded role is idle.
@@ -42,6 +45,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from navigator.domain.snapshot import (
     Action,
@@ -63,13 +67,13 @@ from navigator.scheduling.rest import rest
 from navigator.scheduling.swap_rule import SwapDecision, SwapRule, decide_swap, is_repair
 from navigator.scheduling.view import (
     CHECKS_AT_ONCE,
-    REVIEWABLE_STATES,
     WRITABLE_STATES,
     answers,
     files_held,
     final_reviews,
     free_slots,
     hurried,
+    reviewable,
     self_reviews,
 )
 
@@ -89,6 +93,16 @@ def next_actions(
     if decision is not None and decision.ready:
         actions.append(SwapTo(decision.to))
     return tuple(actions) or (rest(snapshot, now),)
+
+
+def first_after_swap(snapshot: SchedulerSnapshot, to: Role, now: float) -> list[Generate | ReviewTask]:
+    """What `to` is asked first once it is loaded: twice as much as it may have in flight, if nothing else changes."""
+    room = {**snapshot.capacity, to: 2 * snapshot.capacity.get(to, 1)}
+    loaded = replace(
+        snapshot, resident=to, swapping_to=None, both_resident=False, capacity=room, unreachable={}
+    )
+    actions = _with_models(loaded, None, now)
+    return [action for action in actions if isinstance(action, Generate | ReviewTask)]
 
 
 def _without_models(snapshot: SchedulerSnapshot) -> Iterator[Action]:
@@ -133,8 +147,11 @@ def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now
             yield from (FinalReview(task.id) for task in last[:slots])
 
 
-_Taken = defaultdict[int, set[str]]
-"""Project id -> the files named by tasks that are being written."""
+MAY_OVERTAKE = 100
+"""A task is never written after one of the same priority that came more than this many tasks later: no project starves."""
+
+_Taken = defaultdict[int, dict[str, str]]
+"""Project id -> the files named by tasks that are being written, each with the group or the task that names it."""
 
 
 def _writes(
@@ -142,46 +159,78 @@ def _writes(
 ) -> list[TaskView]:
     """The tasks that `role` starts to write now, at most `slots` of them, whose files join `taken`."""
     chosen: list[TaskView] = []
-    for task in sorted(_free(snapshot, *WRITABLE_STATES), key=_writing_order):
+    for task in _in_turn(snapshot, role):
         if len(chosen) == slots:
             break
-        if task.writer is not role:
-            continue
         if is_repair(snapshot, task):
             chosen.append(task)
             continue
-        if repairs_only or task.files & taken[task.project_id]:
+        if repairs_only or _meets(task, taken):
             continue
-        taken[task.project_id] |= task.files
+        _take(task, taken)
         chosen.append(task)
     return chosen
 
 
-def _writing_order(task: TaskView) -> tuple[bool, int, bool, int]:
-    return (
-        task.state is not TaskState.GENERATING,
-        -task.priority,
-        task.state is not TaskState.REVISING,
-        task.order,
-    )
+def _take(task: TaskView, taken: _Taken) -> None:
+    taken[task.project_id] |= dict.fromkeys(task.files, task.group or task.id)
+
+
+def _meets(task: TaskView, taken: _Taken) -> bool:
+    """Whether a task names a file that another one is changing. Variants of one task do not hold each other up."""
+    mine = task.group or task.id
+    held = taken[task.project_id]
+    return any(held.get(file, mine) != mine for file in task.files)
+
+
+def _in_turn(snapshot: SchedulerSnapshot, role: Role) -> Iterator[TaskView]:
+    """What the role has to write, in its order; a project whose prompt the server has just read is preferred a little."""
+    left = {task.id: task for task in _free(snapshot, *WRITABLE_STATES) if task.writer is role}
+    begun = (task for task in snapshot.tasks if task.id in snapshot.busy and task.writer is role)
+    warm = {task.project_id for task in begun if task.state in WRITABLE_STATES | {TaskState.CHECKING}}
+
+    def turn(task: TaskView) -> tuple[bool, int, bool, int]:
+        return (
+            task.state is not TaskState.GENERATING,
+            -task.priority,
+            task.state is not TaskState.REVISING,
+            task.order - (MAY_OVERTAKE if task.project_id in warm else 0),
+        )
+
+    while left:
+        first = min(left.values(), key=turn)
+        del left[first.id]
+        warm.add(first.project_id)
+        yield first
 
 
 def _taken_files(snapshot: SchedulerSnapshot, now: float) -> _Taken:
     """The files of tasks whose writing is under way: no task that names one of them is begun beside it."""
-    taken: _Taken = defaultdict(set)
+    taken: _Taken = defaultdict(dict)
     for task in snapshot.tasks:
         picked = task.state in WRITABLE_STATES and task.id in snapshot.busy
         if picked or (is_repair(snapshot, task) and answers(snapshot, task.writer, now)):
-            taken[task.project_id] |= task.files
+            _take(task, taken)
     for task in files_held(snapshot, now):
-        taken[task.project_id] |= task.files
+        _take(task, taken)
     return taken
 
 
 def _reviews(snapshot: SchedulerSnapshot) -> list[TaskView]:
+    waiting = [task for task in reviewable(snapshot) if task.id not in snapshot.busy]
+    doubts: defaultdict[int, float] = defaultdict(float)
+    for task in waiting:
+        doubts[task.project_id] = max(doubts[task.project_id], task.doubt)
     return sorted(
-        _free(snapshot, *REVIEWABLE_STATES),
-        key=lambda task: (not task.escalated, -task.priority, task.project_id, task.order),
+        waiting,
+        key=lambda task: (
+            not task.escalated,
+            -task.priority,
+            -doubts[task.project_id],
+            task.project_id,
+            -task.doubt,
+            task.order,
+        ),
     )
 
 

@@ -99,7 +99,8 @@ def _reason(snapshot: SchedulerSnapshot) -> str:
     if not left:
         waiting = sum(task.state is TaskState.AWAITING_APPROVAL for task in snapshot.tasks)
         for_you = f"; {_tasks(waiting)} for your decision" if waiting else ""
-        return f"Nothing is left to do{for_you}."
+        for_others = f"; {_tasks(snapshot.blocked)} for other tasks to land" if snapshot.blocked else ""
+        return f"Nothing is left to do{for_you}{for_others}."
 
     for role, name in _NAMES.items():
         stuck = _stuck_on(snapshot, role)

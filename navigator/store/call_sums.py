@@ -40,7 +40,7 @@ _END, _DAY = "86400.0 * julianday({0}.ended)", "86400.0"
 _COUNTED = "{0}.outcome <> 'started'"
 _TIMED = "{0}.outcome NOT IN ('started', 'lost') AND {0}.purpose <> 'exam'"
 
-_UNION = (
+UNION = (
     "SELECT total(max(0.0, min(e, coalesce(reached, e)) - b)) FROM (SELECT e, b, min(b) OVER"
     " (ORDER BY e DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached FROM ({0}))"
 )
@@ -88,7 +88,7 @@ def _change(row: str, sign: str) -> str:
         f" AND c.ended >= {after} AND {_TIMED.format('c')} AND c.id <> {row}.id"
         f" AND {_END.format('c')} > {begin} AND {_END.format('c')} - c.seconds < {end}"
     )
-    alone = f"{row}.seconds - ({_UNION.format(others)})"
+    alone = f"{row}.seconds - ({UNION.format(others)})"
     return (
         f"INSERT INTO call_sums SELECT {key}, {sign}1, {sums} WHERE {_COUNTED.format(row)}"
         f" ON CONFLICT DO UPDATE SET {added};"

@@ -498,7 +498,113 @@ _FIFTH: Migration = (
     "CREATE INDEX canaries_reference ON canaries (role, model, profile) WHERE outcome = 'reference'",
 )
 
-_SIXTH: Migration = ()
+_SIXTH: Migration = (
+    # A review of existing work: what it is called, and the commit that holds it. One task for each change of a project.
+    "ALTER TABLE tasks ADD COLUMN ref TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE tasks ADD COLUMN head TEXT NOT NULL DEFAULT ''",
+    # The branch or commit that a task is written on in place of the project's base.
+    "ALTER TABLE tasks ADD COLUMN base TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX tasks_head ON tasks (project_id, head) WHERE head <> ''",
+    # Branches whose new commits are reviewed without being asked for.
+    "ALTER TABLE projects ADD COLUMN review_branches TEXT NOT NULL DEFAULT '[]'",
+    # What a model asked to be shown before it answered. Words are free text: a new kind of look needs no migration.
+    f"""CREATE TABLE looks (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        call_id INTEGER NOT NULL REFERENCES calls (id),
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        round INTEGER NOT NULL,
+        role TEXT NOT NULL,
+        turn INTEGER NOT NULL CHECK (turn >= 1),
+        kind TEXT NOT NULL DEFAULT '',
+        target TEXT NOT NULL DEFAULT '',
+        outcome TEXT NOT NULL CHECK (outcome <> ''),
+        paths TEXT NOT NULL DEFAULT '[]',
+        tokens INTEGER NOT NULL DEFAULT 0 CHECK (tokens >= 0),
+        rehearsal {_FLAG.format("rehearsal")},
+        at TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX looks_task ON looks (task_id, attempt, round)",
+    "CREATE INDEX looks_figures ON looks (rehearsal, role, kind, outcome, at, tokens)",
+    # The tasks that have to land, to be approved or to be done before this one is written.
+    "ALTER TABLE tasks ADD COLUMN after TEXT NOT NULL DEFAULT '[]'",
+    # Experiments at swaps: the arm of a residency is stored before its model is loaded.
+    f"""CREATE TABLE experiments (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL CHECK (name <> ''),
+        what TEXT NOT NULL,
+        arms TEXT NOT NULL,
+        share REAL NOT NULL CHECK (share > 0 AND share < 1),
+        outcome TEXT NOT NULL,
+        residencies INTEGER NOT NULL CHECK (residencies > 0),
+        seed TEXT NOT NULL,
+        rehearsal {_FLAG.format("rehearsal")},
+        started TEXT NOT NULL,
+        ended TEXT NOT NULL DEFAULT '',
+        ending TEXT NOT NULL DEFAULT ''
+    ) STRICT""",
+    """CREATE TABLE residencies (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        experiment_id INTEGER NOT NULL REFERENCES experiments (id),
+        number INTEGER NOT NULL CHECK (number > 0),
+        arm TEXT NOT NULL,
+        drawn TEXT NOT NULL,
+        began TEXT NOT NULL DEFAULT '',
+        ended TEXT NOT NULL DEFAULT '',
+        accept_length REAL,
+        UNIQUE (experiment_id, number)
+    ) STRICT""",
+    # The residency of an experiment in which it was made, and in words which experiment and arm; 0 and "" outside of any.
+    *(
+        f"ALTER TABLE {table} ADD COLUMN residency INTEGER NOT NULL DEFAULT 0"
+        for table in ("calls", "proposals", "reviews", "exam_answers")
+    ),
+    "ALTER TABLE proposals ADD COLUMN experiment TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE reviews ADD COLUMN experiment TEXT NOT NULL DEFAULT ''",
+    # How unsure the model was of its tokens, in bits: mean and highest; NULL where the server does not tell.
+    *(
+        f"ALTER TABLE {table} ADD COLUMN entropy_{which} REAL"
+        for table in ("calls", "proposals")
+        for which in ("mean", "peak")
+    ),
+    "CREATE INDEX calls_residency ON calls (residency) WHERE residency > 0",
+    "CREATE INDEX proposals_residency ON proposals (residency) WHERE residency > 0",
+    "CREATE INDEX reviews_residency ON reviews (residency) WHERE residency > 0",
+    "CREATE INDEX exam_answers_residency ON exam_answers (residency) WHERE residency > 0",
+    # One prompt to a coding agent, and what became of it. `tree` is what its copy of the project held then.
+    f"""CREATE TABLE agent_turns (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        task_id INTEGER NOT NULL REFERENCES tasks (id),
+        attempt INTEGER NOT NULL,
+        round INTEGER NOT NULL,
+        seq INTEGER NOT NULL CHECK (seq >= 0),
+        purpose TEXT NOT NULL,
+        agent TEXT NOT NULL DEFAULT '',
+        session TEXT NOT NULL DEFAULT '',
+        loaded {_FLAG.format("loaded")},
+        prompt_version TEXT NOT NULL DEFAULT '',
+        outcome TEXT NOT NULL,
+        stopped TEXT NOT NULL DEFAULT '',
+        reason TEXT NOT NULL DEFAULT '',
+        tree TEXT NOT NULL DEFAULT '',
+        summary TEXT NOT NULL DEFAULT '',
+        tools TEXT NOT NULL DEFAULT '{{}}',
+        files_read INTEGER NOT NULL DEFAULT 0 CHECK (files_read >= 0),
+        requests INTEGER NOT NULL DEFAULT 0 CHECK (requests >= 0),
+        replayed INTEGER NOT NULL DEFAULT 0 CHECK (replayed >= 0),
+        refused INTEGER NOT NULL DEFAULT 0 CHECK (refused >= 0),
+        seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
+        rehearsal {_FLAG.format("rehearsal")},
+        started TEXT NOT NULL,
+        ended TEXT
+    ) STRICT""",
+    "CREATE INDEX agent_turns_round ON agent_turns (task_id, attempt, round)",
+    # Several proposals for one task: the first of its variants, the place among them, and how it is written.
+    "ALTER TABLE tasks ADD COLUMN variant_of INTEGER REFERENCES tasks (id)",
+    "ALTER TABLE tasks ADD COLUMN variant INTEGER NOT NULL DEFAULT 0 CHECK (variant >= 0)",
+    "ALTER TABLE tasks ADD COLUMN variation TEXT NOT NULL DEFAULT '{}'",
+    "CREATE INDEX tasks_variants ON tasks (variant_of, variant) WHERE variant_of IS NOT NULL",
+)
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
 """Entry n leads from `PRAGMA user_version` n to n + 1. The CHECKs are spelled from the domain's enums: a new word
@@ -516,6 +622,7 @@ TABLES = (
     "call_busy",
     "swaps",
     "edit_failures",
+    "looks",
     "baselines",
     "suggestions",
     "exam_items",
@@ -526,6 +633,9 @@ TABLES = (
     "reproductions",
     "forecasts",
     "canaries",
+    "experiments",
+    "residencies",
+    "agent_turns",
     "journal",
     "batches",
     "events",

@@ -77,13 +77,18 @@ class Models:
     """What a model says to each of the canary's questions, which are no part of any conversation."""
     wrong: list[str] = field(default_factory=list)
     """Models that were asked for while they were not loaded."""
+    names: tuple[str, str] = (WRITER, READER)
+    """Of the generator and of the reviewer."""
 
     @property
     def loaded(self) -> tuple[str, ...]:
         """The models that are there now."""
         if self.holds is None:
-            return (WRITER, READER)
-        return {"generator": (WRITER,), "reviewer": (READER,)}.get(self.holds.read_text().strip(), ())
+            return self.names
+        held = self.holds.read_text().strip()
+        return tuple(
+            name for role, name in zip(("generator", "reviewer"), self.names, strict=True) if role == held
+        )
 
     @property
     def settings(self) -> str:
@@ -96,7 +101,7 @@ class Models:
             if body["messages"][-1]["content"] == probe.question:
                 return self.canary(body["model"])
         with self.guard:
-            if body["model"] == READER:
+            if body["model"] == self.names[1]:
                 self.read_by.append(body["messages"])
                 return self.read(body["messages"])
             self.written.append(body["messages"])

@@ -342,7 +342,9 @@ def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
     monkeypatch.setattr(background, "_FIRST", 0.0)
 
     async def both(deps: Dependencies) -> dict[str, Any]:
-        beside = asyncio.create_task(keep_preparing(deps, Storage(deps, lambda reason: None)))
+        beside = asyncio.create_task(
+            keep_preparing(deps, Storage(deps, lambda reason: None), asyncio.Event())
+        )
         while not deps.reader.exam_trials(1):
             await asyncio.sleep(0.01)
         assert deps.exam_lock.locked(), "the background is at work"
@@ -365,7 +367,7 @@ def test_without_a_share_nothing_is_prepared_in_the_background(
     room = Room(tmp_path, monkeypatch, "[exam]\nshare = 0.0\n")
     room.add()
     with room.working() as deps:
-        asyncio.run(keep_preparing(deps, Storage(deps, lambda reason: None)))
+        asyncio.run(keep_preparing(deps, Storage(deps, lambda reason: None), asyncio.Event()))
         assert deps.reader.exam_trials(1) == [] and deps.reader.exam_items() == []
 
 

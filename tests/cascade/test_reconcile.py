@@ -60,9 +60,10 @@ def asked(folder: Path) -> list[str]:
     return path.read_text().split() if path.exists() else []
 
 
-def settings(folder: Path, url: str) -> str:
+def settings(folder: Path, url: str, names: tuple[str, str] = (WRITER, READER)) -> str:
+    writer, reader = names
     return (
-        f'[generator]\nmodel = "{WRITER}"\nbase_url = "{url}"\n[reviewer]\nmodel = "{READER}"\nbase_url = "{url}"\n'
+        f'[generator]\nmodel = "{writer}"\nbase_url = "{url}"\n[reviewer]\nmodel = "{reader}"\nbase_url = "{url}"\n'
         f"[batch]\nquiet_minutes = 0\n"
         f'[swap]\nstrategy = "command"\n[swap.command]\nargv = ["{folder}/swap"]\nseconds = 60\n'
     )
@@ -121,7 +122,7 @@ def test_a_swap_by_other_hands_is_noticed_kept_apart_and_lived_with(
     room: Room, models: Models, tmp_path: Path
 ) -> None:
     def meanwhile(ask: Any) -> None:
-        until(lambda: ask("status")["resident"] == "generator", "the generator")
+        until(lambda: "canary" in kinds(room), "the generator's canary")
         (tmp_path / "loaded").write_text("reviewer")
         until(lambda: ask("status")["resident"] == "reviewer", "the reviewer")
         task = room_queue(ask)
@@ -134,6 +135,26 @@ def test_a_swap_by_other_hands_is_noticed_kept_apart_and_lived_with(
     ]
     assert "swap_outside" in kinds(room)
     assert models.wrong == []
+
+
+def test_a_model_that_others_loaded_is_asked_before_it_is_given_work_and_loaded_anew_if_it_went_bad(
+    room: Room, models: Models, tmp_path: Path
+) -> None:
+    models.canary = lambda model: "!" * 40 if model == READER else "1, 2, 3, 4, 5"
+
+    def meanwhile(ask: Any) -> None:
+        until(lambda: "canary" in kinds(room), "the generator's canary")
+        (tmp_path / "loaded").write_text("reviewer")
+        until(lambda: "generator" in asked(tmp_path), "the way back")
+        until(lambda: ask("status")["resident"] == "generator", "the generator again")
+
+    staying(room, meanwhile)
+    told = [event.data for event in room.read().events(0, limit=100_000) if event.kind == "canary"]
+    assert [(one["role"], one["moment"], one["outcome"]) for one in told[:2]] == [
+        ("generator", "load", "reference"),  # loaded before this session, by whomever
+        ("reviewer", "load", "garbage"),
+    ]
+    assert models.read_by == []
 
 
 def room_queue(ask: Any, text: str = "Make double() multiply") -> str:

@@ -23,6 +23,8 @@ from navigator.cascade.verbs.escalate import Escalated, EscalatedRow
 from navigator.cascade.verbs.exam_import import ExamImported, RefusedRow
 from navigator.cascade.verbs.exam_prepare import ExamPrepared
 from navigator.cascade.verbs.exam_run import ExamAsked
+from navigator.cascade.verbs.fix_findings import FixRequested
+from navigator.cascade.verbs.hook import HookDone
 from navigator.cascade.verbs.keep_tests import TestsKept
 from navigator.cascade.verbs.measure import Measuring, MeasuringStopped
 from navigator.cascade.verbs.notes import DraftSaved, SeenArgs
@@ -32,6 +34,7 @@ from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.retry import Retry
 from navigator.cascade.verbs.reverts import Looked, LookedProject
+from navigator.cascade.verbs.review_change import LeftOut, ReviewsQueued
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs, SentBack
 from navigator.cascade.verbs.split import Rest, Split, SplitArgs, SplitDone
 from navigator.cascade.verbs.suggestions import Settled
@@ -84,6 +87,8 @@ LANDED = DecisionRow(
 SUGGESTION = Suggestion(task_id="T3", rank=1, text="Test it", state="accepted", made_task="T8")
 
 RESULTS: dict[str, list[Model]] = {
+    "task.link": [Tasks(tasks=(TASK.model_copy(update={"after": ("T1", "T2")}),))],
+    "task.free": [Tasks(tasks=(TASK,))],
     "swap.measure": [Measuring(swaps=60)],
     "swap.measure.stop": [MeasuringStopped(was_running=True), MeasuringStopped(was_running=False)],
     "reverts.look": [Looked(projects=(LookedProject(project="web", commits=3, reverted=1),))],
@@ -135,6 +140,15 @@ RESULTS: dict[str, list[Model]] = {
     "comment.add": [Commented(comment=4)],
     "comment.remove": [Commented(comment=4)],
     "task.add": [AddedTasks(tasks=(TASK,), unknown_files=(UnknownFile(project="code", path="no.py"),))],
+    "hook.install": [HookDone(project="web", path="/web/.git/hooks/post-commit", kept=True)],
+    "hook.remove": [HookDone(project="web", path="/web/.git/hooks/post-commit")],
+    "review.fix": [FixRequested(proposal="P7", task=TASK, on="topic")],
+    "review.add": [
+        ReviewsQueued(tasks=(TASK,), proposals=("P7",), new=(TASK.id,), merges=2),
+        ReviewsQueued(
+            tasks=(TASK,), proposals=("P7",), left_out=(LeftOut(ref="a1b2", reason="it changes nothing"),)
+        ),
+    ],
     "task.cancel": [Tasks(tasks=(TASK,))],
     "task.retry": [Tasks(tasks=(TASK,))],
     "task.done": [Tasks(tasks=(TASK,))],

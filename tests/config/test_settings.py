@@ -29,6 +29,8 @@ max_tokens = 5000
 thinking = false
 extra_body = {}
 self_review = false
+looks = 6
+look_tokens = 16000
 [routing]
 scan = "generator"
 implement = "generator"
@@ -111,7 +113,7 @@ def test_every_documented_default_is_the_default(tmp_path: Path) -> None:
     assert spelled == silent
     # Every key of the documented tables was named, but those without a default.
     for table, missing in (
-        ("generator", set()),
+        ("generator", {"agent"}),
         ("routing", set()),
         ("swap", {"strategy"}),
         ("batch", set()),

@@ -32,6 +32,11 @@ def test_a_token_and_a_key_are_replaced_by_what_they_are() -> None:
     assert said == "curl -H 'Bearer [redacted: a GitHub token]'\n[redacted: a private key]\nafter"
 
 
+@pytest.mark.parametrize("before", ["\x1b[31m", "\u241b[0;1m", "\x1b[m", "key=", '"'])
+def test_a_token_is_found_behind_a_colour(before: str) -> None:
+    assert TOKEN not in Redactor()(f"{before}{TOKEN}\x1b[0m")
+
+
 def test_a_key_that_was_cut_is_redacted_to_its_end() -> None:
     assert "MIIEabc" not in Redactor()(PEM[:-40])
 

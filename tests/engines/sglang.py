@@ -70,13 +70,13 @@ def command(port: int, model: Path, *options: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def sglang_server(folder: Path) -> Iterator[SglangServer]:
+def sglang_server(folder: Path, *options: str) -> Iterator[SglangServer]:
     """A server on loopback whose `/health` has been 200. Takes half a minute to start, and 1.6 GB of memory."""
     port = free_port()
     log = folder / "sglang.log"
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            command(port, home() / "tiny"),
+            command(port, home() / "tiny", *options),
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,

@@ -46,17 +46,28 @@ def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return make_repo(tmp_path / "thing")
 
 
-def configured(tmp_path: Path, url: str, generator: str, reviewer: str = "", most: int = 200) -> Navigator:
+def configured(
+    tmp_path: Path,
+    url: str,
+    generator: str,
+    reviewer: str = "",
+    most: int = 200,
+    *,
+    names: tuple[str, str] = (ALIAS, ALIAS),
+    reviewer_url: str = "",
+    strategy: str = 'strategy = "resident"',
+) -> Navigator:
     """Settings for one state folder, both roles at this address; returns what runs `navigator` on it."""
-    server = (
-        f'model = "{ALIAS}"\nbase_url = "{url}"\ncontext_tokens = 16384\ntemperature = 1.0\ntop_p = 1.0\n'
+    writer, reader = (
+        f'model = "{name}"\nbase_url = "{at}"\ncontext_tokens = 16384\ntemperature = 1.0\ntop_p = 1.0\n'
+        for name, at in zip(names, (url, reviewer_url or url), strict=True)
     )
     settings = tmp_path / "navigator.toml"
     settings.write_text(
-        f'[generator]\n{server}max_tokens = {most}\ntokenizer = "{TOKENIZER}"\n'
+        f'[generator]\n{writer}max_tokens = {most}\ntokenizer = "{TOKENIZER}"\n'
         f"[generator.extra_body]\n{generator}\n"
-        f"[reviewer]\n{server}max_tokens = 4000\n[reviewer.extra_body]\n{reviewer}\n"
-        '[swap]\nstrategy = "resident"\n[batch]\nmax_wait_minutes = 0\nquiet_minutes = 0\nrevisions = 0\n',
+        f"[reviewer]\n{reader}max_tokens = 4000\n[reviewer.extra_body]\n{reviewer}\n"
+        f"[swap]\n{strategy}\n[batch]\nmax_wait_minutes = 0\nquiet_minutes = 0\nrevisions = 0\n",
         encoding="utf-8",
     )
     environment = environment_of(tmp_path)

@@ -24,6 +24,33 @@ class Quality:
     reviewer: float = 0.75
     revision: float = 0.9
     catches: Mapping[str, float] = ()  # type: ignore[assignment]
+    seed: str = ""
+
+    def draw(self, *words: str) -> float:
+        """The dice of one task: a number from 0 to 1 that the words decide."""
+        return draw(*words, self.seed) if self.seed else draw(*words)
+
+    def expected(self, arm: str, text: str) -> bool:
+        """Whether an arm solves a task, by the task's dice."""
+        writer = "reviewer" if arm == "reviewer" else "generator"
+        if self.draw(writer, text) < getattr(self, writer):
+            return True
+        reader = READERS.get(arm)
+        return (
+            reader is not None
+            and self.draw("reads", reader, text) < self.catches[reader]
+            and self.draw("revision", text) < self.revision
+        )
+
+    def rate(self, arm: str) -> float:
+        """The share of tasks that an arm solves in the long run."""
+        first = self.reviewer if arm == "reviewer" else self.generator
+        reader = READERS.get(arm)
+        return first + ((1 - first) * self.catches[reader] * self.revision if reader else 0)
+
+
+READERS = {"self-review": "generator", "cascade": "reviewer"}
+_TASK = re.compile(r"^\[\[begin task (\w+) .*\]\]\n(.*?)\n\[\[end task \1\]\]$", re.MULTILINE | re.DOTALL)
 
 
 def draw(*words: str) -> float:
@@ -31,12 +58,19 @@ def draw(*words: str) -> float:
     return int(hashlib.sha256("\0".join(words).encode()).hexdigest()[:12], 16) / 16**12
 
 
+def ended(text: str | None) -> str:
+    """With a newline at its end: a marker begins a line."""
+    return f"{text}\n" if text and not text.endswith("\n") else text or ""
+
+
 def known(changes: Mapping[str, Change], quality: Quality) -> Models:
     """Both models, by the texts of the tasks."""
+    texts = {text.strip(): text for text in changes}
 
     def task_of(messages: Messages) -> str:
-        said = messages[1]["content"]
-        return max((text for text in changes if text.strip() in said), key=len)
+        found = _TASK.search(messages[1]["content"])
+        assert found is not None, "the prompt has no task"
+        return texts[found[2].strip()]
 
     def blocks(messages: Messages, text: str, *, right: bool) -> str:
         found = re.search(r"^(<{7,9}) SEARCH", messages[0]["content"] + "\n" + messages[1]["content"], re.M)
@@ -48,22 +82,22 @@ def known(changes: Mapping[str, Change], quality: Quality) -> Models:
             if after == old or after is None:
                 continue
             files.append(
-                f"{path}\n{'<' * wide} SEARCH\n{old or ''}{'=' * wide}\n{after}{'>' * wide} REPLACE\n"
+                f"{path}\n{'<' * wide} SEARCH\n{ended(old)}{'=' * wide}\n{ended(after)}{'>' * wide} REPLACE\n"
             )
         return "\n".join(files)
 
     def writes(messages: Messages, who: str, rate: float) -> str:
         text = task_of(messages)
-        right = draw(who, text) < rate
+        right = quality.draw(who, text) < rate
         for said in messages[2:]:
             if said["role"] == "user":
-                right = draw("revision", text) < quality.revision
+                right = quality.draw("revision", text) < quality.revision
         return blocks(messages, text, right=right)
 
     def reads(messages: Messages, who: str) -> str:
         text, shown = task_of(messages), messages[1]["content"]
         wrong = MARK in shown
-        if wrong and draw("reads", who, text) < quality.catches[who]:
+        if wrong and quality.draw("reads", who, text) < quality.catches[who]:
             return json.dumps(
                 json.loads(approval()) | {"findings": [objection(f"+{MARK}")], "verdict": "REVISE"}
             )

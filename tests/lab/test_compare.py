@@ -22,7 +22,7 @@ from navigator.lab.comparing.session import actors_of
 from tests.cascade.scripted_models import Models, speaking
 from tests.cascade.support import Desk, fingerprint, git, make_repository
 from tests.cascade.test_reconcile import asked, settings, swapping
-from tests.lab.known_models import Change, Quality, draw, known
+from tests.lab.known_models import Change, Quality, known
 from tests.workspace.sandbox.support import needs_sandbox
 
 QUALITY = Quality(0.5, 0.75, 0.9, {"generator": 0.4, "reviewer": 0.9})
@@ -87,19 +87,6 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         yield Bench(tmp_path, models)
 
 
-def expected(arm: str, text: str) -> bool:
-    """What the models' dice say."""
-    writer = "reviewer" if arm == "reviewer" else "generator"
-    if draw(writer, text) < getattr(QUALITY, writer):
-        return True
-    reader = {"self-review": "generator", "cascade": "reviewer"}.get(arm)
-    return (
-        reader is not None
-        and draw("reads", reader, text) < QUALITY.catches[reader]
-        and draw("revision", text) < QUALITY.revision
-    )
-
-
 @needs_sandbox
 @pytest.mark.sandbox
 def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(bench: Bench) -> None:
@@ -111,7 +98,7 @@ def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(be
     done = bench.compare("code")
     texts = {task["key"]: task["text"] for task in chosen["tasks"]}
     for task in done["tasks"]:
-        assert task["passed"] == {arm: expected(arm, texts[task["key"]]) for arm in USUAL}
+        assert task["passed"] == {arm: QUALITY.expected(arm, texts[task["key"]]) for arm in USUAL}
     assert done["swaps"] == len(bench.swaps()) <= 4
     assert bench.swaps()[0] == "reviewer"
     assert bench.models.wrong == []

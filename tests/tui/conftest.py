@@ -11,6 +11,7 @@ import pytest
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
+from navigator.tui.data.prefs import Prefs
 from tests.tui import world
 
 AppMaker = Callable[..., NavigatorApp]
@@ -26,9 +27,10 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> StatePaths:
 
 @pytest.fixture
 def state(filled: StatePaths, tmp_path: Path) -> StatePaths:
-    """A copy of the day's state."""
+    """A copy of the day's state; the inbox is in the order in which its proposals were made."""
     paths = StatePaths(tmp_path / "s").ensure()
     shutil.copy(filled.database, paths.database)
+    Prefs(paths.root).set("deck.inbox", "oldest")
     return paths
 
 

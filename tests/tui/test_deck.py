@@ -11,11 +11,13 @@ from textual.message import Message
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from navigator.cascade.views.effort import about, card_seconds, card_why
 from navigator.domain.states import DecisionKind, TaskState
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.answers.report import ReportScreen
 from navigator.tui.app import NavigatorApp
+from navigator.tui.deck.filtering import CARD_ORDERS
 from navigator.tui.deck.screen import DeckScreen
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.dialogs.help import HelpScreen
@@ -127,6 +129,22 @@ async def test_the_filter_narrows_while_it_is_typed(deck: Any) -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert len(keys_of(screen)) == 8
+
+
+async def test_what_is_read_fastest_comes_first_and_the_heading_says_why(deck: Any) -> None:
+    async with deck() as (pilot, app, screen, _):
+        for _ in range(len(CARD_ORDERS) - 1):
+            await pilot.press("s")
+        await pilot.pause()
+        assert app.prefs.get("deck.inbox", "") == "effort"
+        rows = screen.pane("inbox").rows
+        assert [card_seconds(card) for card in rows] == sorted(card_seconds(card) for card in rows)
+        await pilot.press("g")
+        heading = "".join(text for text, _ in screen._inbox_heading(160))
+        assert f"{about(card_seconds(rows[0]))}: {card_why(rows[0])}" in heading
+        await pilot.press("j")
+        heading = "".join(text for text, _ in screen._inbox_heading(160))
+        assert card_why(screen.pane("inbox").current) in heading
 
 
 async def test_s_sorts_the_focused_list_and_remembers(deck: Any) -> None:

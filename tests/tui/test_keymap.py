@@ -119,7 +119,7 @@ async def test_an_own_key_stays_below_a_dialog(tmp_path: Path, make_app: AppMake
         app.push_screen(ConfirmDialog("Really?"))
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
         await pilot.press("f8", "f5")
-        assert app.theme == THEMES[0].name and app.prefs.get("deck.inbox", "") == ""
+        assert app.theme == THEMES[0].name and app.prefs.get("deck.inbox", "") == "oldest"
 
 
 async def test_problems_are_told(tmp_path: Path, make_app: AppMaker) -> None:

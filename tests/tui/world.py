@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from unittest.mock import patch
 
 from navigator.config.paths import StatePaths
+from navigator.domain.experiment import Experiment
 from navigator.domain.models import (
     AppliedEdit,
     CheckResult,
@@ -81,6 +82,7 @@ _CLOCKS = (
     "navigator.store.writes.projects.utc_now",
     "navigator.store.writes.proposals.utc_now",
     "navigator.store.writes.ledger.utc_now",
+    "navigator.store.writes.experiments.utc_now",
 )
 
 
@@ -152,6 +154,7 @@ class Maker:
         title: str = "",
         tree: str = "",
         base: str = "b" * 40,
+        entropy: float | None = None,
     ) -> Proposal:
         checks = [
             CheckResult(name="apply", outcome=CheckOutcome.PASSED, seconds=0.01),
@@ -185,6 +188,8 @@ class Maker:
                 model=f"rehearsal/{GENERATOR}" if rehearsal else GENERATOR,
                 rehearsal=rehearsal,
                 usage=Usage(prompt_tokens=14_200, completion_tokens=1_204, cached_tokens=11_000, seconds=8.2),
+                entropy_mean=entropy,
+                entropy_peak=None if entropy is None else 5 * entropy,
             )
         )
 
@@ -336,9 +341,25 @@ def _fill(make: Maker) -> None:
     }
     _history(make, projects)
     _today(make, projects)
+    _experiment(make)
     tx.set_meta("resident", "generator")
     clock.ago(minutes=41)
     tx.event("resident", data={"role": "generator"})
+
+
+def _experiment(make: Maker) -> None:
+    """One that the developer ended before anything was decided."""
+    make.clock.ago(days=2)
+    plan = Experiment(
+        name="strict", what="reviewer-prompt", arms=("review", "review-strict"), share=0.5, outcome="revise-rate",
+        residencies=100, seed="7", started=make.clock(),
+    )  # fmt: skip
+    begun = plan.model_copy(update={"id": make.tx.add_experiment(plan)})
+    for number in (1, 2):
+        drawn = make.tx.draw_residency(begun, number, plan.arms[number - 1])
+        make.tx.begin_residency(drawn)
+        make.tx.end_residency(drawn)
+    make.tx.end_experiment(begun, "changed")
 
 
 def _history(make: Maker, projects: dict[str, Project]) -> None:
@@ -358,9 +379,10 @@ def _history(make: Maker, projects: dict[str, Project]) -> None:
             make.clock.ago(days=18 - place - number * 0.3 if number * 0.3 < 10 else 4, hours=place)
             task = make.task(projects[name], f"Earlier work {number + 1}", kinds[number % len(kinds)])
             make.to(task, TaskState.GENERATING, TaskState.CHECKING)
-            proposal = make.propose(task)
-            make.to(task, TaskState.AWAITING_REVIEW, TaskState.REVIEWING)
             revise = number * revised // total != (number + 1) * revised // total
+            told = name == "granite-db"  # only there was it asked for
+            proposal = make.propose(task, entropy=0.3 + number % 7 / 20 + revise / 10 if told else None)
+            make.to(task, TaskState.AWAITING_REVIEW, TaskState.REVIEWING)
             make.review(proposal, Verdict.REVISE if revise else Verdict.APPROVE)
             make.to(task, TaskState.AWAITING_APPROVAL)
             make.land(proposal)

@@ -6,6 +6,8 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
+from contextlib import suppress
+from functools import partial
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.exam.prepare import prepare_project
@@ -18,25 +20,28 @@ _FIRST = 60.0
 """Seconds until it begins: a session that is over by then prepares nothing."""
 
 _PAUSE = 600.0
-"""Seconds between two rounds through the projects."""
+"""Seconds between two rounds through the projects, unless a swap begins before."""
 
 
-async def keep_preparing(deps: Dependencies, storage: Storage) -> None:
-    """Make items of every project that can have some, until the session ends or its time for that is used up."""
+async def keep_preparing(deps: Dependencies, storage: Storage, swapped: asyncio.Event) -> None:
+    """Make items of every project that can have some, until the session ends or its time for that is used up.
+
+    Args:
+        swapped: set when a swap begins, in which the CPU has the least to do: the next round begins at once then.
+    """
     if not deps.settings.exam.share:
         return
     left: defaultdict[int, float] = defaultdict(lambda: float(deps.settings.exam.prepare_seconds))
-    pause = _FIRST
+    await asyncio.sleep(_FIRST)
     while True:
-        await asyncio.sleep(pause)
-        pause = _PAUSE
         for project in deps.reader.projects():
             if left[project.id] <= 0 or not project.check.strip() or is_low(deps.paths.root):
                 continue
             began = time.monotonic()
             try:
                 with storage.writing(f"the exam items of {project.name}"):
-                    made = await prepare_project(deps, project, seconds=left[project.id], behind=True)
+                    making = partial(prepare_project, deps, project, seconds=left[project.id], behind=True)
+                    made = await deps.cpu_work.during("exam items", making)
                     if made.problem:
                         log.info("no exam items of %s: %s", project.name, made.problem)
             except Exception:
@@ -44,3 +49,6 @@ async def keep_preparing(deps: Dependencies, storage: Storage) -> None:
                 log.exception("preparing the exam of %s broke", project.name)
                 left[project.id] = 0
             left[project.id] -= time.monotonic() - began
+        swapped.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(swapped.wait(), _PAUSE)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.dependencies import is_rehearsal
 from navigator.domain.models import Review
+from navigator.domain.states import Role
 from navigator.evidence.exam import ExamScore, advice_words, exam_scores, worth_words
 
 if TYPE_CHECKING:
@@ -28,7 +29,11 @@ def why_advice(deps: Dependencies, review: Review) -> str:
     """
     if not deps.settings.exam.demote:
         return ""
-    examined = (review.model, deps.prompts.get("review").version, is_rehearsal(review.model))
+    examined = (
+        review.model,
+        deps.prompts_for(Role.REVIEWER).get("review").version,
+        is_rehearsal(review.model),
+    )
     counts = [
         row for row in deps.reader.exam_counts() if (row.model, row.prompt_version, row.rehearsal) == examined
     ]

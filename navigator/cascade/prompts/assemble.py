@@ -5,6 +5,7 @@ The conductor sends what this makes, and `navigator context` shows it: there is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,11 +13,13 @@ from navigator.cascade.prompts.blocks import KeyRing, data_block
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.prompts.repo_maps import MapShelf
 from navigator.cascade.stages.calls import Message, opening
+from navigator.cascade.variations import APPROACH
 from navigator.config.settings import Settings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project, Task
 from navigator.domain.states import EITHER_KINDS, REPORT_KINDS, Role, TaskKind
 from navigator.workspace.context.build import Context, build_context
+from navigator.workspace.context.looking.requests import MOST_REQUESTS
 from navigator.workspace.edits import marker_length
 from navigator.workspace.git.source import TreeSource
 
@@ -26,8 +29,14 @@ if TYPE_CHECKING:
 CONTEXT_AIM = 24_000
 """Tokens of context aimed at: solved tasks of this model class stayed under 20-30k (arXiv 2602.16069)."""
 
+LOOKING_AIM = 12_000
+"""Tokens of context aimed at where the writer may look: the rest of `CONTEXT_AIM` is for what it asks for (docs/context.md)."""
+
 OVERHEAD = 1_500
 """Tokens kept free for the instructions, the delimiters and the feedback."""
+
+BYTES_A_TOKEN = 3
+"""Bytes of code that one token has at least."""
 
 LEAST = 1_000
 _TRIES = 3
@@ -40,8 +49,7 @@ class PromptDependencies(Protocol):
     def settings(self) -> Settings:
         """The settings."""
 
-    @property
-    def prompts(self) -> PromptLibrary:
+    def prompts_for(self, role: Role) -> PromptLibrary:
         """The templates."""
 
     @property
@@ -64,6 +72,7 @@ class Prompted:
     Attributes:
         tokens: of all messages, the chat template's own few left out.
         room: what the server leaves for a prompt.
+        looks: how often its writer may look in each round.
     """
 
     context: Context
@@ -73,6 +82,22 @@ class Prompted:
     marker: int
     tokens: int
     room: int
+    looks: int = 0
+
+
+def looks_of(settings: Settings, kind: TaskKind) -> int:
+    """How often the writer of a task may look in each round; a report and a scan are written from what is shown."""
+    return 0 if kind in REPORT_KINDS or kind is TaskKind.SCAN else settings.generator.looks
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A change in another project, which the task comes after; `text` is its diff."""
+
+    project: str
+    proposal: str
+    title: str
+    text: str
 
 
 def prompt_for(
@@ -81,12 +106,14 @@ def prompt_for(
     task: Task,
     project: Project,
     writer: Role,
-    aim: int = CONTEXT_AIM,
+    aim: int | None = None,
+    elsewhere: Sequence[Elsewhere] = (),
 ) -> Prompted:
     """Choose the context, render the prompt, and see that all of it fits. Reads git and parses: call it in a thread.
 
     Args:
-        aim: tokens of context that are aimed at; the server's room may be less.
+        aim: tokens of context that are aimed at, where not the usual; the server's room may be less.
+        elsewhere: changes in other projects that the task comes after.
 
     Raises:
         NavigatorError: the task's text leaves no room for files.
@@ -95,13 +122,20 @@ def prompt_for(
     count = deps.counter.count
     room = server.context_tokens - server.max_tokens
     most = room - OVERHEAD
-    own = most - count(task.text + task.note)
+    own = most - count("".join([task.text, task.note, *(change.text for change in elsewhere)]))
     if own < LEAST:
         raise NavigatorError(
             f"{task.id}: the task's text leaves no room for files in a context of {server.context_tokens} tokens.",
             hint="Shorten the task, or raise context_tokens.",
         )
-    budget = min(aim, own)
+    looks = looks_of(deps.settings, task.kind)
+    shared = aim or (LOOKING_AIM if looks else CONTEXT_AIM)
+    if aim is None:
+        # What the task names is shown whole in either case: nobody has to ask for it.
+        named = sum(source.size(path) for path in task.files) // BYTES_A_TOKEN
+        aim = min(CONTEXT_AIM, LOOKING_AIM + named) if looks else CONTEXT_AIM
+    # Where the server has little room, half of it is kept for looks.
+    budget = min(aim, own // 2 if looks else own)
     for _ in range(_TRIES):
         # The part that all tasks share is reckoned without this task's length, so that it is the same for all of them.
         context = build_context(
@@ -111,10 +145,10 @@ def prompt_for(
             task.files,
             budget,
             count,
-            shared_budget=min(aim, most),
+            shared_budget=min(shared, most),
             repo=deps.maps.get(source),
         )
-        prompted = _render(deps, context, task, project, room)
+        prompted = _render(deps, context, task, project, room, looks, elsewhere, writer)
         over = prompted.tokens - room
         if over <= 0:
             return prompted
@@ -125,14 +159,23 @@ def prompt_for(
     )
 
 
-def _render(deps: PromptDependencies, context: Context, task: Task, project: Project, room: int) -> Prompted:
-    texts = context_texts(context)
+def _render(
+    deps: PromptDependencies,
+    context: Context,
+    task: Task,
+    project: Project,
+    room: int,
+    looks: int,
+    elsewhere: Sequence[Elsewhere],
+    writer: Role,
+) -> Prompted:
+    texts = [*context_texts(context), *(change.text for change in elsewhere)]
     key = deps.keys.key_for([*texts, task.text, task.note])
     marker = marker_length(texts)
     words = f"{task.text}\n{task.note}".lower()
     # A scan and a report borrow the user part: it must not say how to change anything then.
     changes = task.kind not in REPORT_KINDS and task.kind is not TaskKind.SCAN
-    system, user, version = deps.prompts.render(
+    system, user, version = deps.prompts_for(writer).render(
         "generate",
         project=project.name,
         key=key,
@@ -143,13 +186,26 @@ def _render(deps: PromptDependencies, context: Context, task: Task, project: Pro
         allow_delete=changes and any(word in words for word in ("delete", "remove", "drop")),
         allow_rename=changes and any(word in words for word in ("rename", "move")),
         may_report=task.kind in EITHER_KINDS,
-        blocks=[*shared_blocks(context, key), *own_blocks(context, key)],
+        looks=looks,
+        look_tokens=deps.settings.generator.look_tokens,
+        most_requests=MOST_REQUESTS,
+        blocks=[*shared_blocks(context, key), *own_blocks(context, key), *elsewhere_blocks(elsewhere, key)],
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",
     )
+    if changes:
+        user, version = in_its_way(deps.prompts_for(writer), task, user, version)
     messages = opening(system, user)
     tokens = deps.counter.count(system) + deps.counter.count(user)
-    return Prompted(context, messages, version, key, marker, tokens, room)
+    return Prompted(context, messages, version, key, marker, tokens, room, looks)
+
+
+def in_its_way(prompts: PromptLibrary, task: Task, user: str, version: str) -> tuple[str, str]:
+    """A prompt for one of several variants, with how this one is to be approached, and its version."""
+    if not task.variation.approach:
+        return user, version
+    _, approach, its_version = prompts.render(f"{APPROACH}{task.variation.approach}")
+    return f"{user}\n\n{approach}", f"{version}+{its_version}"
 
 
 def context_texts(context: Context) -> list[str]:
@@ -183,6 +239,14 @@ def own_blocks(context: Context, key: str) -> list[str]:
     if context.nearby:
         blocks.append(data_block("map", key, context.nearby))
     return blocks
+
+
+def elsewhere_blocks(elsewhere: Sequence[Elsewhere], key: str) -> list[str]:
+    """What was changed in other projects: nothing of it can be edited here."""
+    return [
+        data_block("change-elsewhere", key, one.text, project=one.project, title=one.title)
+        for one in elsewhere
+    ]
 
 
 def task_block(task: Task, key: str) -> str:

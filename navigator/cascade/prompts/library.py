@@ -36,6 +36,8 @@ REQUIRED: Mapping[str, frozenset[str]] = {
     "repair": frozenset({"problems"}),
     "repair-tests": frozenset({"output"}),
     "revise": frozenset({"findings"}),
+    "agent": frozenset({"key", "task", "folder"}),
+    "agent-again": frozenset({"task", "findings", "output", "problems"}),
     "report": frozenset({"key", "material"}),
     "scan": frozenset({"key", "material"}),
 }
@@ -47,6 +49,7 @@ MAIN = {"generator": "generate", "reviewer": "review"}
 
 _SAMPLES: Mapping[str, Any] = {
     "blocks": ["a block"],
+    "elsewhere": ["a block"],
     "problems": ["a problem"],
     "kinds": ["fix"],
     "asked": (1,),
@@ -74,6 +77,13 @@ _MAY_BE_EMPTY = frozenset(
         "allow_delete",
         "allow_rename",
         "may_report",
+        "elsewhere",
+        "conventions",
+        "check",
+        "fresh",
+        "findings",
+        "output",
+        "problems",
     }
 )
 
@@ -134,6 +144,11 @@ class PromptLibrary:
 
     def __iter__(self) -> Iterator[Prompt]:
         return iter(self._prompts.values())
+
+    @property
+    def versions(self) -> frozenset[str]:
+        """The versions of all templates: what is made with others is another prompt."""
+        return frozenset(prompt.version for prompt in self)
 
     @property
     def own(self) -> list[Prompt]:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from navigator.cascade.dependencies import at_home
-from navigator.cascade.prompts.assemble import CONTEXT_AIM, Prompted, prompt_for
+from navigator.cascade.prompts.assemble import Prompted, prompt_for
 from navigator.cascade.prompts.blocks import KeyRing
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.prompts.material import Material
@@ -24,9 +24,10 @@ from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings
 from navigator.domain.errors import Conflict
 from navigator.domain.models import Project, Task
+from navigator.domain.states import Role
 from navigator.workspace.context.build import ContextFile
 from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
-from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.private import PrivateRepo, is_commit_id
 from navigator.workspace.git.snapshot import take_snapshot
 from navigator.workspace.git.source import TreeSource
 
@@ -49,6 +50,10 @@ class PreviewDependencies:
     def prompts(self) -> PromptLibrary:
         """The packaged templates, and the user's own in their place; or `others`, where some are given."""
         return self.others or PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+
+    def prompts_for(self, role: Role) -> PromptLibrary:
+        """The same for every role: an experiment at swaps draws only for what is sent."""
+        return self.prompts
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -132,13 +137,13 @@ def preview(
     project = store.project(task.project_id)
     with at_home(project):
         private = PrivateRepo.open(paths.private, project)
-        base, note = _base(paths, project, task, private)
+        base, note = _base(paths, task.based(project), task, private)
     deps = PreviewDependencies(settings, others=prompts)
     writer = writer_of(settings, task.kind, task.complexity, store.wrote(task.id))
     source = TreeSource(private, base, project)
-    made = prompt_for(deps, source, task, project, writer, budget or CONTEXT_AIM)
+    made = prompt_for(deps, source, task, project, writer, budget)
     return Preview(
-        material=Material(task, source, made, writer),
+        material=Material(task, source, made, writer=writer),
         base_note=note,
         model=settings.server(writer).model,
         pieces=tuple(_pieces(deps, made, task)),
@@ -150,6 +155,8 @@ def preview(
 def _base(paths: StatePaths, project: Project, task: Task, private: PrivateRepo) -> tuple[str, str]:
     if task.base_commit:
         return task.base_commit, "the base of this attempt"
+    if is_commit_id(project.base):
+        return project.base, "the change that it is to fix"
     if project.base != WORKTREE:
         return read_base(project.path, project.base), "the base it would begin on now"
     from navigator.cascade.socket.alone import locked_dependencies

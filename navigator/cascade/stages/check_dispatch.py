@@ -10,7 +10,7 @@ from navigator.cascade.stages.proving import settle
 from navigator.cascade.stages.testing import of_round, try_proposal, untested
 from navigator.cascade.stages.write import write
 from navigator.cascade.views.inbox import open_proposal
-from navigator.domain.models import CheckResult, Proposal
+from navigator.domain.models import CheckResult, Proposal, Task
 from navigator.domain.states import CheckOutcome, PolicyAction, TaskState
 from navigator.domain.text import safe_line
 from navigator.workspace.checks.grammar import GrammarGate
@@ -18,6 +18,8 @@ from navigator.workspace.checks.policy import check_policy
 from navigator.workspace.checks.syntax import syntax_check
 from navigator.workspace.git.diffs import ABSENT
 from navigator.workspace.git.private import PrivateRepo
+
+PARSE = "files parse"
 
 
 async def check(deps: Dependencies, task_id: str) -> None:
@@ -27,6 +29,9 @@ async def check(deps: Dependencies, task_id: str) -> None:
         await check_part(deps, task_id)
         return
     task = deps.reader.task(task_id)
+    if task.ref:
+        await check_existing(deps, task)
+        return
     reviewed = of_round(deps, task)
     if reviewed is not None and reviewed.review is not None and task.state is TaskState.CHECKING:
         await settle(deps, task, reviewed)
@@ -65,6 +70,26 @@ async def check_part(deps: Dependencies, task_id: str) -> None:
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
 
 
+async def check_existing(deps: Dependencies, task: Task) -> None:
+    """Whether the files of an existing change parse; then to the reviewer. Its tests are its author's business.
+
+    Raises:
+        NavigatorError: the private repository cannot be read.
+    """
+    if task.state is not TaskState.CHECKING:
+        return
+    proposal = open_proposal(deps.reader, task.id)
+    if proposal.review is not None:
+        await settle(deps, task, proposal)
+        return
+    async with deps.project_lock(task.project_id):
+        private = await asyncio.to_thread(deps.private, deps.project(task.project_id))
+        checks = await asyncio.to_thread(gates, private, proposal)
+    with deps.store.transaction() as tx:
+        tx.set_checks(proposal.id, [check for check in checks if check.name == PARSE])
+        tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
+
+
 def gates(private: PrivateRepo, proposal: Proposal) -> list[CheckResult]:
     """The gates that need no test run: does each changed file parse, and what does the policy say of the tree."""
     raw = private.raw_diff(proposal.base_commit, proposal.tree)
@@ -89,7 +114,7 @@ def gates(private: PrivateRepo, proposal: Proposal) -> list[CheckResult]:
     items = check_policy(raw, private.tree_entries(proposal.base_commit).keys(), private.read_blob)
     refused = [item for item in items if item.action is PolicyAction.REFUSE]
     return [
-        CheckResult(name="files parse", outcome=parsed, detail="\n".join(problems)),
+        CheckResult(name=PARSE, outcome=parsed, detail="\n".join(problems)),
         CheckResult(
             name="path policy",
             outcome=CheckOutcome.FAILED if refused else CheckOutcome.PASSED,

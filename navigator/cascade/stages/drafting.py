@@ -5,15 +5,17 @@ Runs in a thread: everything here is CPU and git, and touches nothing of the use
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from navigator.domain.diff import FileDiff
 from navigator.domain.models import AppliedEdit, CheckResult, PolicyItem
 from navigator.domain.states import CheckOutcome, EditCode, PolicyAction, TaskKind
 from navigator.workspace.checks.change import no_functional_change
+from navigator.workspace.checks.grammar import GrammarGate
 from navigator.workspace.checks.policy import check_policy
 from navigator.workspace.edits import EditProblem, apply_answer, parse_answer
+from navigator.workspace.edits.source_protocol import FileChange
 from navigator.workspace.git.source import TreeSource
 
 
@@ -37,6 +39,13 @@ class NoChange:
 
 
 @dataclass(frozen=True)
+class TooLarge:
+    """The model says that the task needs more places than it can be shown, and how it could be divided."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class NotApplied:
     """An answer that changes nothing. `failures` are (code, path) pairs; `problems` the texts for the model."""
 
@@ -48,6 +57,9 @@ class NotApplied:
         """The files the problems are about, once each."""
         return tuple(dict.fromkeys(path for _, path in self.failures))
 
+
+Outcome = Draft | NoChange | TooLarge | NotApplied
+"""What an answer comes to."""
 
 POLICY_CODE = EditCode.POLICY.value
 
@@ -61,26 +73,61 @@ def draft(
     marker: int,
     kind: TaskKind | None = None,
     shown: Collection[str] | None = None,
-) -> Draft | NoChange | NotApplied:
+    divisible: bool = False,
+) -> Outcome:
     """Turn one answer into a tree on the base `source`, all or nothing.
 
     Args:
         kind: says which gates the change itself has to pass.
         shown: the files that the model was shown whole; no other file of the base may be written whole.
+        divisible: the model may say that the task is too large.
     """
-    private, base_commit = source.private, source.treeish
     answer = parse_answer(text, marker=marker)
     if not answer.problems and not answer.blocks:
         if answer.no_change is not None:
             return NoChange(answer.no_change)
+        if answer.too_large is not None and divisible:
+            return TooLarge(answer.too_large)
+        why = (
+            "asks to look, and no look is left"
+            if answer.looks
+            else "holds no edit block and no line `NO_CHANGE: reason`"
+        )
         return NotApplied(
-            ("MARKER: the answer holds no edit block and no line `NO_CHANGE: reason`.",),
+            (f"MARKER: the answer {why}.",),
             ((EditCode.MARKER.value, ""),),
         )
     applied = apply_answer(answer, source, shown)
     if applied.problems:
         return _refused(applied.problems)
-    tree = private.write_tree(base_commit, applied.changes)
+    return draft_changes(applied.changes, answer.prose.strip(), source, edits=applied.edits, kind=kind)
+
+
+def syntax_problems(changes: Mapping[str, FileChange], source: TreeSource) -> NotApplied | None:
+    """The changed files that parsed and do not any more; None where there is none. Files of blocks are judged one by one."""
+    found: dict[str, str] = {}
+    with GrammarGate() as grammars:
+        for path, change in changes.items():
+            plain = change.content is not None and (change.mode or "").startswith("100")
+            said = grammars.syntax_fault(path, source.read(path), change.content or b"") if plain else None
+            if said is not None:
+                found[path] = f"SYNTAX {path}: {said}"
+    if not found:
+        return None
+    return NotApplied(tuple(found.values()), tuple((EditCode.SYNTAX.value, path) for path in found))
+
+
+def draft_changes(
+    changes: Mapping[str, FileChange],
+    prose: str,
+    source: TreeSource,
+    *,
+    edits: Sequence[AppliedEdit],
+    kind: TaskKind | None = None,
+) -> Draft | NotApplied:
+    """Turn changed files into a tree on the base `source`, and hold it against policy."""
+    private, base_commit = source.private, source.treeish
+    tree = private.write_tree(base_commit, changes)
     raw = private.raw_diff(base_commit, tree)
     if not raw:
         return NotApplied(("NO_OP: the blocks leave every file as it is.",), ((EditCode.NO_OP.value, ""),))
@@ -105,7 +152,7 @@ def draft(
             )
         )
     files = tuple(private.diff(base_commit, tree))
-    return Draft(tree, answer.prose.strip(), tuple(applied.edits), tuple(policy), tuple(checks), files)
+    return Draft(tree, prose, tuple(edits), tuple(policy), tuple(checks), files)
 
 
 def _refused(problems: Sequence[EditProblem]) -> NotApplied:

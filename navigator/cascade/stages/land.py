@@ -215,13 +215,19 @@ def _prepare(deps: Dependencies, task: Task, proposal: Proposal, allow_rehearsal
     project = deps.project(task.project_id)
     with at_home(project):
         facts = read_facts(project.path)
+    batch = landing_batch(deps.reader, proposal)
+    own = task.base if task.base in facts.branches else ""
+    if own:
+        project = task.based(project)
+        batch = f"{batch}-{own}"  # what is based on another branch has a branch of its own
     return prepare_landing(
         project,
         facts,
         deps.private(project),
         proposal,
-        landing_batch(deps.reader, proposal),
+        batch,
         commit_message(task, proposal),
+        mode="branch" if own and own != facts.branch else None,
         trailers=_trailers(proposal, repair_prompts(deps.reader, proposal)),
         landed=deps.reader.landed_commits(project.id),
         allow_rehearsal=allow_rehearsal,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
 from navigator.cascade.exam.worth import why_advice
+from navigator.cascade.experimenting import words_of
 from navigator.cascade.reviewing.answer_schema import review_schema
 from navigator.cascade.reviewing.grounding import RawReview, UnreadableReview, read_review
 from navigator.cascade.reviewing.join import Answered, join
@@ -68,8 +70,7 @@ class Planning(Protocol):
     def settings(self) -> Settings:
         """See `Dependencies`."""
 
-    @property
-    def prompts(self) -> PromptLibrary:
+    def prompts_for(self, role: Role) -> PromptLibrary:
         """See `Dependencies`."""
 
     @property
@@ -141,6 +142,10 @@ async def _read(deps: Dependencies, task: Task, proposal: Proposal, role: Role) 
     Raises:
         ServingError: the model did not answer.
     """
+    kept = deps.prepared.take(_plan_key(deps, task, proposal)) if role is Role.REVIEWER else None
+    if isinstance(kept, Planned):
+        subject = replace(kept.subject, task=task, proposal=proposal)
+        return await _read_change(deps, subject, role, kept.plan)
     subject = await gather_subject(deps, task, proposal, role)
     if role is Role.FINAL:
         why = subject.guarded
@@ -160,8 +165,33 @@ async def read_change(deps: Dependencies, subject: Subject, role: Role) -> Revie
     return (await _read_change(deps, subject, role))[0]
 
 
-async def _read_change(deps: Dependencies, subject: Subject, role: Role) -> tuple[Review, list[Talk]]:
-    plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, role))
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A proposal as it was read from git, and the prompts of its review."""
+
+    subject: Subject
+    plan: Plan
+
+
+async def prepare_review(deps: Dependencies, task_id: str) -> tuple[Hashable, Planned]:
+    """What the review of a task's proposal begins with, and the key under which it is found; nothing is asked or stored."""
+    task, proposal = deps.reader.task(task_id), open_proposal(deps.reader, task_id)
+    subject = await gather_subject(deps, task, proposal, Role.REVIEWER)
+    plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, Role.REVIEWER))
+    return _plan_key(deps, task, proposal), Planned(subject, plan)
+
+
+def _plan_key(deps: Dependencies, task: Task, proposal: Proposal) -> Hashable:
+    """Everything that a review's prompts depend on and that may change while they are kept."""
+    return task.text, task.note, proposal.id, proposal.checks, deps.prompts_for(Role.REVIEWER).versions
+
+
+async def _read_change(
+    deps: Dependencies, subject: Subject, role: Role, plan: Plan | None = None
+) -> tuple[Review, list[Talk]]:
+    if plan is None:
+        plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, role))
+    drawn = deps.drawn.get(role, 0)
     answered: list[Answered] = []
     answers: list[ChatAnswer] = []
     talks: list[Talk] = []
@@ -172,13 +202,22 @@ async def _read_change(deps: Dependencies, subject: Subject, role: Role) -> tupl
     answered += [Answered(None, None, why) for why in plan.too_large]
     model = answers[-1].model if answers else deps.settings.server(role).model
     review = await asyncio.to_thread(conclude, subject, plan, answered, answers, model=model, role=role)
+    if drawn:
+        found = words_of(deps.reader.experiment_of(drawn))
+        review = review.model_copy(update={"residency": drawn, "experiment": found})
     return review, talks
 
 
 async def _talks_again(deps: Dependencies, task: Task, proposal: Proposal) -> list[Talk]:
     """The conversations of a review that is stored: the same prompts, and the answers that were kept."""
     subject = await gather_subject(deps, task, proposal, Role.REVIEWER)
-    plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, Role.REVIEWER))
+    asked_by = prompt_dependencies(deps, Role.REVIEWER)
+    version = proposal.review.prompt_version if proposal.review else ""
+    for prompt in deps.prompts:
+        # An experiment may have drawn another prompt since.
+        if prompt.version == version and deps.prompts.replaces(prompt) == "review":
+            asked_by = replace(asked_by, prompts=deps.prompts.standing_in("review", prompt))
+    plan = await asyncio.to_thread(plan_review, subject, asked_by)
     kept = deps.reader.answers_of(task.id, task.attempt, task.round, PURPOSES[Role.REVIEWER])
     return [
         Talk(reading, text)
@@ -203,7 +242,7 @@ def prompt_dependencies(deps: Planning, role: Role) -> ReviewPromptDependencies:
     server = deps.settings.server(role)
     counter = deps.counter_for(role)
     return ReviewPromptDependencies(
-        deps.prompts,
+        deps.prompts_for(role),
         deps.keys,
         counter.count,
         counter.exact,
@@ -299,7 +338,7 @@ def _is_its_fault(deps: Dependencies, subject: Subject, error: ServingError, rol
     """Whether asking again later would change nothing; see `is_tasks_fault`."""
     if subject.exam_item is None:
         return is_tasks_fault(deps, subject.task, error, role)
-    version = deps.prompts.get("review").version
+    version = deps.prompts_for(role).get("review").version
     failed = deps.reader.exam_failed_calls(subject.exam_item, version)
     return is_requests_fault(error) or failed >= FAILED_CALLS_A_ROUND
 

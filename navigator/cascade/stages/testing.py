@@ -23,7 +23,7 @@ from navigator.domain.text import safe_line
 from navigator.workspace.sandbox.compare import NAME
 
 if TYPE_CHECKING:
-    from navigator.cascade.prompts.material import Material
+    from navigator.cascade.prompts.material import Ground, Material
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +72,9 @@ async def try_proposal(deps: Dependencies, task: Task, proposal: Proposal) -> No
         tx.set_checks(proposal.id, checks)
         if repair and answer is not None:
             tx.judge_call(answer.call_id, TESTS_FAILED)
+            turns = tx.read.agent_turns(task.id, task.attempt, task.round)
+            if turns:
+                tx.judge_agent_turn(turns[-1].id, TESTS_FAILED)
             tx.set_task_state(task.id, TaskState.GENERATING, reason="tests fail: a repair is due")
         else:
             tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
@@ -92,12 +95,12 @@ def repair_messages(deps: Dependencies, material: Material) -> tuple[str, list[M
     return version, [{"role": "user", "content": user}]
 
 
-async def keep(deps: Dependencies, material: Material, tree: str) -> None:
+async def keep(deps: Dependencies, ground: Ground, tree: str) -> None:
     """Keep a tree from the private repository's own gc, before the row that names it exists."""
-    task = material.task
+    task = ground.task
     name = f"{task.id}-{task.attempt}-{task.round}"
     async with deps.project_lock(task.project_id):
-        await asyncio.to_thread(material.source.private.keep, name, tree, material.source.treeish)
+        await asyncio.to_thread(ground.source.private.keep, name, tree, ground.source.treeish)
 
 
 def review_as_is(deps: Dependencies, task: Task, reason: str) -> bool:

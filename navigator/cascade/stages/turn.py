@@ -11,6 +11,7 @@ from navigator.cascade.stages.testing import review_as_is
 from navigator.domain.models import Task
 from navigator.domain.states import Role, TaskState
 from navigator.serving.client.errors import CutByLength, ServingError
+from navigator.store.writes.ledger import LOOKED
 
 
 async def ask(
@@ -29,6 +30,8 @@ async def ask(
         ServingError: the server did not answer; the task is back where it was.
     """
     server = deps.settings.server(writer)
+    place = (task.id, task.attempt, task.round)
+    looked = deps.reader.answers_judged(*place, LOOKED, writer)
     try:
         answer = await call_model(
             deps,
@@ -39,7 +42,8 @@ async def ask(
             messages=messages,
             max_tokens=server.max_tokens,
             schema=schema,
-            seq=deps.reader.answers_refused(task.id, task.attempt, task.round, writer),
+            temperature=task.variation.temperature,
+            seq=deps.reader.answers_refused(*place, writer) + looked,
         )
     except CutByLength:
         give_up(deps, task, f"The answer did not end within max_tokens = {server.max_tokens}.")

@@ -13,24 +13,35 @@ from collections import Counter
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
 from navigator.cascade.prompts.material import Material, findings_block, gather, worth_sending
 from navigator.cascade.routing import writer_for
+from navigator.cascade.stages.agent_write import agent_writes, write_with_agent
 from navigator.cascade.stages.calls import Message
-from navigator.cascade.stages.checking import UNTESTED
-from navigator.cascade.stages.drafting import POLICY_CODE, Draft, NoChange, NotApplied, draft
+from navigator.cascade.stages.dividing import TOO_LARGE, divide
+from navigator.cascade.stages.drafting import (
+    POLICY_CODE,
+    Draft,
+    NoChange,
+    NotApplied,
+    Outcome,
+    TooLarge,
+    draft,
+)
+from navigator.cascade.stages.looking import ask_looking, restore_looks
+from navigator.cascade.stages.proposing import no_change, propose
 from navigator.cascade.stages.scan import scan
-from navigator.cascade.stages.testing import TESTS_FAILED, keep, repair_messages, review_as_is
+from navigator.cascade.stages.testing import TESTS_FAILED, repair_messages, review_as_is
 from navigator.cascade.stages.turn import ask, give_up, keep_report, move, requeue
 from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Proposal, Task
+from navigator.domain.models import Task
 from navigator.domain.states import (
     EITHER_KINDS,
-    NO_CHANGE_NEEDED,
     REPORT_KINDS,
     EditCode,
     TaskKind,
     TaskState,
 )
-from navigator.domain.text import cut_title, safe_line
+from navigator.domain.text import safe_line
 from navigator.store.errors import StoreError
+from navigator.store.reads.ledger import StoredAnswer
 from navigator.store.space import require_space
 from navigator.workspace.edits import parse_answer
 
@@ -44,7 +55,8 @@ CALLS_A_ROUND = 8
 REFUSED = "refused"
 """A call's outcome once its answer was judged and did not apply."""
 
-_TITLE = 72
+LOOKING = "looking"
+"""What a proposal says of a writer that asked to be shown more before it wrote it."""
 
 
 async def write(deps: Dependencies, task_id: str) -> None:
@@ -56,7 +68,16 @@ async def write(deps: Dependencies, task_id: str) -> None:
     """
     task = deps.reader.task(task_id)
     writer = writer_for(deps, task)
+    if agent_writes(deps, task):
+        await write_with_agent(deps, task)
+        return
     resumed = task.state is TaskState.CHECKING
+    if task.variation.writer == "agent" and task.state is TaskState.QUEUED:
+        move(deps, task, TaskState.GENERATING)
+        give_up(
+            deps, task, "This variant is the agent's, and the settings name none: [generator.agent] command."
+        )
+        return
     if not resumed:
         move(deps, task, TaskState.GENERATING)
     try:
@@ -100,6 +121,9 @@ def _is_report(task: Task, text: str, *, marker: int) -> bool:
 async def _write_change(deps: Dependencies, material: Material, *, may_call: bool) -> None:
     """Judge the stored answer, or a new one, until one applies, none is to be asked for, or the task is given up."""
     task = material.task
+    await restore_looks(deps, material)
+    if await _divide(deps, material, may_call=may_call):
+        return
     stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
     text = stored.text if stored is not None else await _open(deps, material)
     if text is not None and _is_report(task, text, marker=material.prompted.marker):
@@ -110,14 +134,14 @@ async def _write_change(deps: Dependencies, material: Material, *, may_call: boo
         text = await _fix_tests(deps, material, stored.text)
     while text is not None:
         outcome = await _judge(deps, material, text, again=judged)
+        if isinstance(outcome, TooLarge):
+            await _divide(deps, material, may_call=may_call)
         if not isinstance(outcome, NotApplied):
             return
         text, judged = await _repaired(deps, material, text, outcome, may_call=may_call), False
 
 
-async def _judge(
-    deps: Dependencies, material: Material, text: str, *, again: bool
-) -> Draft | NoChange | NotApplied:
+async def _judge(deps: Dependencies, material: Material, text: str, *, again: bool) -> Outcome:
     """Apply an answer and act on the result: a proposal, the end without a change, or a recorded refusal.
 
     Args:
@@ -126,24 +150,49 @@ async def _judge(
     task = material.task
     if not again:
         move(deps, task, TaskState.CHECKING)
-    prompted = material.prompted
     async with deps.project_lock(task.project_id):
-        outcome = await asyncio.to_thread(
-            draft,
-            text,
-            material.source,
-            marker=prompted.marker,
-            kind=task.kind,
-            shown=prompted.context.shown_whole,
-        )
+        outcome = await asyncio.to_thread(_drafted, material, text)
     if isinstance(outcome, Draft):
-        await _propose(deps, material, outcome)
+        looked = material.talk is not None and material.talk.turns
+        await propose(deps, material, outcome, way=LOOKING if looked else "blocks")
     elif isinstance(outcome, NoChange):
         if not review_as_is(deps, task, f"The {material.writer.value} keeps its change: {outcome.reason}"):
-            _no_change(deps, material, outcome.reason)
+            no_change(deps, material, outcome.reason)
+    elif isinstance(outcome, TooLarge):
+        answer = _newest(deps, material)
+        assert answer is not None
+        with deps.store.transaction() as tx:
+            tx.judge_call(answer.call_id, TOO_LARGE)
     elif not again:
         _record(deps, material, outcome)
     return outcome
+
+
+async def _divide(deps: Dependencies, material: Material, *, may_call: bool) -> bool:
+    """Go on with a task whose writer called it too large; whether it did."""
+    task = material.task
+    place = (task.id, task.attempt, task.round)
+    large = deps.reader.last_answer(*place, role=material.writer, outcome=TOO_LARGE)
+    if large is None:
+        return False
+    if not may_call:
+        requeue(deps, task, "it is to be divided")
+        return True
+    move(deps, task, TaskState.GENERATING)
+    reason = parse_answer(large.text, marker=material.prompted.marker).too_large or ""
+    await divide(deps, material, _conversation(deps, material, large), large.text, reason)
+    return True
+
+
+def _drafted(material: Material, text: str) -> Outcome:
+    return draft(
+        text,
+        material.source,
+        marker=material.prompted.marker,
+        kind=material.task.kind,
+        shown=material.shown_whole(),
+        divisible=material.talk is not None and material.task.round == 0,
+    )
 
 
 async def _repaired(
@@ -161,8 +210,9 @@ async def _repaired(
         return None
     move(deps, task, TaskState.GENERATING)
     version, message = next_step
-    messages = [*_opening_messages(deps, material)[0], {"role": "assistant", "content": text}, *message]
-    return await ask(deps, task, material.writer, "repair", version, messages)
+    conversation = _conversation(deps, material, _newest(deps, material))
+    messages = [*conversation, {"role": "assistant", "content": text}, *message]
+    return await ask_looking(deps, material, "repair", version, messages)
 
 
 def _opening_messages(deps: Dependencies, material: Material) -> tuple[list[Message], str, str]:
@@ -171,6 +221,8 @@ def _opening_messages(deps: Dependencies, material: Material) -> tuple[list[Mess
     messages = list(material.prompted.messages)
     if task.round == 0:
         return messages, material.prompted.version, "generate"
+    if material.talk is not None:
+        messages += material.talk.messages(*range(task.round))
     previous = deps.reader.last_answer(task.id, task.attempt, task.round - 1, role=material.writer)
     review = deps.reader.review_of_round(task.id, task.attempt, task.round - 1)
     findings = worth_sending(review.findings) if review else []
@@ -189,14 +241,27 @@ async def _fix_tests(deps: Dependencies, material: Material, text: str) -> str |
     if asked is None:
         give_up(deps, material.task, "The test output was not kept.")
         return None
+    conversation = _conversation(deps, material, _newest(deps, material))
+    messages = [*conversation, {"role": "assistant", "content": text}, *asked[1]]
+    return await ask_looking(deps, material, "repair-tests", asked[0], messages)
+
+
+def _newest(deps: Dependencies, material: Material) -> StoredAnswer | None:
+    task = material.task
+    return deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
+
+
+def _conversation(deps: Dependencies, material: Material, answer: StoredAnswer | None) -> list[Message]:
+    """What came before an answer of this round: the opening, and the looks that the answer was written after."""
     opening = _opening_messages(deps, material)[0]
-    messages = [*opening, {"role": "assistant", "content": text}, *asked[1]]
-    return await ask(deps, material.task, material.writer, "repair-tests", asked[0], messages)
+    if material.talk is None or answer is None:
+        return opening
+    return [*opening, *material.talk.messages(material.task.round, before=answer.call_id)]
 
 
 async def _open(deps: Dependencies, material: Material) -> str | None:
     messages, version, purpose = _opening_messages(deps, material)
-    return await ask(deps, material.task, material.writer, purpose, version, messages)
+    return await ask_looking(deps, material, purpose, version, messages)
 
 
 def _repair(deps: Dependencies, material: Material, refused: NotApplied) -> tuple[str, list[Message]] | str:
@@ -221,50 +286,10 @@ def _repair(deps: Dependencies, material: Material, refused: NotApplied) -> tupl
 
 def _fits_whole(material: Material, path: str) -> bool:
     """Whether a file may be asked for whole: it is short, and the model was shown all of it."""
-    if path not in material.prompted.context.shown_whole:
+    if path not in material.shown_whole():
         return False
     content = material.source.read(path)
     return content is not None and content.count(b"\n") <= WHOLE_FILE_LINES
-
-
-async def _propose(deps: Dependencies, material: Material, made: Draft) -> None:
-    task = material.task
-    cost = deps.reader.round_cost(task.id, task.attempt, task.round, material.writer)
-    proposal = Proposal(
-        id="",
-        task_id=task.id,
-        project_id=task.project_id,
-        project=task.project,
-        attempt=task.attempt,
-        round=task.round,
-        base_commit=material.source.treeish,
-        tree=made.tree,
-        written_by=material.writer,
-        title=title_of(task.text),
-        summary=made.prose,
-        edits=made.edits,
-        policy=made.policy,
-        checks=made.checks,
-        added=sum(file.added for file in made.files),
-        removed=sum(file.removed for file in made.files),
-        prompt_version=cost.prompt_version,
-        model=cost.model,
-        rehearsal=is_rehearsal(cost.model),
-        usage=cost.usage,
-    )
-    await keep(deps, material, made.tree)
-    with deps.store.transaction() as tx:
-        added = tx.add_proposal(proposal)
-        if not material.source.project.check.strip():
-            tx.set_checks(added.id, (*made.checks, UNTESTED))
-            tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
-        # Else it stays in `checking`: its tests run apart from this stage, which holds the writer's place.
-
-
-def title_of(text: str) -> str:
-    """The first line of a task's text, at most 72 characters."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "change")
-    return cut_title(line, _TITLE)
 
 
 def _record(deps: Dependencies, material: Material, refused: NotApplied) -> None:
@@ -284,12 +309,3 @@ def _record(deps: Dependencies, material: Material, refused: NotApplied) -> None
                 rehearsal=is_rehearsal(answer.model),
             )
         tx.event("edits_refused", task_id=task.id, data={"problems": [p[:500] for p in refused.problems]})
-
-
-def _no_change(deps: Dependencies, material: Material, reason: str) -> None:
-    """NO_CHANGE is an answer: in round 0 to the task, later to the reviewer, whose proposal stays open."""
-    task = material.task
-    who = NO_CHANGE_NEEDED if task.round == 0 else f"The {material.writer.value} keeps its change"
-    with deps.store.transaction() as tx:
-        tx.event("no_change", task_id=task.id, data={"code": EditCode.NO_OP.value, "round": task.round})
-        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, reason=f"{who}: {reason}")

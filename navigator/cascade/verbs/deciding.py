@@ -167,6 +167,11 @@ def not_waiting(on: Subject) -> Conflict:
             f"{on.task} has no proposal to decide on; it is {state_words(on)}.",
             hint=f"`navigator task show {on.task}` shows its history.",
         )
+    if on.existing:
+        return Conflict(
+            f"{on.proposal} reviews a change that is in the repository already; there is nothing to decide or to land.",
+            hint=f"To have its findings fixed: `navigator fix {on.proposal}`. To put it away: `navigator task done {on.task}`.",
+        )
     if on.newer:
         return Conflict(
             f"{on.proposal} is an earlier round; {on.newer} replaced it.", hint=f"Decide on {on.newer}."

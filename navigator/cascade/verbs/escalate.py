@@ -76,7 +76,7 @@ class Escalate(Verb[EscalateArgs, Escalated]):
                 )
             else:
                 next_up = on.open and on.state is TaskState.AWAITING_REVIEW and not args.final
-                refusal = None if on.waiting or next_up else not_waiting(on)
+                refusal = None if on.with_you or next_up else not_waiting(on)
             if refusal is not None:
                 return refusal
         return None

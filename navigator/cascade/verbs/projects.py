@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -85,6 +86,7 @@ class SetProjectArgs(Model):
     landing: Landing | None = None
     base: str | None = None
     escalate: bool | None = None
+    review_branches: tuple[str, ...] | None = None
 
 
 class SetProject(Verb[SetProjectArgs, ProjectDone]):
@@ -104,11 +106,15 @@ class SetProject(Verb[SetProjectArgs, ProjectDone]):
         self.require(deps.reader, args)
         changes: dict[str, Any] = args.model_dump(exclude={"name"}, exclude_none=True)
         if not changes:
-            raise UsageError("Name a setting to change.", hint="--check, --landing, --base or --escalate.")
+            raise UsageError("Name a setting to change.", hint="`navigator project set --help` lists them.")
         if "base" in changes:
             require_base(await asyncio.to_thread(read_facts, project.path), changes["base"])
         if "check" in changes:
             changes["check"] = changes["check"].strip()
+        if "review_branches" in changes:
+            changes["review_branches"] = tuple(
+                one.strip() for one in changes["review_branches"] if one.strip()
+            )
         with deps.store.transaction() as tx:
             return ProjectDone(project=tx.update_project(project.id, **changes))
 
@@ -117,7 +123,12 @@ class SetProject(Verb[SetProjectArgs, ProjectDone]):
         lands = "the current branch" if now.landing == "current" else "navigator/…"
         base = now.base or "the current branch"
         final = ", may be sent to the final model" if now.escalate else ""
-        return [Told(now.name, f"lands on {lands}, works from {base}, tests: {now.check or 'none'}{final}")]
+        reviews = f", reviews {', '.join(now.review_branches)}" if now.review_branches else ""
+        return [
+            Told(
+                now.name, f"lands on {lands}, works from {base}, tests: {now.check or 'none'}{final}{reviews}"
+            )
+        ]
 
 
 class MoveProjectArgs(Model):
@@ -198,6 +209,9 @@ class RemoveProjects(Verb[RemoveProjectsArgs, RemovedProjects]):
         with deps.store.transaction() as tx:
             for project in projects:
                 tx.remove_project(project.id)
+        for project in projects:
+            # A hook that is still there then notes nothing.
+            shutil.rmtree(deps.paths.commits / str(project.id), ignore_errors=True)
         return RemovedProjects(removed=tuple(project.name for project in projects))
 
     def tell(self, result: RemovedProjects) -> list[Told]:

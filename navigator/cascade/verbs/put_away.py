@@ -1,4 +1,4 @@
-"""Put away a report, a scan or an answer that no change is needed: the task is done."""
+"""Put away a report, a scan, an answer that no change is needed or the review of an existing change: the task is done."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from navigator.cascade.verbs.deciding import state_words
 from navigator.cascade.verbs.task_verbs import TasksArgs, TaskVerb
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Task
-from navigator.domain.states import TaskKind, TaskState
+from navigator.domain.states import ProposalState, TaskState
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
@@ -30,7 +30,7 @@ class PutAway(TaskVerb):
                 f"{on.task} cannot be put away; it is {state_words(on)}.",
                 hint=f"`navigator task show {on.task}` shows its history.",
             )
-        if on.open:
+        if on.waiting:
             return Conflict(
                 f"{on.task} has a proposal that is waiting for a decision.",
                 hint=f"Approve, reject or send back {on.proposal} instead.",
@@ -41,14 +41,16 @@ class PutAway(TaskVerb):
         left = 0
         for identifier in args.ids:
             task = reader.task(identifier)
-            if task.kind is TaskKind.SCAN:
-                left += sum(one.state == "open" for one in reader.suggestions(task.id, attempt=task.attempt))
+            left += sum(one.state == "open" for one in reader.suggestions(task.id, attempt=task.attempt))
         if not left:
             return None
         line = f"{plural(left, 'open suggestion')} will be dismissed."
         return Question(f"Put {', '.join(args.ids)} away?", (line,), "put away")
 
     def move(self, tx: Transaction, task: Task) -> None:
-        if task.kind is TaskKind.SCAN:
-            tx.dismiss_suggestions(task.id, task.attempt)
+        tx.dismiss_suggestions(task.id, task.attempt)
+        for read in tx.read.proposals({ProposalState.OPEN}, task_id=task.id):
+            tx.set_proposal_state(
+                read.id, ProposalState.DECIDED
+            )  # an existing change: there is nothing else to decide
         tx.set_task_state(task.id, TaskState.DONE, reason="read")

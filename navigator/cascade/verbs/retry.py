@@ -35,4 +35,9 @@ class Retry(TaskVerb):
         )
 
     def move(self, tx: Transaction, task: Task) -> None:
-        tx.new_attempt(task.id, note=task.note)
+        if task.ref:
+            from navigator.cascade.stages.existing import again
+
+            again(tx, task)
+        else:
+            tx.new_attempt(task.id, note=task.note)

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
+from navigator.cascade.routing import writer_of
+from navigator.cascade.variations import APPROACH, MOST, Vary, variations
 from navigator.cascade.verbs.base import Told, Verb
+from navigator.cascade.views.variants import variant_words
 from navigator.domain.errors import UsageError
-from navigator.domain.models import Model, Project, Task
-from navigator.domain.states import Complexity, TaskKind
+from navigator.domain.models import Model, Project, Task, Variation
+from navigator.domain.states import REPORT_KINDS, Complexity, Role, TaskKind
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
+    from navigator.store.writes.writer import Transaction
 
 TEXT_LIMIT = 20_000
 """Characters in a task's text at most; more belongs in a file of the repository."""
 
 
 class NewTask(Model):
-    """A task as a client asks for it."""
+    """A task as a client asks for it.
+
+    `after` are tasks that have to land, to be approved or to be done first: ids, or the `name`s of tasks in the same request.
+    `variants` of it are written, which differ as `vary` says; one of them is approved.
+    """
 
     project: str
     text: str
@@ -29,6 +37,16 @@ class NewTask(Model):
     complexity: Complexity = Complexity.MEDIUM
     priority: int = 0
     files: tuple[str, ...] = ()
+    name: str = ""
+    after: tuple[str, ...] = ()
+    variants: int = Field(default=1, ge=1, le=MOST)
+    vary: Vary = Vary.TEMPERATURE
+
+    @model_validator(mode="after")
+    def _changes(self) -> Self:
+        if self.variants > 1 and (self.kind is TaskKind.SCAN or self.kind in REPORT_KINDS):
+            raise ValueError(f"has variants, and a {self.kind.value} ends without a change to choose")
+        return self
 
     @field_validator("text")
     @classmethod
@@ -84,30 +102,78 @@ class AddTasks(Verb[AddTasksArgs, AddedTasks]):
 
     async def perform(self, deps: Dependencies, args: AddTasksArgs) -> AddedTasks:
         projects = {task.project: deps.reader.project(task.project) for task in args.tasks}
+        ways = [_ways(deps, task) for task in args.tasks]
         with deps.store.transaction() as tx:
             added = [
-                tx.add_task(
-                    projects[task.project].id,
-                    task.text,
-                    kind=task.kind,
-                    complexity=task.complexity,
-                    priority=task.priority,
-                    files=task.files,
-                )
-                for task in args.tasks
+                [
+                    tx.add_task(
+                        projects[task.project].id,
+                        task.text,
+                        kind=task.kind,
+                        complexity=task.complexity,
+                        priority=task.priority,
+                        files=task.files,
+                    ).id
+                    for _ in differing
+                ]
+                for task, differing in zip(args.tasks, ways, strict=True)
             ]
+            for ids, differing in zip(added, ways, strict=True):
+                if len(ids) > 1:
+                    tx.make_variants(ids, differing)
+            _link(tx, args.tasks, added)
+            made = [tx.read.task(identifier) for ids in added for identifier in ids]
         unknown = await asyncio.to_thread(_unknown_files, args.tasks, projects)
-        return AddedTasks(tasks=tuple(added), unknown_files=tuple(unknown))
+        return AddedTasks(tasks=tuple(made), unknown_files=tuple(unknown))
 
     def tell(self, result: AddedTasks) -> list[Told]:
+        after = {task.id: f", after {', '.join(task.after)}" for task in result.tasks if task.after}
         unknown: dict[str, str] = {}
         for one in result.unknown_files:
             line = f"{one.project} has no file {one.path}: a new file, or a typing error?"
             unknown[one.project] = f"{unknown[one.project]}\n{line}" if one.project in unknown else line
         return [
-            Told(task.id, f"queued for {task.project}", hint=unknown.get(task.project, ""))
+            Told(
+                task.id,
+                f"queued for {task.project}{_as_variant(task)}{after.get(task.id, '')}",
+                hint=unknown.get(task.project, ""),
+            )
             for task in result.tasks
         ]
+
+
+def _as_variant(task: Task) -> str:
+    words = variant_words(task)
+    return f", {words}" if words else ""
+
+
+def _ways(deps: Dependencies, task: NewTask) -> list[Variation]:
+    """How each variant of a task is written."""
+    if task.variants == 1:
+        return [Variation()]
+    writer = writer_of(deps.settings, task.kind, task.complexity)
+    approaches = [one.name.removeprefix(APPROACH) for one in deps.prompts if one.name.startswith(APPROACH)]
+    temperature = deps.settings.server(writer).temperature
+    agent = deps.settings.generator.agent
+    writers: tuple[str, ...] = ()
+    if agent.command and writer is Role.GENERATOR:
+        writers = ("model",) if agent.writes(task.kind, task.project) else ("agent",)
+    return variations(
+        task.variants, task.vary, temperature=temperature, approaches=approaches, writers=writers
+    )
+
+
+def _link(tx: Transaction, wanted: Sequence[NewTask], added: Sequence[Sequence[str]]) -> None:
+    """Have each task, all its variants, start after those that it names; of variants that are named, the first one stands
+    for all until one is approved."""
+    named: dict[str, list[str]] = {}
+    for task, ids in zip(wanted, added, strict=True):
+        if task.name:
+            named.setdefault(task.name, []).append(ids[0])
+    for task, ids in zip(wanted, added, strict=True):
+        after = [identifier for name in task.after for identifier in named.get(name, [name])]
+        for identifier in ids if after else ():
+            tx.link_task(identifier, after)
 
 
 def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> list[UnknownFile]:

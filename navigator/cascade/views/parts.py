@@ -1,7 +1,8 @@
 """Parts of proposals: which proposal builds on which part, and what the models are told about it.
 
 A part is a derived proposal: some hunks of its parent. The rest of the parent's task is written on a commit that holds the
-part, in the private repository only; the store records under that commit's name which part it is.
+part, in the private repository only; the store records under that commit's name which part it is. A linked task whose
+predecessor is not on the project's base is written on such a commit as well, and lands by the same rules.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _ON_ITS_WAY = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVE
 
 def kept_name(proposal: Proposal) -> str:
     """The name under which the private repository keeps a proposal's tree."""
+    if proposal.existing:
+        return change_name(proposal.base_commit, proposal.tree)
     if proposal.parent and proposal.attempt == 0:
         return part_name(proposal.parent, proposal.tree)
     return f"{proposal.task_id}-{proposal.attempt}-{proposal.round}"
@@ -36,12 +39,21 @@ def part_name(parent: str, tree: str) -> str:
     return f"part-{parent}-{tree[:16]}"
 
 
+def change_name(base: str, tree: str) -> str:
+    """The same for an existing change."""
+    return f"change-{base[:16]}-{tree[:16]}"
+
+
 # Which proposal builds on which part
 
 
-def remember_part_base(tx: Transaction, commit: str, part: str, words: str) -> None:
-    """Record that `commit` is the tree of `part`, and the developer's note for the rest."""
-    tx.set_meta(_KEY + commit, {"part": part, "words": words})
+def remember_part_base(tx: Transaction, commit: str, part: str, words: str, *, linked: bool = False) -> None:
+    """Record that `commit` holds the tree of the proposal `part`, and the developer's note for what is written on it.
+
+    Args:
+        linked: it is no part, but the change of a task that comes before.
+    """
+    tx.set_meta(_KEY + commit, {"part": part, "words": words} | ({"linked": True} if linked else {}))
 
 
 def _part_record(reader: Reader, commit: str) -> dict[str, Any] | None:
@@ -129,7 +141,7 @@ def part_note(parent: Proposal, files: Sequence[FileDiff], taken: Collection[str
 def note_after_part(reader: Reader, task: Task) -> str:
     """The note of a task that starts again after it built on a part: what became of that part, then the same note."""
     held = _part_record(reader, task.base_commit)
-    if held is None:
+    if held is None or held.get("linked"):
         return task.note
     part = reader.proposal(held["part"])
     other = reader.task(part.task_id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,7 +50,7 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
     strategy = strategy_class(settings.swap.strategy)
     local = [role for role in ROLES if is_local(settings.server(role).base_url)]
     if strategy.uses_units:
-        yield from _units(settings)
+        yield from unit_items(settings, _places(settings))
     if strategy.checks_files:
         for role in local:
             yield from _model(settings, role)
@@ -75,16 +74,18 @@ def _places(settings: Settings) -> Places:
     return user_places() if settings.swap.systemd.scope == "user" else system_places("root")
 
 
-def _units(settings: Settings) -> Iterator[Check]:
+def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
+    """The installed units, what they run, and swap.conf."""
     from navigator.serving.setup.files import read_text, state_of
     from navigator.serving.setup.host_probe import program_of_unit
+    from navigator.serving.setup.install import unit_state
 
-    places = _places(settings)
-    own = settings.swap.systemd
-    install = "`navigator swap install --dry-run` shows what it would write."
+    own, on = settings.swap.systemd, places.on
+    command = f"navigator swap install{f' --host {on.host}' if on.host else ''}"
+    install = f"`{command} --dry-run` shows what it would write."
     for name in (own.generator_unit, own.reviewer_unit):
         path = places.unit(name)
-        state = state_of(path)
+        state = state_of(path, on)
         label = name.removesuffix(".service").removeprefix("navigator-") + " unit"
         if state == "absent":
             yield Check(label, "warn", f"{path} does not exist", install)
@@ -94,9 +95,10 @@ def _units(settings: Settings) -> Iterator[Check]:
             "changed": "changed since it was installed",
             "foreign": "not written by Navigator",
         }
-        found = f"{name}: {words[state]}, {_unit_state(places, name)}"
-        program = program_of_unit(read_text(path) or "")
-        if program and not Path(program).exists():
+        found = f"{name}: {words[state]}, {unit_state(places, name)}"
+        program = program_of_unit(read_text(path, on) or "")
+        there = on.run(["test", "-e", program], _ANSWER_SECONDS) if program else None
+        if there is not None and there.returncode == 1:
             yield Check(label, "missing", f"{found}; its program {program} does not exist", install)
         elif state == "changed":
             yield Check(
@@ -105,8 +107,8 @@ def _units(settings: Settings) -> Iterator[Check]:
         else:
             yield Check(label, "ok", found)
     yield from _installed_versions(places, (own.generator_unit, own.reviewer_unit))
-    if not places.swap_conf.exists():
-        hint = "`navigator swap install` writes it; without it model-swap.sh uses its defaults."
+    if on.read(places.swap_conf) is None:
+        hint = f"`{command}` writes it; without it model-swap.sh uses its defaults."
         yield Check("swap.conf", "warn", f"{places.swap_conf} does not exist", hint)
 
 
@@ -116,22 +118,16 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Chec
     from navigator.serving.setup.host_probe import program_of_unit
     from navigator.serving.setup.sglang_flags import find_sglang
 
-    texts = [text for name in units if (text := read_text(places.unit(name))) is not None]
+    texts = [text for name in units if (text := read_text(places.unit(name), places.on)) is not None]
     programs = {program_of_unit(text) for text in texts if "sglang" in text}
     for program in sorted(filter(None, programs)):
         if not Path(program).name.startswith(("python", "sglang")):
             continue  # the user's own script: what it starts is unknown
         with contextlib.suppress(NavigatorError):  # without SGLang the unit fails with its own message
-            found = find_sglang(program)
+            found = find_sglang(program, places.on)
             assert found is not None
             keyless = any(program in text and "--config" not in text for text in texts)
             yield _holes("SGLang", found.version, keyless)
-
-
-def _unit_state(places: Places, unit: str) -> str:
-    from navigator.serving.setup.install import unit_state
-
-    return unit_state(places, unit) if shutil.which("systemctl") else "systemctl is not installed"
 
 
 # Models and memory

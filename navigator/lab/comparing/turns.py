@@ -16,9 +16,9 @@ from navigator.cascade.reviewing.join import Answered
 from navigator.cascade.reviewing.prompt import ReviewPromptDependencies
 from navigator.cascade.stages.calls import Message, chat_request, is_requests_fault
 from navigator.cascade.stages.drafting import Draft, NotApplied, draft
+from navigator.cascade.stages.proposing import title_of
 from navigator.cascade.stages.review import answer_room, conclude, plan_review, read_answer
 from navigator.cascade.stages.subject import Subject, read_subject
-from navigator.cascade.stages.write import title_of
 from navigator.config.settings import ServerSettings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import CheckResult, Project, Proposal, Review, Task, utc_now

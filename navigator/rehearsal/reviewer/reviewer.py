@@ -39,7 +39,7 @@ class Reviewer:
         blind: added to the chance of overlooking each mistake.
         skill: sensitivity and specificity to have, instead of overlooking and objecting by kind of mistake: of the changes
             in which it can find a mistake, and of those in which it cannot, these shares are judged rightly. Which ones
-            depends on the content and the seed.
+            depends on the content and the seed. A prompt that names others is followed.
     """
 
     def __init__(
@@ -77,17 +77,20 @@ class Reviewer:
     def review(self, prompt: ReviewPrompt) -> dict[str, Any]:
         """The review before it is cut to a schema."""
         files = read_diff(prompt.diff)
-        noticed = self._noticed(prompt, files)
+        skill = prompt.skill or self._skill
+        noticed = self._noticed(prompt, files, skill)
         if prompt.earlier is None:
-            if self._skill is None:
+            if skill is None:
                 remarks = [*noticed, *objections(files, self._seed, prompt.task)]
             else:
-                remarks = self._with_skill(prompt, files, noticed, self._skill)
+                remarks = self._with_skill(prompt, files, noticed, skill)
             remarks = worst_first(remarks)[:MOST_FINDINGS]
             return self._answered(prompt, [remark.as_finding() for remark in remarks], None)
         return self._again(prompt, files, noticed)
 
-    def _noticed(self, prompt: ReviewPrompt, files: list[ReadFile]) -> list[Remark]:
+    def _noticed(
+        self, prompt: ReviewPrompt, files: list[ReadFile], skill: tuple[float, float] | None
+    ) -> list[Remark]:
         found: list[Remark] = []
         for file in files:
             found += check_file(file, prompt.task)
@@ -97,7 +100,7 @@ class Reviewer:
         return [
             remark
             for remark in reversed(once.values())
-            if self._skill is not None
+            if skill is not None
             or fraction("overlooked", self._seed, remark.sort, remark.path, remark.quote)
             >= remark.miss + self._blind
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -44,15 +44,31 @@ def contenders(rules: BatchRules) -> tuple[Contender, ...]:
         Contender("limits only", unweighed(target=rules.target, max_wait=rules.max_wait, quiet=rules.quiet)),
         Contender("fixed batch", unweighed(target=rules.target, max_wait=_NEVER, quiet=_NEVER)),
         Contender("timeout only", unweighed(target=_UNLIMITED, max_wait=rules.max_wait, quiet=_NEVER)),
-        Contender("greedy", rules, partial(_swap_if, due=lambda left, since: not left or since > 0)),
-        Contender("collation", rules, partial(_swap_if, due=lambda left, since: not left)),
+        Contender("greedy", rules, _Greedy().decide),
+        Contender("collation", rules, _collation),
     )
 
 
-def _swap_if(
-    snapshot: SchedulerSnapshot, now: float, *, due: Callable[[bool, float], bool]
-) -> SwapDecision | None:
-    """Swap where something waits for the other role and `due(anything left here, seconds since the load)`."""
+class _Greedy:
+    """Leaves a model that has served anything since it was loaded, as soon as anything waits for the other one."""
+
+    def __init__(self) -> None:
+        self._served: Role | None = None
+
+    def decide(self, snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
+        """As `decide_swap`."""
+        here = snapshot.resident
+        if here is not None and requests_running(snapshot, here):
+            self._served = here
+        return _swap_if(snapshot, now, whatever_is_left=self._served is here)
+
+
+def _collation(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
+    return _swap_if(snapshot, now, whatever_is_left=False)
+
+
+def _swap_if(snapshot: SchedulerSnapshot, now: float, *, whatever_is_left: bool) -> SwapDecision | None:
+    """Swap where something waits for the other role, and nothing is left for this one, or that does not matter."""
     if snapshot.swapping_to is not None or snapshot.both_resident or snapshot.resident is None:
         return decide_swap(snapshot, now)
     to_read, to_write = bool(reviewer_work(snapshot)), bool(writes_left(snapshot, Role.GENERATOR))
@@ -60,6 +76,6 @@ def _swap_if(
     to, waits, left = (Role.GENERATOR, to_write, to_read) if here else (Role.REVIEWER, to_read, to_write)
     if not waits or not may_be_tried(snapshot, to, now):
         return None
-    if not due(left, now - snapshot.resident_since):
+    if left and not whatever_is_left:
         return None
     return SwapDecision(to, ready=requests_running(snapshot, snapshot.resident) == 0)

@@ -97,7 +97,6 @@ class Session:
     _swap: tuple[Role, float, bool] | None = None
     _checks: dict[str, float] = field(default_factory=dict)
     _not_before: dict[Role, float] = field(default_factory=dict)
-    _resident_since: float = 0.0
     _hurry: bool = False
     _stopped: bool = False
     _swapping: float = 0.0
@@ -182,7 +181,6 @@ class Session:
             tasks=tuple(task.view or self._viewed(task) for task in live),
             busy=frozenset(task.job.id for task in live if task.held),
             resident=None if self._swap else self._resident,
-            resident_since=self._resident_since,
             swapping_to=self._swap[0] if self._swap else None,
             both_resident=self.scenario.cards > 1,
             capacity=self._capacity,
@@ -297,7 +295,7 @@ class Session:
             self._resident = None
             self._not_before[role] = self.now + _RETRY_SECONDS
             return
-        self._resident, self._resident_since = role, self.now
+        self._resident = role
 
     def _answered(self, task: _Task) -> None:
         task.held = False

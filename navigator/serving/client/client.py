@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from navigator.domain.errors import NavigatorError
 from navigator.domain.text import safe_line
 from navigator.serving.client import probe
+from navigator.serving.client.adapters import Keys, keys_by_list, keys_by_number
 from navigator.serving.client.assemble import DONE, Assembly, load_json
 from navigator.serving.client.body import Dialect, build_body, require_mergeable
 from navigator.serving.client.chat import (
@@ -41,7 +44,7 @@ from navigator.serving.client.errors import (
 )
 from navigator.serving.client.limits import Limiter
 from navigator.serving.client.names import same_model
-from navigator.serving.client.retry import RetryPolicy
+from navigator.serving.client.retry import BACKPRESSURE, RetryPolicy
 from navigator.serving.client.sse import SSEOverflow, SSEParser
 from navigator.serving.client.transport import Transport, read_bounded
 
@@ -93,6 +96,7 @@ class ModelClient:
         self._transport = Transport(settings, self.timeouts)
         self._kind: ServerKind | None = None
         self._kind_lock = asyncio.Lock()
+        self._adapter: Keys | None = None  # None: not known to be served
         self._in_flight: set[str] = set()
 
     async def __aenter__(self) -> ModelClient:
@@ -134,6 +138,7 @@ class ModelClient:
                 async with self.limiter.slot() as slot:
                     deadline = deadline or clock() + self.timeouts.total
                     try:
+                        await self._choose(kind)
                         answer = await self._attempt(request, rid, kind, deadline, retries, on_progress)
                     except Overloaded:
                         self.limiter.overloaded(slot)
@@ -148,6 +153,41 @@ class ModelClient:
                     raise
             await asyncio.sleep(delay)
             retries += 1
+
+    @asynccontextmanager
+    async def passed_on(self, body: Mapping[str, Any]) -> AsyncIterator[httpx.Response]:
+        """Send a request that another program made, within `max_inflight`, and hand out the response with its body unread.
+
+        Raises:
+            ServingError: no connection; whatever the server answered is the caller's to read.
+        """
+        rid = uuid.uuid4().hex
+        sglang = await self._kind_or_guess() == "sglang"
+        ended = False
+        async with self.limiter.slot() as slot:
+            self._in_flight.add(rid)
+            url = f"{self._transport.api}/chat/completions"
+            fitted = self._dialect.apply({**body, "rid": rid} if sglang else dict(body))
+            try:
+                async with self._transport.post(url, fitted, rid) as response:
+                    if response.status_code in BACKPRESSURE:
+                        self.limiter.overloaded(slot)
+                    yield response
+                    if response.status_code == 200:
+                        self.limiter.succeeded()
+                ended = True
+            finally:
+                self._in_flight.discard(rid)
+                if not ended:
+                    await self.abort(rid)
+
+    async def refusal(self, response: httpx.Response) -> ServingError:
+        """What an answer other than 200 that was handed out says, as the error it is."""
+        return await self._transport.refusal(response)
+
+    def clean(self, words: str) -> str:
+        """`words` without this server's keys."""
+        return self._transport.clean(words)
 
     async def health(self) -> bool:
         """Whether the server is ready to answer. SGLang generates a token for it: allow a second or more."""
@@ -194,6 +234,8 @@ class ModelClient:
         info = await self.model_info()
         served = (*info.names, info.path) if info.path else info.names
         if any(same_model(self.settings.model, name) for name in served):
+            return info
+        if info.kind == "llamacpp" and await self._numbered_adapter():
             return info
         raise self._wrong_model(", ".join(served[:3]))
 
@@ -247,7 +289,7 @@ class ModelClient:
         body = build_body(
             request,
             model=self.settings.model,
-            extra_body=self.settings.extra_body,
+            extra_body={**(self._adapter or {}), **self.settings.extra_body},
             rid=rid if kind == "sglang" else "",
         )
         assembly = Assembly(self._max_chars, schema=request.schema is not None, thinking=request.thinking)
@@ -273,9 +315,10 @@ class ModelClient:
             reasoning=reasoning,
             finish_reason=assembly.finish_reason,
             usage=assembly.usage(loop.time() - started),
-            model=assembly.model or self.settings.model,
+            model=(not self._numbered and assembly.model) or self.settings.model,
             retries=retries,
             request_id=rid,
+            uncertainty=assembly.entropy.result(),
         )
 
     async def _exchange(
@@ -370,7 +413,9 @@ class ModelClient:
         known = assembly.model
         # Some servers repeat the key that they were sent. It goes before anything is cut or kept.
         assembly.event(self._transport.clean(data)) if isinstance(data, str) else assembly.chunk(data)
-        if assembly.model != known and not same_model(self.settings.model, assembly.model):
+        if assembly.model == known or self._numbered:
+            return
+        if not same_model(self.settings.model, assembly.model):
             raise self._wrong_model(assembly.model)
 
     def _wrong_model(self, answered: str) -> WrongModel:
@@ -394,11 +439,34 @@ class ModelClient:
         except ServingError:
             return "openai"
 
+    @property
+    def _numbered(self) -> bool:
+        """Whether the model is an adapter of llama.cpp, which answers under the name of its base."""
+        return "lora" in (self._adapter or ())
+
+    async def _choose(self, kind: ServerKind) -> None:
+        """Find out how a request picks the wanted model, until the server lists it.
+
+        Raises:
+            ServingError: the server cannot be asked.
+        """
+        if self._adapter is None and kind in ("sglang", "llamacpp"):
+            self._adapter = keys_by_list(await self._listed(), self.settings.model)
+            if self._adapter is None and kind == "llamacpp":
+                await self._numbered_adapter()
+
+    async def _numbered_adapter(self) -> bool:
+        """Whether the wanted model is an adapter of this llama.cpp server, remembered for requests."""
+        self._adapter = keys_by_number((await self._ask("/lora-adapters"))[1], self.settings.model)
+        return self._adapter is not None
+
     async def _detect(self) -> ServerKind:
         status, payload = await self._transport.get(f"{self._transport.api}/models", self.timeouts.probe)
         if status >= 500:
             raise NotReady(f"{self._transport.address} is not ready (HTTP {status}).", status=status)
-        by_owner = probe.kind_by_owner(probe.listed_models(payload))
+        listed = probe.listed_models(payload)
+        self._adapter = keys_by_list(listed, self.settings.model)
+        by_owner = probe.kind_by_owner(listed)
         if by_owner is not None:
             return by_owner
         return "sglang" if await self._weights_path() else "openai"

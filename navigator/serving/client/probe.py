@@ -80,7 +80,7 @@ async def read_load(kind: ServerKind, ask: Ask, model: str = "") -> Load | None:
     if kind == "vllm":
         status, payload = await ask("/load")
         running = payload.get("server_load") if status == 200 and isinstance(payload, dict) else None
-        return Load(running, 0) if isinstance(running, int) else None
+        return Load(running, 0, queue_told=False) if isinstance(running, int) else None
     status, payload = await ask("/v1/loads?include=core,queues")
     if status == 200:
         return _loads(payload)
@@ -102,6 +102,7 @@ def _loads(payload: Any) -> Load | None:
         waiting=sum(_int(row.get("num_waiting_reqs")) + _grammar(row) for row in rows),
         token_usage=max(usages) if usages else None,
         tokens_per_second=sum(speeds) if speeds else None,
+        room=sum(_int(row.get("max_running_requests")) for row in rows) or None,
     )
 
 
@@ -123,7 +124,8 @@ def _old_loads(payload: Any) -> Load | None:
 def _slots(payload: Any) -> Load | None:
     if not isinstance(payload, list):
         return None
-    return Load(sum(isinstance(slot, dict) and slot.get("is_processing") is True for slot in payload), 0)
+    running = sum(isinstance(slot, dict) and slot.get("is_processing") is True for slot in payload)
+    return Load(running, 0, room=len(payload) or None)
 
 
 def _int(value: Any) -> int:

@@ -8,14 +8,13 @@ from __future__ import annotations
 import contextlib
 import difflib
 import hashlib
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from navigator.config.paths import write_whole
-from navigator.domain.errors import Conflict, MissingPart
+from navigator.domain.errors import Conflict
+from navigator.serving.setup.machine import HERE, Machine
 
 State = Literal["absent", "ours", "changed", "foreign"]
 """ours: the checksum fits. changed: it does not fit. foreign: there is none."""
@@ -37,6 +36,7 @@ class PlannedFile:
         mode: its permission bits.
         secret: whether its content must not be shown.
         owner: user and group ids; None for those of this process.
+        on: the machine that it is on.
     """
 
     path: Path
@@ -44,6 +44,7 @@ class PlannedFile:
     mode: int = 0o644
     secret: bool = False
     owner: tuple[int, int] | None = None
+    on: Machine = HERE
 
 
 def sealed(body: str, comment: str = "#") -> str:
@@ -52,9 +53,9 @@ def sealed(body: str, comment: str = "#") -> str:
     return f"{comment} Written by `navigator swap install`. Checksum of what follows: sha256 {digest}\n{body}"
 
 
-def state_of(path: Path) -> State:
+def state_of(path: Path, on: Machine = HERE) -> State:
     """Whether the file at `path` is ours."""
-    text = read_text(path)
+    text = read_text(path, on)
     if text is None:
         return "absent"
     match = _SEAL.match(text)
@@ -64,37 +65,31 @@ def state_of(path: Path) -> State:
     return "ours" if whole else "changed"
 
 
-def read_text(path: Path) -> str | None:
+def read_text(path: Path, on: Machine = HERE) -> str | None:
     """The file's text; None where there is none.
 
     Raises:
         MissingPart: it is there and cannot be read.
     """
-    try:
-        return path.read_bytes().decode(errors="replace")
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise MissingPart(
-            f"{path} cannot be read: {error.strerror}.", hint="Check its owner and mode, or use sudo."
-        ) from error
+    found = on.read(path)
+    return found[0].decode(errors="replace") if found is not None else None
 
 
 def action_for(planned: PlannedFile) -> Action:
     """What writing the file would do."""
-    there = read_text(planned.path)
+    there = planned.on.read(planned.path)
     if there is None:
         return "create"
-    same_mode = planned.path.stat().st_mode & 0o777 == planned.mode
-    return "same" if there == planned.content and same_mode else "change"
+    return "same" if there == (planned.content.encode(), planned.mode) else "change"
 
 
 def shown_diff(planned: PlannedFile) -> str:
     """The change as a unified diff; of a secret file only that it changes. "" where nothing does."""
     if action_for(planned) == "same":
         return ""
-    there = read_text(planned.path)
-    head = f"--- {planned.path if there is not None else '/dev/null'}\n+++ {planned.path} (mode {planned.mode:04o})\n"
+    there = read_text(planned.path, planned.on)
+    name = f"{planned.on.host}:{planned.path}" if planned.on.host else str(planned.path)
+    head = f"--- {name if there is not None else '/dev/null'}\n+++ {name} (mode {planned.mode:04o})\n"
     if planned.secret:
         return head + "(keys, not shown)\n"
     lines = difflib.unified_diff(
@@ -113,7 +108,7 @@ def refuse_others(files: list[PlannedFile]) -> None:
         # A plain key file has no checksum line; an existing one is kept, so only its mode can change.
         if not _SEAL.match(planned.content) or action_for(planned) != "change":
             continue
-        state = state_of(planned.path)
+        state = state_of(planned.path, planned.on)
         if state in ("changed", "foreign"):
             words = (
                 "was changed since Navigator wrote it"
@@ -128,15 +123,11 @@ def refuse_others(files: list[PlannedFile]) -> None:
 
 def write(planned: PlannedFile) -> None:
     """Write the file atomically, with its mode and owner from the start."""
-    folder = planned.path.parent
-    if not folder.is_dir():
-        folder.mkdir(parents=True, mode=0o700 if planned.secret else 0o755)
-        if planned.owner is not None and planned.secret:
-            os.chown(folder, *planned.owner)
-    write_whole(planned.path, planned.content.encode(), planned.mode, planned.owner)
+    folder_mode = 0o700 if planned.secret else 0o755
+    planned.on.write(planned.path, planned.content.encode(), planned.mode, folder_mode, planned.owner)
 
 
-def remove_empty(folder: Path) -> None:
+def remove_empty(folder: Path, on: Machine = HERE) -> None:
     """Remove a folder if it is empty."""
     with contextlib.suppress(OSError):
-        folder.rmdir()
+        on.remove(folder)

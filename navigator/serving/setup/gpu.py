@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from dataclasses import dataclass
 
 from navigator.domain.text import safe_line
+from navigator.serving.setup.machine import HERE, Machine
 
 _SECONDS = 10.0
 _FIELDS = "name,memory.total,memory.used,driver_version"
@@ -22,22 +21,10 @@ class Card:
     driver: str
 
 
-def cards() -> list[Card]:
-    """The cards of this machine; [] without nvidia-smi, or when the driver does not answer."""
-    command = shutil.which("nvidia-smi")
-    if command is None:
-        return []
-    try:
-        done = subprocess.run(
-            [command, f"--query-gpu={_FIELDS}", "--format=csv,noheader,nounits"],
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    return parse_cards(done.stdout.decode(errors="replace")) if done.returncode == 0 else []
+def cards(on: Machine = HERE) -> list[Card]:
+    """The cards of a machine; [] without nvidia-smi, or when the driver does not answer."""
+    done = on.run(["nvidia-smi", f"--query-gpu={_FIELDS}", "--format=csv,noheader,nounits"], _SECONDS)
+    return parse_cards(done.stdout.decode(errors="replace")) if done and done.returncode == 0 else []
 
 
 def parse_cards(listing: str) -> list[Card]:

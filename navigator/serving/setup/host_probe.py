@@ -19,21 +19,25 @@ _FLAG = re.compile(r"(--[a-z][\w-]*)(?:[ =]+(?!--)(\"(?:[^\"\\]|\\.)*\"|[^\s\\]+
 _EXEC = re.compile(r"^ExecStart=((?:\\\n|[^\n])*)", re.MULTILINE)
 
 
-def open_to_others(port: int, tables: Sequence[Path] | None = None) -> bool | None:
+def open_to_others(port: int, text: str | None = None) -> bool | None:
     """Whether something listens on `port` at an address that is not the loopback; None if nothing listens.
 
     Args:
         port: the TCP port.
-        tables: the kernel's lists of sockets; /proc/net/tcp and tcp6 where None.
+        text: the kernel's lists of sockets, as /proc/net/tcp and tcp6 have them; those of this machine where None.
     """
+    lines = text.splitlines() if text is not None else []
+    if text is None:
+        for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
+            with contextlib.suppress(OSError):
+                lines += table.read_text().splitlines()
     found: bool | None = None
-    for table in tables or (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            for line in table.read_text().splitlines()[1:]:
-                fields = line.split()
-                address, _, number = fields[1].partition(":")
-                if fields[3] == _LISTEN and int(number, 16) == port:
-                    found = bool(found) or not _is_loopback(address)
+    for line in lines:
+        with contextlib.suppress(ValueError, IndexError):  # a heading
+            fields = line.split()
+            address, _, number = fields[1].partition(":")
+            if fields[3] == _LISTEN and int(number, 16) == port:
+                found = bool(found) or not _is_loopback(address)
     return found
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +11,8 @@ from typing import Literal
 from navigator.domain.errors import Conflict, MissingPart
 from navigator.domain.text import safe_line
 from navigator.serving.setup.files import PlannedFile, action_for, read_text, remove_empty, state_of, write
-from navigator.serving.setup.places import Places
+from navigator.serving.setup.machine import HERE, Machine
+from navigator.serving.setup.places import SCRIPTS, Places
 
 _SYSTEMCTL_SECONDS = 60.0
 _RUNS = ("active", "activating", "deactivating", "reloading")
@@ -56,21 +55,19 @@ def reload_systemd(places: Places) -> str:
 
 def running_units(places: Places) -> list[str]:
     """The units of the installation that are running; [] also if systemd cannot be asked."""
-    if shutil.which("systemctl") is None:
-        return []
     return [unit for unit in places.all_units if unit_state(places, unit) in _RUNS]
 
 
 def unit_state(places: Places, unit: str) -> str:
     """systemd's state of a unit: active, inactive, failed …; "unknown" if it does not answer."""
-    done = _run([*places.systemctl, "is-active", unit])
+    done = places.on.run([*places.systemctl, "is-active", unit], _SYSTEMCTL_SECONDS)
     said = done.stdout.decode(errors="replace").split() if done is not None else []
     return safe_line(said[0]) if said else "unknown"
 
 
-def systemd_version() -> int:
+def systemd_version(on: Machine = HERE) -> int:
     """systemd's version, such as 252; 0 without systemd."""
-    done = _run(["systemctl", "--version"])
+    done = on.run(["systemctl", "--version"], _SYSTEMCTL_SECONDS)
     found = re.match(r"systemd (\d+)", done.stdout.decode(errors="replace")) if done is not None else None
     return int(found.group(1)) if found else 0
 
@@ -88,25 +85,28 @@ def take_back(places: Places, *, dry_run: bool = False) -> list[Removal]:
             hint=f"Stop it first: {' '.join([*places.systemctl, 'stop', *running])}",
         )
     # The two plain key files have no checksum line: they are ours if the file that has one holds the same keys.
-    ours = _keys_in(places.server_keys)
+    ours = _keys_in(places)
     bare = {places.api_key, places.admin_key}
     paths = [places.unit(name) for name in places.all_units]
-    paths += [*([places.polkit] if places.polkit else []), places.swap_conf, places.keys_env]
+    paths += [*([places.polkit] if places.polkit else []), places.swap_conf]
+    paths += [places.scripts / name for name in SCRIPTS] if places.scripts else []
     removals = [
-        _remove(path, ours if path in bare else None, dry_run=dry_run)
+        _remove(path, places.on, ours if path in bare else None, dry_run=dry_run)
         for path in [*paths, *sorted(bare), places.server_keys]
     ]
+    removals.append(_remove(places.keys_env, HERE, None, dry_run=dry_run))
     if not dry_run:
-        remove_empty(places.keys)
-        remove_empty(places.config)
+        for folder in filter(None, (places.scripts, places.keys, places.config)):
+            remove_empty(folder, places.on)
+        remove_empty(places.keys_env.parent)
     return removals
 
 
-def _remove(path: Path, keys: frozenset[str] | None, *, dry_run: bool) -> Removal:
+def _remove(path: Path, on: Machine, keys: frozenset[str] | None, *, dry_run: bool) -> Removal:
     if keys is None:
-        state = state_of(path)
+        state = state_of(path, on)
     else:
-        text = read_text(path)
+        text = read_text(path, on)
         state = "absent" if text is None else "ours" if text.strip() in keys else "changed"
     if state == "absent":
         return Removal(path, "absent")
@@ -115,32 +115,23 @@ def _remove(path: Path, keys: frozenset[str] | None, *, dry_run: bool) -> Remova
         return Removal(path, "kept", words)
     if not dry_run:
         try:
-            path.unlink()
+            on.remove(path)
         except OSError as error:
             return Removal(path, "kept", f"cannot be removed: {error.strerror}")
     return Removal(path, "removed")
 
 
-def _keys_in(path: Path) -> frozenset[str]:
-    if state_of(path) != "ours":
+def _keys_in(places: Places) -> frozenset[str]:
+    path = places.server_keys
+    if state_of(path, places.on) != "ours":
         return frozenset()
-    return frozenset(re.findall(r'^[a-z-]+: "([^"]+)"$', read_text(path) or "", flags=re.MULTILINE))
+    text = read_text(path, places.on) or ""
+    return frozenset(re.findall(r'^[a-z-]+: "([^"]+)"$', text, flags=re.MULTILINE))
 
 
 def _systemctl(places: Places, *words: str) -> str:
-    if shutil.which("systemctl") is None:
-        return "systemctl is not installed"
-    done = _run([*places.systemctl, *words])
+    done = places.on.run([*places.systemctl, *words], _SYSTEMCTL_SECONDS)
     if done is None:
-        return f"systemctl did not answer within {_SYSTEMCTL_SECONDS:g} seconds"
+        return f"systemctl is not installed, or did not answer within {_SYSTEMCTL_SECONDS:g} seconds"
     said = done.stderr.decode(errors="replace").strip().splitlines()
     return "" if done.returncode == 0 else safe_line(said[-1] if said else f"exit code {done.returncode}")
-
-
-def _run(command: list[str]) -> subprocess.CompletedProcess[bytes] | None:
-    try:
-        return subprocess.run(
-            command, capture_output=True, timeout=_SYSTEMCTL_SECONDS, check=False, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None

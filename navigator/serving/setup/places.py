@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from navigator.domain.errors import UsageError
 from navigator.domain.states import Role
+from navigator.serving.setup.machine import HERE, Machine, There
 
 Scope = Literal["user", "system"]
 
@@ -18,6 +20,8 @@ SERVER_UNITS = {
     Role.REVIEWER: "navigator-reviewer.service",
 }
 CONDUCTOR_UNIT = "navigator.service"
+SCRIPTS = ("model-swap.sh", "wait-for-vram.sh")
+"""What another machine needs beside the units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Places:
         polkit: the rule by which a user may manage the system's units; None in the user's scope.
         user: who the servers run as; "" for the user whose systemd it is.
         owner: that user's ids, in the system's scope.
+        on: the machine.
+        scripts: the folder on that machine for the swap script; None where it is used as it is installed here.
     """
 
     scope: Scope
@@ -39,6 +45,8 @@ class Places:
     polkit: Path | None = None
     user: str = ""
     owner: tuple[int, int] | None = None
+    on: Machine = HERE
+    scripts: Path | None = None
 
     @property
     def keys(self) -> Path:
@@ -67,8 +75,10 @@ class Places:
 
     @property
     def keys_env(self) -> Path:
-        """Both keys as variables, for Navigator itself."""
-        return self.keys / "keys.env"
+        """Both keys as variables, for Navigator itself: on this machine, wherever the servers are."""
+        if not self.on.host:
+            return self.keys / "keys.env"
+        return user_places().keys / f"{re.sub('[^A-Za-z0-9.@-]', '_', self.on.host)}.env"
 
     def unit(self, name: str) -> Path:
         """The file of a unit."""
@@ -81,14 +91,21 @@ class Places:
 
     @property
     def all_units(self) -> list[str]:
-        """Every unit an installation may have written."""
-        return [*SERVER_UNITS.values(), CONDUCTOR_UNIT]
+        """Every unit an installation may have written. The conductor's is where the conductor is."""
+        return [*SERVER_UNITS.values(), *([] if self.on.host else [CONDUCTOR_UNIT])]
 
 
 def user_places() -> Places:
     """The places in the user's own configuration folder."""
     config = Path(os.environ.get("XDG_CONFIG_HOME", "") or "~/.config").expanduser()
     return Places("user", config / "systemd" / "user", config / "navigator")
+
+
+def places_on(machine: There) -> Places:
+    """The places in the home of who ssh logs in as. The folder of the scripts is `SCRIPT_THERE`'s of the strategy."""
+    home, config = machine.home()
+    scripts = home / ".local" / "share" / "navigator"
+    return Places("user", config / "systemd" / "user", config / "navigator", on=machine, scripts=scripts)
 
 
 def system_places(user: str, root: Path = Path("/")) -> Places:

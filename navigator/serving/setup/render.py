@@ -14,7 +14,8 @@ from navigator.domain.errors import ConfigError
 from navigator.domain.states import Role
 from navigator.serving.setup.command import Command, server_command
 from navigator.serving.setup.files import PlannedFile, read_text, sealed
-from navigator.serving.setup.places import CONDUCTOR_UNIT, SERVER_UNITS, Places
+from navigator.serving.setup.machine import HERE
+from navigator.serving.setup.places import CONDUCTOR_UNIT, SCRIPTS, SERVER_UNITS, Places
 from navigator.serving.setup.profiles import Profile
 from navigator.serving.setup.sglang_flags import FlagTable
 
@@ -78,7 +79,10 @@ def render(wanted: Wanted) -> list[PlannedFile]:
     environment = _environment(wanted.templates)
     built = commands(wanted)
     files = [_server_unit(wanted, environment, role, command) for role, command in built.items()]
-    files.append(_conductor_unit(wanted, environment))
+    if wanted.places.on.host:
+        files += _scripts(wanted)
+    else:
+        files.append(_conductor_unit(wanted, environment))
     if wanted.keys:
         files += _key_files(wanted.places)
     files.append(_swap_conf(wanted))
@@ -107,7 +111,9 @@ def settings_snippet(wanted: Wanted) -> str:
         ]
     lines += ["[swap]", f'strategy = "{"sleep" if wanted.asleep else "systemd"}"', ""]
     if not wanted.asleep:
-        lines += ["[swap.systemd]", f'scope = "{wanted.places.scope}"']
+        host = wanted.places.on.host
+        lines += ["[swap.systemd]", *([f"host = {json.dumps(host)}"] if host else [])]
+        lines.append(f'scope = "{wanted.places.scope}"')
         lines += [f"{role.value}_vram_mib = {wanted.profile.role(role).need_mib}" for role in SERVER_UNITS]
     return "\n".join([*lines, ""])
 
@@ -143,14 +149,25 @@ def _server_unit(wanted: Wanted, environment: Environment, role: Role, command: 
         systemctl=" ".join(wanted.places.systemctl),
         user=wanted.places.user,
         environment=list(variables.items()),
-        wait_script=str(wanted.templates / "wait-for-vram.sh"),
+        wait_script=str((wanted.places.scripts or wanted.templates) / "wait-for-vram.sh"),
         need_mib=wanted.profile.role(role).need_mib,
         exec_start=_folded(words),
         filtered_log=wanted.filtered_log,
         quote=quoted,
         setting=_setting,
     )
-    return PlannedFile(wanted.places.unit(SERVER_UNITS[role]), sealed(text))
+    return PlannedFile(wanted.places.unit(SERVER_UNITS[role]), sealed(text), on=wanted.places.on)
+
+
+def _scripts(wanted: Wanted) -> list[PlannedFile]:
+    """The swap script and what the units run first, for a machine without Navigator."""
+    folder = wanted.places.scripts
+    assert folder is not None
+    sources = (wanted.templates.parent / SCRIPTS[0], wanted.templates / SCRIPTS[1])
+    return [
+        PlannedFile(folder / source.name, sealed(source.read_text("utf-8")), 0o755, on=wanted.places.on)
+        for source in sources
+    ]
 
 
 def _conductor_unit(wanted: Wanted, environment: Environment) -> PlannedFile:
@@ -184,7 +201,7 @@ def _folded(words: list[str]) -> str:
 def _key_files(places: Places) -> list[PlannedFile]:
     """The existing keys, new ones for those that are missing, in the four forms in which they are read."""
     api, admin = (
-        (read_text(path) or "").strip() or secrets.token_urlsafe(32)
+        (read_text(path, places.on) or "").strip() or secrets.token_urlsafe(32)
         for path in (places.api_key, places.admin_key)
     )
     for key in (api, admin):
@@ -200,7 +217,14 @@ def _key_files(places: Places) -> list[PlannedFile]:
         places.admin_key: f"{admin}\n",
     }
     return [
-        PlannedFile(path, content, 0o600, secret=True, owner=places.owner)
+        PlannedFile(
+            path,
+            content,
+            0o600,
+            secret=True,
+            owner=places.owner,
+            on=HERE if path == places.keys_env else places.on,
+        )
         for path, content in contents.items()
     ]
 
@@ -221,7 +245,7 @@ def _swap_conf(wanted: Wanted) -> PlannedFile:
                 f"{role.value}.api_key_file = {places.api_key}",
                 f"{role.value}.admin_key_file = {places.admin_key}",
             ]
-    return PlannedFile(places.swap_conf, sealed("\n".join(lines) + "\n"))
+    return PlannedFile(places.swap_conf, sealed("\n".join(lines) + "\n"), on=places.on)
 
 
 def _environment(folder: Path) -> Environment:

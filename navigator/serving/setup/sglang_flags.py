@@ -12,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any, Literal
 from navigator.config.paths import write_private
 from navigator.domain.errors import MissingPart, UsageError
 from navigator.domain.text import safe_line
+from navigator.serving.setup.machine import HERE, Machine
 
 Kind = Literal["switch", "value", "other"]
 """switch: takes no value. value: takes one. other: an action of its own, which `--config` files do not take."""
@@ -58,11 +58,12 @@ class FlagTable:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """An SGLang on this machine. `package` is its `__init__.py`, by which a changed installation is noticed."""
+    """An SGLang. `package` is its `__init__.py`, by which a changed installation is noticed; `on` is its machine."""
 
     python: Path
     version: str
     package: str
+    on: Machine = HERE
 
 
 @dataclass(slots=True)
@@ -112,6 +113,8 @@ class FlagSource:
         program = self.table_dir / _ASKING
         state = _state(self.installed, question, program)
         kept = self.cache_dir / f"sglang-{self.installed.version}-{state}.json"
+        if self.installed.on.host:
+            return _run_program(self.installed, program, question)  # a change there would not be noticed
         with contextlib.suppress(OSError, ValueError):
             answer = json.loads(kept.read_bytes())
             if isinstance(answer, dict) and {"flags", "errors"} <= answer.keys():
@@ -155,30 +158,48 @@ def packaged_table(table_dir: Path, version: str) -> FlagTable:
     return FlagTable(version, flags, "table")
 
 
-def find_sglang(named: str | None = None) -> Installed | None:
+def find_sglang(named: str | None = None, on: Machine = HERE) -> Installed | None:
     """The SGLang at `named` (a python, a venv's folder or its `sglang` command), else the one on PATH; None if none.
 
     Raises:
         MissingPart: `named` holds no SGLang that can say its version.
     """
-    if named is not None:
-        python = python_of(Path(named).expanduser())
-        found = _installed(python) if python is not None else None
-        if found is None:
-            raise MissingPart(
-                f"There is no SGLang at {named}.",
-                hint="Name a virtual environment that has SGLang, or its python.",
-            )
-        return found
-    command = shutil.which("sglang")
-    candidates = [python_of(Path(command))] if command else []
-    active = os.environ.get("VIRTUAL_ENV", "")
-    if active:
-        candidates.append(python_of(Path(active)))
+    candidates = _pythons_there(named, on) if on.host else _pythons_here(named)
     for candidate in candidates:
-        if candidate is not None and (found := _installed(candidate)) is not None:
+        if (found := _installed(candidate, on)) is not None:
             return found
+    if named is not None:
+        where = f"{named} on {on.host}" if on.host else named
+        raise MissingPart(
+            f"There is no SGLang at {where}.",
+            hint="Name a virtual environment that has SGLang, or its python.",
+        )
     return None
+
+
+def _pythons_here(named: str | None) -> list[Path]:
+    if named is not None:
+        found = [python_of(Path(named).expanduser())]
+    else:
+        command, active = shutil.which("sglang"), os.environ.get("VIRTUAL_ENV", "")
+        found = [python_of(Path(place)) for place in (command, active) if place]
+    return [python for python in found if python is not None]
+
+
+def _pythons_there(named: str | None, on: Machine) -> list[Path]:
+    """What may be SGLang's python on another machine: asking each is one question, looking first would be another."""
+    # A tilde is the home there.
+    script = (
+        'case $1 in "~/"*) printf %s "$HOME/${1#"~/"}" ;; ?*) printf %s "$1" ;; *) command -v sglang ;; esac'
+    )
+    done = on.run(("bash", "-c", script, "navigator", named or ""), _VERSION_SECONDS)
+    place = done.stdout.decode(errors="replace").strip() if done is not None else ""
+    if not place.startswith("/") or not place.isprintable():
+        return []
+    path = Path(place)
+    if path.name.startswith("python"):
+        return [path]
+    return [path / "bin" / "python", path / "python", path.parent / "python"]
 
 
 def python_of(path: Path) -> Path | None:
@@ -195,41 +216,28 @@ def python_of(path: Path) -> Path | None:
     return None
 
 
-def _installed(python: Path) -> Installed | None:
-    try:
-        done = subprocess.run(
-            [str(python), "-c", _VERSION_PROGRAM],
-            capture_output=True,
-            timeout=_VERSION_SECONDS,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    said = _marked(done.stdout)
-    if done.returncode != 0 or said is None:
+def _installed(python: Path, on: Machine = HERE) -> Installed | None:
+    done = on.run([str(python), "-c", _VERSION_PROGRAM], _VERSION_SECONDS)
+    said = _marked(done.stdout) if done is not None else None
+    if done is None or done.returncode != 0 or said is None:
         return None
     version, _, package = said.partition("\t")
-    return Installed(python, safe_line(version), package)
+    return Installed(python, safe_line(version), package, on)
 
 
 def _run_program(installed: Installed, program: Path, question: str) -> dict[str, Any]:
     hint = f"Run `{installed.python} -m sglang.launch_server --help`: it should list the flags."
-    try:
-        done = subprocess.run(
-            [str(installed.python), str(program)],
-            input=question.encode(),
-            capture_output=True,
-            timeout=_ASK_SECONDS,
-            check=False,
-            env={**os.environ, "HF_HUB_OFFLINE": "1"},
-        )
-    except subprocess.TimeoutExpired:
+    words = [str(installed.python), str(program)]
+    if (
+        installed.on.host
+    ):  # which does not have the file; python -c imports from where it is started, so not from the home
+        words = ["bash", "-c", 'cd / && exec "$@"', "navigator", words[0], "-c", program.read_text("utf-8")]
+    offline = {"HF_HUB_OFFLINE": "1"}
+    done = installed.on.run(words, _ASK_SECONDS, given=question.encode(), variables=offline)
+    if done is None:
         raise MissingPart(
             f"SGLang {installed.version} did not list its flags within {_ASK_SECONDS:g} seconds.", hint=hint
-        ) from None
-    except OSError as error:
-        raise MissingPart(f"{installed.python} cannot be run: {error.strerror}.", hint=hint) from error
+        )
     said = _marked(done.stdout)
     if done.returncode != 0 or said is None:
         words = done.stderr.decode(errors="replace").strip().splitlines()

@@ -8,15 +8,15 @@ from __future__ import annotations
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import ServerSettings, Settings
-from navigator.domain.errors import NavigatorError, UsageError
+from navigator.domain.errors import ConfigError, NavigatorError, UsageError
 from navigator.domain.models import SwapPhase
 from navigator.domain.states import Role
 from navigator.serving.client.chat import Timeouts
@@ -94,12 +94,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class ServerLog:
-    """Where a role's server writes its log: a file, or a unit of the user's or the system's systemd."""
+    """Where a role's server writes its log: a file, or a unit of the user's or the system's systemd, on `host` if it is named."""
 
     role: Role
     path: Path | None = None
     unit: str = ""
     scope: str = ""
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,8 @@ class SwapStrategy(ABC):
     """The servers are units that `navigator swap install` writes."""
     checks_files: ClassVar[bool] = True
     """`navigator doctor` looks for the weight files and computes what fits on the card."""
+    elsewhere: str = ""
+    """The machine that the servers run on, as ssh knows it; "" for this one."""
 
     def __init__(self, settings: Settings, *, in_flight: InFlight = tuple) -> None:
         self._settings = settings
@@ -172,9 +175,41 @@ class SwapStrategy(ABC):
         """The servers' logs that Navigator can read."""
         return ()
 
+    @property
+    def outage(self) -> str:
+        """Why the servers' machine cannot be reached now; "" where it can, and where it is this one."""
+        return ""
+
+    @property
+    def recorded(self) -> str:
+        """The name under which swaps are kept: those with the same name are comparable."""
+        return self.name
+
+    def connected(self) -> AbstractAsyncContextManager[object]:
+        """Within it the servers can be asked by a process that did not `prepare`."""
+        return nullcontext()
+
+    async def reach(self) -> str:
+        """Try to reach the servers' machine; why it cannot be reached, "" if it can."""
+        return ""
+
     def server(self, role: Role) -> ServerSettings:
         """The settings of `role`'s server as it answers now. Ask again after every swap."""
         return self._settings.server(role)
+
+    def check_profiles(self, names: Sequence[str]) -> None:
+        """Whether servers can be launched with profiles of these names.
+
+        Raises:
+            ConfigError: they cannot.
+        """
+        raise ConfigError(
+            f'Strategy "{self.name}" launches no servers of its own, so launch profiles cannot be compared.',
+            hint='Compare prompts: what = "reviewer-prompt" under [experiment].',
+        )
+
+    def use_profile(self, role: Role, name: str) -> None:  # noqa: B027 - only servers that a swap launches have profiles
+        """Launch `role`'s server with this profile, or take it to be launched with it; "" is the one of the settings."""
 
     async def prepare(self) -> str:
         """Prepare the servers before the first call; what went wrong in words, "" if nothing did."""

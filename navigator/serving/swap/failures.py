@@ -31,12 +31,14 @@ Failure = Literal[
     "unreachable",
     "lock_held",
     "no_systemd",
+    "connection_lost",
     "cancelled",
     "unsure",
     "garbage",
 ]
 """Why a swap failed. crashed: the server ended. garbage: it is healthy, and what it answers is no text of its
-model. unsure: it is unknown whether the server holds its weights, and guessing would end it."""
+model. connection_lost: the servers are on another machine, which cannot be reached. unsure: it is unknown whether the server
+holds its weights, and guessing would end it."""
 
 
 class SwapFailed(NavigatorError):

@@ -1,4 +1,4 @@
-"""The lines that a swap script prints as it goes, read from any bytes. Pure.
+"""The lines that a swap script prints as it goes, read from any bytes.
 
     swap phase=<drain|stop|release|start|load|health|verify> state=<begin|done|fail> t=<seconds> [detail=…]
     swap outcome=<done|went_back|failed> t=<seconds> [from=<role> to=<role>] [detail=…]
@@ -9,6 +9,7 @@ The second form is the last line of `swap/model-swap.sh`; other scripts need not
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from typing import cast, get_args
 
@@ -99,6 +100,7 @@ class ScriptLog:
         self._reader = LineReader()
         self._failed = ""
         self._outcome: OutcomeLine | None = None
+        self._open: tuple[PhaseName, float] | None = None
 
     def feed(self, chunk: bytes) -> None:
         """Take some of its output."""
@@ -108,6 +110,12 @@ class ScriptLog:
         """Its output has ended."""
         self._take(self._reader.close())
 
+    def cut(self, reason: str) -> None:
+        """Nothing more will be heard of it: the phase it was in failed, as far as is known."""
+        if self._open is not None:
+            phase, began = self._open
+            self._log.ended(PhaseEvent(phase, "fail", time.monotonic() - began, reason))
+
     def _take(self, said: list[PhaseEvent | OutcomeLine]) -> None:
         for event in said:
             if isinstance(event, OutcomeLine):
@@ -115,8 +123,10 @@ class ScriptLog:
                 continue
             self.told_phases = True
             if event.state == "begin":
+                self._open = event.phase, time.monotonic()
                 self._log.report(event)
                 continue
+            self._open = None
             self._log.ended(event)
             if event.state == "fail":
                 self._failed = self._failed or event.detail

@@ -31,6 +31,7 @@ async def run_program(
     seconds: float,
     on_output: Callable[[bytes], None] = lambda chunk: None,
     environment: Mapping[str, str] | None = None,
+    given: bytes = b"",
 ) -> Ended:
     """Run a program to its end, in its own process group.
 
@@ -42,6 +43,7 @@ async def run_program(
         seconds: the longest it may take.
         on_output: called with its output as it comes.
         environment: its environment; this process's own by default.
+        given: its input.
 
     Raises:
         TimeoutError: it did not end in time. OSError: it cannot be started.
@@ -49,10 +51,12 @@ async def run_program(
     spoken = _Spoken(on_output)
     # Own pipes: with asyncio's, `wait` would wait for every process that holds them open.
     async with _pipe() as (out, out_end), _pipe() as (people, people_end):
+        # A file has room for all of it at once; nobody has to write while the program runs.
+        source = _file_with(given) if given else asyncio.subprocess.DEVNULL
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv,
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=source,
                 stdout=out_end,
                 stderr=people_end,
                 env=None if environment is None else dict(environment),
@@ -61,6 +65,8 @@ async def run_program(
         finally:
             os.close(out_end)
             os.close(people_end)
+            if given:
+                os.close(source)
         readers = [asyncio.create_task(spoken.read(out)), asyncio.create_task(spoken.read_people(people))]
         code = -1
         try:
@@ -75,6 +81,14 @@ async def run_program(
             if code != 0:
                 await asyncio.shield(_end_group(process))
     return Ended(code, tuple(spoken.kept.decode("utf-8", "replace").splitlines()), spoken.last_words())
+
+
+def _file_with(content: bytes) -> int:
+    """A descriptor of a file in memory that holds `content`, to be read from its start."""
+    descriptor = os.memfd_create("given", os.MFD_CLOEXEC)
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
 
 
 class _Spoken:

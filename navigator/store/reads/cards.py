@@ -13,18 +13,25 @@ from dataclasses import dataclass
 
 from navigator.domain.ids import number_of, proposal_id, task_id
 from navigator.domain.states import LOOP_TASK_STATES, CheckOutcome, PolicyAction, TaskState, Verdict
-from navigator.store.reads.queries import Queries
+from navigator.store.reads.queries import LINKED, MET, Queries
 
 _CHUNK = 500
 LIVE_STATES = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVED}
 """States that are shown whenever they were entered; the others only while they are of today."""
 
-_CARDS = """
+_CARDS = f"""
 SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexity, t.priority, t.state, t.attempt, t.round,
-       t.since, t.created, t.reason, t.report <> '' AS has_report, t.files AS named,
+       t.since, t.created, t.reason, length(t.report) AS report_length, t.files AS named, t.after, t.variant_of, t.variant,
+       CASE WHEN t.variant_of IS NOT NULL THEN
+           (SELECT count(*) FROM tasks WHERE variant_of = t.variant_of) ELSE 0 END AS variants,
+       CASE WHEN t.after <> '[]' THEN
+           (SELECT group_concat(o.id || ' ' || o.state) FROM {LINKED} WHERE NOT {MET}) END AS waits,
        a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
-       a.seen, a.rehearsal, a.round AS proposal_round, a.parent,
-       r.verdict, r.self_review, r.advice <> '' AS advice, r.findings, l.state AS landing, l.ref,
+       a.seen, (a.rehearsal OR coalesce(r.rehearsal, 0)) AS rehearsal, a.round AS proposal_round, a.parent,
+       t.ref AS of_change,
+       r.verdict, r.self_review, r.advice <> '' AS advice, r.findings, a.tests,
+       (SELECT count(*) FROM reproductions WHERE review_id = r.id AND outcome IN ('regression', 'unmet')) AS reproduced,
+       l.state AS landing, l.ref,
        CASE WHEN t.kind = 'scan' THEN (SELECT count(*) FROM suggestions
             WHERE task_id = t.id AND attempt = t.attempt AND state = 'open') ELSE 0 END AS suggestions
   FROM tasks t
@@ -44,16 +51,23 @@ class Card:
 
     Attributes:
         title: the proposal's, or the task's first line.
+        after: the tasks that it comes after.
+        waits: those that still hold it up, with their states.
+        variant_of: the first of its task's `variants`, of which it is number `variant`; "" where it is written once.
         proposal: its id, or "".
         proposal_round: the round it is from; the task's own is later where a revision came to nothing.
         verdict: of its newest review; None while it has none.
         advice: its REVISE sent nothing back, because the exam found its reviewer no better than chance.
         findings: how many of them block (blocker or major, anchored), and how many there are.
         confirm: policy items that the developer must confirm, as `RULE:PATH`.
+        tests: what the project's tests said, or "".
+        reproduced: findings that a test reproduced.
         failed_check: the name of the first check that said no, or "".
         report: the task ended in words: a report, or an answer that asks for no change.
+        report_length: its characters; 0 for the answer that no change is needed.
         suggestions: how many tasks a scan proposes that were neither accepted nor dismissed.
         parent: the proposal that this one holds some hunks of, or "".
+        change: the existing change that it reviews, such as `main..topic`, or "".
         landing: how far an approval got: "", "pending", "landed", "refused" or "undone".
     """
 
@@ -71,8 +85,14 @@ class Card:
     created: str
     reason: str
     report: bool
+    report_length: int = 0
     suggestions: int = 0
     named: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    waits: tuple[tuple[str, TaskState], ...] = ()
+    variant_of: str = ""
+    variant: int = 0
+    variants: int = 0
     proposal: str = ""
     proposal_round: int = 0
     open: bool = False
@@ -87,12 +107,20 @@ class Card:
     removed: int = 0
     paths: tuple[str, ...] = ()
     confirm: tuple[str, ...] = ()
+    tests: str = ""
+    reproduced: int = 0
     failed_check: str = ""
     seen: bool = False
     rehearsal: bool = False
     parent: str = ""
+    change: str = ""
     landing: str = ""
     landing_ref: str = ""
+
+    @property
+    def existing(self) -> bool:
+        """Whether it reviews a change that was there before: there is nothing to land."""
+        return self.change != ""
 
     @property
     def number(self) -> int:
@@ -142,10 +170,17 @@ def _card(row: sqlite3.Row) -> Card:
         "since": row["since"],
         "created": row["created"],
         "reason": row["reason"],
-        "report": bool(row["has_report"])
+        "report": row["report_length"] > 0
         or (proposal is None and row["state"] == TaskState.AWAITING_APPROVAL),
+        "report_length": row["report_length"],
         "suggestions": row["suggestions"],
+        "change": row["of_change"],
         "named": tuple(json.loads(row["named"])) if row["named"] != "[]" else (),
+        "after": tuple(json.loads(row["after"])) if row["after"] != "[]" else (),
+        "variant_of": task_id(row["variant_of"]) if row["variant_of"] else "",
+        "variant": row["variant"],
+        "variants": row["variants"],
+        "waits": _waits(row["waits"]) if row["state"] == TaskState.QUEUED else (),
     }
     if proposal is None:
         return Card(**common)
@@ -166,6 +201,8 @@ def _card(row: sqlite3.Row) -> Card:
         removed=row["removed"],
         paths=tuple(dict.fromkeys(edit["path"] for edit in json.loads(row["edits"]))),
         confirm=_to_confirm(row["policy"]),
+        tests=row["tests"],
+        reproduced=row["reproduced"],
         failed_check=_failed(row["checks"]),
         seen=bool(row["seen"]),
         rehearsal=bool(row["rehearsal"]),
@@ -173,6 +210,11 @@ def _card(row: sqlite3.Row) -> Card:
         landing=row["landing"] or "",
         landing_ref=row["ref"] or "",
     )
+
+
+def _waits(text: str | None) -> tuple[tuple[str, TaskState], ...]:
+    pairs = (one.split(" ") for one in text.split(",")) if text else ()
+    return tuple((task_id(int(number)), TaskState(state)) for number, state in pairs)
 
 
 def _findings(text: str | None) -> tuple[int, int]:

@@ -93,8 +93,17 @@ class ExamReads(Queries):
             ),
         )
 
-    def exam_counts(self, since: str = "") -> list[ExamCount]:
-        """First answers from a UTC time on, by model, version of the prompt, and all that they are scored by."""
+    def exam_counts(self, since: str = "", *, residencies: tuple[int, str] | None = None) -> list[ExamCount]:
+        """First answers from a UTC time on, by model, version of the prompt, and all that they are scored by.
+
+        Args:
+            residencies: an experiment and one of its arms: only answers in those.
+        """
+        among = (
+            ""
+            if residencies is None
+            else (" AND a.residency IN (SELECT id FROM residencies WHERE experiment_id = ? AND arm = ?)")
+        )
         return from_rows(
             ExamCount,
             self._all(
@@ -103,8 +112,9 @@ class ExamReads(Queries):
                 f"{_TOKENS.format('prompt')} + {_TOKENS.format('completion')}) AS tokens,"
                 " sum(coalesce(json_extract(a.usage, '$.seconds'), 0)) AS seconds, max(a.at) AS newest"
                 " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id WHERE a.turn = 0 AND a.at >= ?"
-                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9",
+                f"{among} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9",
                 since,
+                *(residencies or ()),
             ),
         )
 
@@ -204,7 +214,7 @@ class ExamReads(Queries):
                 " r.prompt_version, r.verdict, r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal FROM reviews r"
                 " CROSS JOIN proposals a ON a.id = r.proposal_id WHERE r.model = ? AND r.prompt_version = ?"
                 " AND r.at >= ? AND r.counted = 1 AND r.role = 'reviewer' AND a.attempt = 0 AND a.round = 0"
-                " AND a.parent IS NULL"
+                " AND a.parent IS NULL AND a.way <> 'existing'"
                 " ORDER BY r.id DESC LIMIT ?) GROUP BY 1, 2, 3, 4, 5",
                 model,
                 prompt_version,

@@ -8,7 +8,7 @@ from typing import Any
 
 from navigator.domain.ids import number_of
 from navigator.domain.models import Canary, Event, Swap, Usage
-from navigator.domain.records import Batch, Comment, ForecastRecord, JournalEntry, ModelCall
+from navigator.domain.records import Batch, Comment, ForecastRecord, JournalEntry, Look, ModelCall
 from navigator.domain.states import Role
 from navigator.store.reads.queries import WRITTEN, Queries, limited
 from navigator.store.rows import decoded, from_row, from_rows, unpacked
@@ -27,6 +27,15 @@ class StoredAnswer:
     prompt_hash: str
     model: str
     outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class LookTurn:
+    """An answer that asked to be shown more, and the round it belongs to."""
+
+    call_id: int
+    round: int
+    text: str
 
 
 class LedgerReads(Queries):
@@ -149,15 +158,20 @@ class LedgerReads(Queries):
         return {name: int(row[name]) for name in ("made", "repeated", "lost", "running")}
 
     def last_answer(
-        self, task_id: str, attempt: int, round: int, *, role: Role = Role.GENERATOR
+        self, task_id: str, attempt: int, round: int, *, role: Role = Role.GENERATOR, outcome: str = ""
     ) -> StoredAnswer | None:
-        """The newest text that `role` wrote in a task's round, or None where none was kept. Readings are none."""
-        tests = [
+        """The newest text that `role` wrote in a task's round, or None where none was kept. Readings and looks are none.
+
+        Args:
+            outcome: only an answer that was judged so.
+        """
+        tests: list[tuple[str, Any]] = [
             ("task_id = ?", number_of(task_id, "T")),
             ("attempt = ?", attempt),
             ("round = ?", round),
-            (f"{WRITTEN} AND role = ? AND answer IS NOT NULL", role.value),
+            (f"{WRITTEN} AND role = ? AND answer IS NOT NULL AND outcome <> 'looked'", role.value),
         ]
+        tests += [("outcome = ?", outcome)] if outcome else []
         found = self._where("calls", tests, " DESC LIMIT 1")
         if not found:
             return None
@@ -170,6 +184,24 @@ class LedgerReads(Queries):
             model=row["model"],
             outcome=row["outcome"],
         )
+
+    def looks_asked(self, task_id: str, attempt: int, *, role: Role) -> list[LookTurn]:
+        """The answers of a task's attempt that asked to be shown more, oldest first."""
+        found = self._all(
+            "SELECT id, round, answer FROM calls WHERE task_id = ? AND attempt = ? AND role = ?"
+            " AND outcome = 'looked' AND answer IS NOT NULL ORDER BY id",
+            number_of(task_id, "T"),
+            attempt,
+            role.value,
+        )
+        return [LookTurn(row["id"], row["round"], unpacked(row["answer"])) for row in found]
+
+    def looks(self, task_id: str, attempt: int | None = None, round: int | None = None) -> list[Look]:
+        """What models asked to be shown for a task, oldest first; of one attempt or one round."""
+        tests: list[tuple[str, Any]] = [("task_id = ?", number_of(task_id, "T"))]
+        tests += [("attempt = ?", attempt)] if attempt is not None else []
+        tests += [("round = ?", round)] if round is not None else []
+        return from_rows(Look, self._where("looks", tests))
 
     def answers_of(self, task_id: str, attempt: int, round: int, purpose: str) -> dict[int, str]:
         """What was answered in a task's round for one purpose, by `seq`; the newest answer of each."""

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
-from navigator.domain.models import Event, Proposal, Review, Usage
+from navigator.domain.models import Event, Proposal, Review, Uncertainty, Usage
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
-from navigator.store.reads.queries import OWN_FAULT, WRITTEN
+from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN
 from navigator.store.reads.reproductions import ReproductionReads
 from navigator.store.rows import from_row, from_rows
 
 
 @dataclass(frozen=True, slots=True)
 class RoundCost:
-    """What one round of a task cost the role that wrote it, and which model answered last."""
+    """What one round of a task cost the role that wrote it, which model answered last, and in which residency of an
+    experiment it answered first."""
 
     calls: int
     usage: Usage
     model: str
     prompt_version: str
+    residency: int = 0
+    uncertainty: Uncertainty = field(default_factory=Uncertainty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ class LoopTask:
 
     `wrote` is the role whose answer the present attempt continues; None where nothing is written yet, or the task
     starts again. `escalated`: its next reading was asked for by name.
-    `reviewed`: it is in `checking` for the tests of its findings, which have no effect on any model's work.
+    `reviewed`: it is in `checking` for the tests of its findings, which have no effect on any model's work. `doubt`: the mean
+    entropy of the proposal that waits for its review; 0 where it is not known.
     """
 
     id: str
@@ -68,6 +72,19 @@ class LoopTask:
     wrote: Role | None = None
     reviewed: bool = False
     escalated: bool = False
+    group: str = ""
+    doubt: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """A task that another one comes after; `met`: it does not hold that one up any more."""
+
+    id: str
+    project_id: int
+    project: str
+    state: TaskState
+    met: bool
 
 
 @lru_cache(maxsize=4096)
@@ -92,37 +109,100 @@ _REVIEWED = (
 )
 
 
+_DOUBT = (
+    "SELECT coalesce(max(entropy_mean), 0.0) FROM proposals WHERE task_id = t.id AND state = 'open' AND attempt = t.attempt"
+    " AND round = t.round"
+)
+
+
 class LoopReads(ReproductionReads):
     """Queries that the conductor's stages ask."""
 
     def loop_tasks(self, states: Collection[TaskState]) -> list[LoopTask]:
-        """The tasks in these states, in the order they were given. Asked at every step: reads no text of a task."""
+        """The tasks in these states that wait for no other task, in the order they were given. Asked at every step: reads no
+        text of a task."""
         found = self._all(
             "SELECT id, project_id, state, priority, attempt, round, files, updated, kind, complexity,"
-            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END,"
-            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END, escalated <> '' FROM tasks t"
-            f" WHERE state IN ({', '.join('?' * len(states))}) ORDER BY id",
+            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END AS wrote,"
+            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END AS reviewed, escalated <> '' AS named,"
+            f" CASE WHEN state = 'awaiting_review' THEN ({_DOUBT}) ELSE 0.0 END AS doubt, variant_of FROM tasks t"
+            f" WHERE state IN ({', '.join('?' * len(states))}) AND NOT {BLOCKED} ORDER BY id",
             *(state.value for state in states),
         )
         return [
             LoopTask(
-                task_id(key),
-                key,
-                project,
-                TaskState(state),
-                priority,
-                attempt,
-                round,
-                _files(files),
-                updated,
-                TaskKind(kind),
-                Complexity(complexity),
-                Role(wrote) if wrote else None,
-                bool(reviewed),
-                bool(named),
+                id=task_id(row["id"]),
+                order=row["id"],
+                project_id=row["project_id"],
+                state=TaskState(row["state"]),
+                priority=row["priority"],
+                attempt=row["attempt"],
+                round=row["round"],
+                files=_files(row["files"]),
+                updated=row["updated"],
+                kind=TaskKind(row["kind"]),
+                complexity=Complexity(row["complexity"]),
+                wrote=Role(row["wrote"]) if row["wrote"] else None,
+                reviewed=bool(row["reviewed"]),
+                escalated=bool(row["named"]),
+                doubt=row["doubt"],
+                group=task_id(row["variant_of"]) if row["variant_of"] else "",
             )
-            for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote, reviewed, named in found
+            for row in found
         ]
+
+    def blocked_tasks(self) -> int:
+        """How many queued tasks wait for another one."""
+        return int(self._one(f"SELECT count(*) FROM tasks t WHERE {BLOCKED}"))
+
+    def predecessors(self, identifier: str) -> list[Predecessor]:
+        """The tasks that one comes after, in the order they were named."""
+        found = self._all(
+            f"SELECT o.id, o.project_id, p.name AS project, o.state, {MET} AS met FROM tasks t, {LINKED}"
+            " JOIN projects p ON p.id = o.project_id WHERE t.id = ? ORDER BY j.key",
+            number_of(identifier, "T"),
+        )
+        return [
+            Predecessor(
+                task_id(row["id"]),
+                row["project_id"],
+                row["project"],
+                TaskState(row["state"]),
+                bool(row["met"]),
+            )
+            for row in found
+        ]
+
+    def successors(self, identifier: str) -> list[str]:
+        """The tasks that come right after one, by id."""
+        found = self._all(
+            "SELECT t.id FROM tasks t, json_each(t.after) j WHERE t.after <> '[]' AND j.value = ? ORDER BY t.id",
+            task_id(number_of(identifier, "T")),
+        )
+        return [task_id(row["id"]) for row in found]
+
+    def comes_after(self, task: str, other: str) -> bool:
+        """Whether a task waits for another one, directly or through others."""
+        return bool(
+            self._one(
+                "WITH RECURSIVE up(id) AS (SELECT ? UNION SELECT CAST(substr(j.value, 2) AS INTEGER) FROM up"
+                " JOIN tasks t ON t.id = up.id, json_each(t.after) j)"
+                " SELECT count(*) FROM up WHERE id = ? AND id <> ?",
+                number_of(task, "T"),
+                number_of(other, "T"),
+                number_of(task, "T"),
+            )
+        )
+
+    def review_of_change(self, project_id: int, base_commit: str, head: str) -> str:
+        """The task that reviews what `head` has and `base_commit` has not; "" where there is none."""
+        found = self._all(
+            "SELECT id FROM tasks WHERE project_id = ? AND head = ? AND base_commit = ? ORDER BY id DESC LIMIT 1",
+            project_id,
+            head,
+            base_commit,
+        )
+        return task_id(found[0]["id"]) if found else ""
 
     def self_reviews_due(self) -> frozenset[str]:
         """Tasks that wait for their review and whose writer, the generator, has not reviewed its own change yet.
@@ -132,7 +212,7 @@ class LoopReads(ReproductionReads):
         found = self._all(
             "SELECT a.task_id FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.attempt = t.attempt"
             " AND a.round = t.round WHERE t.state = 'awaiting_review' AND a.state = 'open' AND a.parent IS NULL"
-            " AND a.written_by = 'generator' AND a.checks NOT LIKE '%\"outcome\":\"failed\"%'"
+            " AND a.written_by = 'generator' AND t.ref = '' AND a.checks NOT LIKE '%\"outcome\":\"failed\"%'"
             " AND NOT EXISTS (SELECT 1 FROM calls WHERE task_id = t.id AND attempt = t.attempt AND round = t.round"
             f" AND role = 'generator' AND NOT ({WRITTEN}))"
         )
@@ -163,15 +243,19 @@ class LoopReads(ReproductionReads):
         where = f"WHERE task_id = ? AND attempt = ? AND round = ? AND role = ? AND {WRITTEN}"
         total = self._all(f"SELECT count(*) AS calls, {_USAGE} FROM calls {where}", *place)[0]
         answered = self._all(
-            f"SELECT model, prompt_version, purpose FROM calls {where} AND answer IS NOT NULL ORDER BY id",
+            f"SELECT model, prompt_version, purpose, residency, entropy_mean, entropy_peak FROM calls"
+            f" {where} AND answer IS NOT NULL ORDER BY id",
             *place,
         )
-        leading = [row["prompt_version"] for row in answered if row["purpose"] != "repair"]
+        whole = [row for row in answered if row["purpose"] != "repair"]
+        leading = [row["prompt_version"] for row in whole]
         return RoundCost(
             calls=int(total["calls"]),
             usage=from_row(Usage, total),
             model=answered[-1]["model"] if answered else "",
             prompt_version=leading[0] if leading else "",
+            residency=answered[0]["residency"] if answered else 0,
+            uncertainty=from_row(Uncertainty, whole[-1]) if whole else Uncertainty(),
         )
 
     def answers_refused(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> int:
@@ -207,7 +291,7 @@ class LoopReads(ReproductionReads):
         """The repairs that a proposal's content came out of, oldest first: not those asked later that came to nothing."""
         found = self._all(
             "SELECT purpose, seq, prompt_version FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
-            " AND purpose IN ('repair', 'repair-tests') AND outcome NOT IN ('started', 'lost', 'failed')"
+            " AND purpose IN ('repair', 'repair-tests') AND outcome NOT IN ('started', 'lost', 'failed', 'looked')"
             " AND started < ? ORDER BY id",
             number_of(proposal.task_id, "T"),
             proposal.attempt,

@@ -19,6 +19,20 @@ OWN_FAULT = "error_code NOT IN ('unreachable', 'overloaded', 'refused', 'wrong_m
 same for every task."""
 
 
+LINKED = "json_each(t.after) j JOIN tasks o ON o.id = CAST(substr(j.value, 2) AS INTEGER)"
+"""The tasks `o` that a task `t` comes after."""
+
+MET = (
+    "(o.state IN ('landed', 'done') OR (o.state = 'approved' AND coalesce((SELECT l.state FROM landings l"
+    " JOIN proposals a ON a.id = l.proposal_id WHERE a.task_id = o.id ORDER BY l.id DESC LIMIT 1), 'pending') <> 'pending'))"
+)
+"""Whether what comes after a task `o` may start: it landed, is done, or is approved and cannot land now. A landing that is
+due is waited for: it takes seconds, and tells whether it can."""
+
+BLOCKED = f"(t.state = 'queued' AND t.after <> '[]' AND EXISTS (SELECT 1 FROM {LINKED} WHERE NOT {MET}))"
+"""Whether a task `t` waits for another one."""
+
+
 class Queries:
     """Queries over one connection, which belongs to one thread at a time."""
 

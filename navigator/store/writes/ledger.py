@@ -9,8 +9,8 @@ from navigator.domain.errors import Conflict, NotFound, UsageError
 from navigator.domain.ids import number_of
 from navigator.domain.ids import proposal_id as proposal_name
 from navigator.domain.ids import task_id as task_name
-from navigator.domain.models import Canary, Swap, Usage, utc_now
-from navigator.domain.records import EditFailure, ForecastRecord, ModelCall
+from navigator.domain.models import Canary, Swap, Uncertainty, Usage, utc_now
+from navigator.domain.records import EditFailure, ForecastRecord, Look, ModelCall
 from navigator.domain.states import LOOP_TASK_STATES, EditCode, Role
 from navigator.store.rows import dumped, packed
 from navigator.store.writes.core import TransactionCore
@@ -22,8 +22,12 @@ LOST = "lost"
 """A call's outcome when its process died before the answer was stored."""
 
 
+LOOKED = "looked"
+"""A call's outcome once its answer asked to be shown more."""
+
+
 class LedgerWrites(TransactionCore):
-    """Events: call_started, call_ended, call_judged, swap_added, edit_failed, batch_added, batch_ended, comment_added,
+    """Events: call_started, call_ended, call_judged, swap_added, edit_failed, looked, batch_added, batch_ended, comment_added,
     comment_changed, comment_removed. Drafts, forecasts and meta values write none."""
 
     def begin_call(
@@ -39,6 +43,7 @@ class LedgerWrites(TransactionCore):
         prompt_version: str = "",
         prompt_hash: str = "",
         model: str = "",
+        residency: int = 0,
         rehearsal: bool = False,
     ) -> int:
         """Record a model call before it is sent.
@@ -75,6 +80,7 @@ class LedgerWrites(TransactionCore):
             model=model,
             outcome=STARTED,
             repeat=repeat,
+            residency=residency,
             rehearsal=rehearsal,
             started=utc_now(),
         )
@@ -94,6 +100,7 @@ class LedgerWrites(TransactionCore):
         model: str | None = None,
         rehearsal: bool | None = None,
         error_code: str = "",
+        uncertainty: Uncertainty | None = None,
     ) -> None:
         """Record how a call ended.
 
@@ -117,7 +124,16 @@ class LedgerWrites(TransactionCore):
         if answer is not None:
             values["answer"] = packed(answer)
         ended = {"outcome": outcome, "error_code": error_code, "retries": retries, "ended": utc_now()}
-        self._update("calls", call_id, {**values, **ended, **(usage or Usage()).model_dump()})
+        self._update(
+            "calls",
+            call_id,
+            {
+                **values,
+                **ended,
+                **(usage or Usage()).model_dump(),
+                **(uncertainty or Uncertainty()).model_dump(),
+            },
+        )
         self._call_event("call_ended", call_id)
 
     def judge_call(self, call_id: int, outcome: str) -> None:
@@ -225,6 +241,20 @@ class LedgerWrites(TransactionCore):
         number = self._insert("edit_failures", failure)
         self.event("edit_failed", task_id, data={"code": failure.code.value, "path": path})
         return number
+
+    def add_looks(self, call_id: int, looks: Sequence[Look]) -> None:
+        """Keep what a call's answer asked to be shown, and that the call asked for nothing else.
+
+        Raises:
+            NotFound: no such call has ended.
+        """
+        self.judge_call(call_id, LOOKED)
+        for look in looks:
+            self._insert("looks", look, call_id=call_id, at=self.at)
+        if looks:
+            shown = [look.target for look in looks]
+            said = {"role": looks[0].role.value, "turn": looks[0].turn, "looks": shown}
+            self.event("looked", looks[0].task_id, data=said | {"tokens": sum(look.tokens for look in looks)})
 
     def add_batch(self, name: str, started: str = "") -> None:
         """Begin a batch; one that exists is left as it is."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from navigator.domain.errors import NotFound, UsageError
 from navigator.domain.ids import number_of, task_id
-from navigator.domain.models import Baseline, Project, Suggestion, Task, utc_now
+from navigator.domain.models import Baseline, Project, Suggestion, Task, Variation, utc_now
 from navigator.domain.states import (
     Complexity,
     Escalation,
@@ -114,7 +114,7 @@ class ProjectWrites(TransactionCore):
 
 
 class TaskWrites(TransactionCore):
-    """Events: task_added, task_state, task_attempt, task_escalated, suggestions_added, suggestion_accepted,
+    """Events: task_added, task_linked, task_state, task_attempt, task_escalated, suggestions_added, suggestion_accepted,
     suggestions_dismissed; proposal_state for what a new attempt supersedes."""
 
     def add_task(
@@ -126,8 +126,12 @@ class TaskWrites(TransactionCore):
         priority: int = 0,
         files: Sequence[str] = (),
         origin: str = "",
+        ref: str = "",
+        head: str = "",
+        base: str = "",
     ) -> Task:
-        """Queue an instruction. `origin` is the id of the task that this one came from, if any.
+        """Queue an instruction. `origin` is the id of the task that this one came from, if any; `ref` and `head` say which
+        existing change it reviews; `base` is written on in place of the project's.
 
         Raises:
             NotFound: no such project.
@@ -151,6 +155,9 @@ class TaskWrites(TransactionCore):
             priority=priority,
             files=tuple(files),
             origin=origin,
+            ref=ref,
+            head=head,
+            base=base,
             created=now,
             updated=now,
         )
@@ -232,6 +239,33 @@ class TaskWrites(TransactionCore):
         self._state_event(task_id, current, TaskState.QUEUED, {"reason": ""})
         self.event("task_attempt", task_id, data={"attempt": attempt, "note": note})
         return self.read.task(task_id)
+
+    def link_task(self, task_id: str, after: Sequence[str]) -> Task:
+        """Have a task start after these, in place of what it was to start after.
+
+        Raises:
+            NotFound: there is no such task.
+            UsageError: it would wait for itself.
+        """
+        row = self._task_row(task_id)
+        before = tuple(dict.fromkeys(self.read.task(identifier).id for identifier in after))
+        for identifier in before:
+            if identifier == task_id or self.read.comes_after(identifier, task_id):
+                raise UsageError(
+                    f"{task_id} cannot come after {identifier}: {identifier} would wait for itself.",
+                    hint=f"`navigator task show {identifier}` shows what it comes after.",
+                )
+        self._update("tasks", row["id"], encoded(Task, {"after": before}))
+        self.event("task_linked", task_id, data={"after": list(before)})
+        return self.read.task(task_id)
+
+    def make_variants(self, tasks: Sequence[str], ways: Sequence[Variation]) -> list[Task]:
+        """Have these tasks be the variants of one: each is written in its way."""
+        first = number_of(tasks[0], "T")
+        for place, (task, way) in enumerate(zip(tasks, ways, strict=True), 1):
+            columns = encoded(Task, {"variant": place, "variation": way})
+            self._update("tasks", number_of(task, "T"), {**columns, "variant_of": first})
+        return self.read.variants(tasks[0])
 
     def escalate_task(self, task_id: str, escalation: Escalation) -> Task:
         """Note which reading the developer asked for by name, or that it is withdrawn; the task's state stays."""

@@ -8,6 +8,7 @@ from typing import Any
 from navigator.domain.errors import Conflict, IllegalTransition, NotFound
 from navigator.domain.ids import proposal_id, task_id
 from navigator.domain.models import (
+    EXISTING,
     CheckResult,
     Decision,
     Landing,
@@ -137,6 +138,11 @@ class ProposalWrites(TransactionCore):
             IllegalTransition: the proposal is not open.
         """
         row = self._proposal_row(proposal_id)
+        if row["way"] == EXISTING:
+            raise Conflict(
+                f"{proposal_id} is a change that was there before: there is nothing to decide.",
+                hint="Put it away, or have its findings fixed.",
+            )
         if decision.tree and decision.tree != row["tree"]:
             raise Conflict(
                 f"{proposal_id} changed: it is tree {row['tree'][:12]} now, not {decision.tree[:12]}.",

@@ -14,7 +14,9 @@ from navigator.store.database import translated
 from navigator.store.errors import StoreError
 from navigator.store.reads.queries import database_of
 from navigator.store.reads.reader import Reader
+from navigator.store.writes.agents import AgentWrites
 from navigator.store.writes.exam import ExamWrites
+from navigator.store.writes.experiments import ExperimentWrites
 from navigator.store.writes.ledger import LedgerWrites
 from navigator.store.writes.outcomes import OutcomeWrites
 from navigator.store.writes.projects import ProjectWrites, TaskWrites
@@ -23,7 +25,15 @@ from navigator.store.writes.reproductions import ReproductionWrites
 
 
 class Transaction(
-    ProjectWrites, TaskWrites, ProposalWrites, LedgerWrites, ExamWrites, OutcomeWrites, ReproductionWrites
+    ProjectWrites,
+    TaskWrites,
+    ProposalWrites,
+    LedgerWrites,
+    ExamWrites,
+    ExperimentWrites,
+    OutcomeWrites,
+    ReproductionWrites,
+    AgentWrites,
 ):
     """All writing methods. One lives for one `with store.transaction()` and is of no use after it."""
 
@@ -46,9 +56,10 @@ class Store:
         self._path = database_of(connection)
         self.on_commit = on_commit
         self.read = Reader(connection)
-        if self.read.call_counts()["running"]:
+        if self.read.call_counts()["running"] or self.read.open_agent_turns():
             with self.transaction() as tx:
                 tx.lose_calls()
+                tx.lose_agent_turns()
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual import work
 from textual.app import ComposeResult
@@ -12,18 +13,24 @@ from textual.widgets import Static
 
 from navigator.cascade.verbs.base import Subject
 from navigator.cascade.verbs.cancel import Cancel
+from navigator.cascade.verbs.link import Free
 from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.retry import Retry
 from navigator.cascade.verbs.task_verbs import TasksArgs, TaskVerb
+from navigator.cascade.views.links import predecessor_words, why_it_waits
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event, Task
+from navigator.domain.states import TaskState
 from navigator.domain.text import safe_line, safe_text
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.screen import NavScreen
 from navigator.tui.work import begin
 
-_VERBS: dict[str, TaskVerb] = {"put_away": PutAway(), "retry": Retry(), "cancel": Cancel()}
+if TYPE_CHECKING:
+    from navigator.store.reads.loop import Predecessor
+
+_VERBS: dict[str, TaskVerb] = {"put_away": PutAway(), "retry": Retry(), "cancel": Cancel(), "free": Free()}
 _QUIET = frozenset({"call_started", "call_judged", "proposal_batch"})
 
 
@@ -60,11 +67,12 @@ class TaskScreen(NavScreen):
     @work(exclusive=True)
     async def _read(self) -> None:
         try:
-            task, events, self._on = await self.app.feed.read(
+            task, events, self._on, before = await self.app.feed.read(
                 lambda reader: (
                     reader.task(self._identifier),
                     reader.task_events(self._identifier),
                     Subject.read(reader, self._identifier),
+                    reader.predecessors(self._identifier),
                 )
             )
         except NavigatorError as error:
@@ -80,13 +88,15 @@ class TaskScreen(NavScreen):
             Content.assemble((head, "bold"), "   ", (state, "$accent"), "\n", (about, "$muted"))
         )
         self.query_one("#text", Static).update(Content(safe_text(task.text)))
-        self.query_one("#outcome", Static).update(_outcome(task))
+        self.query_one("#outcome", Static).update(_outcome(task, before))
         self.query_one("#events", Static).update(Content("\n".join(_lines(events))))
         self.refresh_keys()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what fits the task's state."""
         verb = _VERBS.get(action)
+        if action == "free" and not (self._held is not None and self._held.after):
+            return False
         return verb is None or (self._on is not None and verb.refuse_one(self._on) is None)
 
     def action_put_away(self) -> None:
@@ -101,6 +111,10 @@ class TaskScreen(NavScreen):
         """Cancel it."""
         self._perform(Cancel())
 
+    def action_free(self) -> None:
+        """Start it without waiting for other tasks."""
+        self._perform(Free())
+
     def _perform(self, verb: TaskVerb, *, leave: bool = False) -> None:
         begin(self, partial(self._performed, verb, leave), group="decide")
 
@@ -114,9 +128,13 @@ class TaskScreen(NavScreen):
             self.app.copy_to_clipboard(self._held.report or self._held.text)
 
 
-def _outcome(task: Task) -> Content:
+def _outcome(task: Task, before: list[Predecessor]) -> Content:
     parts: list[Content] = []
-    for title, text in (("note", task.note), ("reason", task.reason), ("report", task.report)):
+    after = predecessor_words(before, task.project_id)
+    if task.state is TaskState.QUEUED:
+        after += f"\n{why_it_waits(task.id, [(one.id, one.state) for one in before if not one.met])}"
+    said = (("after", after.strip()), ("note", task.note), ("reason", task.reason), ("report", task.report))
+    for title, text in said:
         if text:
             parts.append(Content.assemble((f"{title}\n", "$muted bold"), safe_text(text)))
     return Content("\n\n").join(parts)

@@ -20,6 +20,7 @@ from navigator.tui.compose.sheet import (
     BUILT_IN,
     DRAFT_KEY,
     TEMPLATES,
+    VARIANTS,
     BaseFiles,
     Sheet,
     look_at,
@@ -167,6 +168,13 @@ class ComposeScreen(NavScreen):
             self._fact(
                 "priority", f"{sheet.priority:+d}" if sheet.priority else "normal", "more_urgent", width
             ),
+            self._fact(
+                "variants",
+                f"{sheet.variants}, by {sheet.vary.value}" if sheet.variants > 1 else "one proposal",
+                "variants",
+                width,
+            ),
+            self._fact("after", shortened(sheet.after, 6) or "no other task", "after", width),
             self._fact("files", shortened(sheet.files, 4) or "found automatically", "files", width),
         ]
 
@@ -269,6 +277,33 @@ class ComposeScreen(NavScreen):
         )
         if chosen is not None:
             self._change(replace(self._sheet, files=chosen))
+
+    def action_variants(self) -> None:
+        """More variants, then by prompt, then one again."""
+        held = (self._sheet.variants, self._sheet.vary)
+        place = VARIANTS.index(held) if held in VARIANTS else -1
+        number, vary = VARIANTS[(place + 1) % len(VARIANTS)]
+        self._change(replace(self._sheet, variants=number, vary=vary))
+
+    @work(group="pick")
+    async def action_after(self) -> None:
+        """Choose the tasks that come first."""
+        snapshot = self.app.snapshot
+        cards = {card.task: card for card in (*snapshot.inbox, *snapshot.work)}
+        held = [identifier for identifier in self._sheet.after if identifier not in cards]
+        chosen = await self.app.push_screen_wait(
+            PickDialog(
+                "Which tasks come first?",
+                [*cards, *held],
+                chosen=self._sheet.after,
+                about=lambda task: (
+                    f"{cards[task].project}  {cards[task].title}" if task in cards else "ended"
+                ),
+                empty="No task waits or is worked on.",
+            )
+        )
+        if chosen is not None:
+            self._change(replace(self._sheet, after=chosen))
 
     def action_kind(self) -> None:
         """The next kind."""

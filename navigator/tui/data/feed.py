@@ -95,6 +95,7 @@ class Follower:
         self._seq = events[-1].seq
         kinds = {event.kind for event in events}
         touched = {event.task_id for event in events if event.task_id}
+        touched |= {card.task for card in self._cards.values() if not touched.isdisjoint(card.after)}
         for card in self._cards_in.cards_of(touched):
             touched.discard(card.task)
             if card.state in self._live_states or card.since >= midnight:

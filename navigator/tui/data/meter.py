@@ -126,7 +126,14 @@ def _usual_phases(swaps: Sequence[Swap]) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in by_phase.items()}
 
 
-def meanwhile(snapshot: DeckSnapshot) -> str:
-    """What the CPU does while the GPU is swapped: `6 checks`; "" for nothing."""
+def meanwhile(snapshot: DeckSnapshot, live: LiveStatus) -> str:
+    """What the CPU does while the GPU is swapped: `6 checks, 8 prompts`; "" for nothing."""
+    told = live.status.get("ahead")
+    ahead = told if isinstance(told, Mapping) else {}
     checks = sum(card.state is TaskState.CHECKING for card in snapshot.work)
-    return f"{checks} check{'s' if checks != 1 else ''}" if checks else ""
+    counts = {"check": checks, "prompt": ahead.get("prompts"), "baseline": ahead.get("baselines")}
+    return ", ".join(
+        f"{count} {name}{'s' if count != 1 else ''}"
+        for name, count in counts.items()
+        if isinstance(count, int) and count
+    )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from navigator.cascade.views.effort import about, card_seconds, card_why
+from navigator.cascade.views.links import ENDED as ENDED_FOR_GOOD
 from navigator.domain.states import NO_CHANGE_NEEDED, TaskState, Verdict
+from navigator.evidence.intervals import percent_of
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import LiveStatus, ProjectRow
 from navigator.tui.data.meter import CHARS_PER_TOKEN
@@ -20,6 +23,7 @@ from navigator.tui.widgets.cells import (
     right,
     thousands,
 )
+from navigator.tui.widgets.strip_text import coarse
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
@@ -69,11 +73,12 @@ def project_heading(width: int, count: int, order: str) -> list[Piece]:
         (fit(f"  PROJECTS {count}{by}", name + 4), "heading"),
         (columns, "muted"),
         (fit("   revise rate", _rate_room(width - 2)), "muted"),
+        (right("done in", _finish_room(width - 2)), "muted"),
     ]
 
 
 def draw_project(row: ProjectRow, width: int) -> list[Piece]:
-    """A project, its counts, and its revise rate with the interval."""
+    """A project, its counts, its revise rate with the interval, and when it is done where there is room."""
     busy = row.waiting or row.work
     return [
         ("● " if busy else "  ", "accent" if row.waiting else "muted"),
@@ -85,7 +90,18 @@ def draw_project(row: ProjectRow, width: int) -> list[Piece]:
             fit(rate_text(row, long=_rate_room(width) == _LONG_RATE), _rate_room(width)),
             "muted" if row.rate else "faint",
         ),
+        (right(finish_text(row), _finish_room(width)), ""),
     ]
+
+
+def finish_text(row: ProjectRow) -> str:
+    """`~4 min`: until all of a project's tasks wait for the developer."""
+    return "" if row.seconds is None else f"~{duration(coarse(row.seconds))}"
+
+
+def _finish_room(width: int) -> int:
+    """Cells of the time to finish: only where everything else has room."""
+    return 9 if width >= 68 else 0
 
 
 def _rate_room(width: int) -> int:
@@ -95,7 +111,7 @@ def _rate_room(width: int) -> int:
 
 def _name_room(width: int) -> int:
     """Cells of the name. Where no rate is shown, one blank cell keeps the counts off the border."""
-    return max(8, width - 2 - 19 - (_rate_room(width) or 1))
+    return max(8, width - 2 - 19 - (_rate_room(width) or 1) - _finish_room(width))
 
 
 def _count(number: int, width: int) -> str:
@@ -107,8 +123,8 @@ def rate_text(row: ProjectRow, *, long: bool) -> str:
     rate = row.rate
     if rate is None or rate.rate is None:
         return right("–", 6)
-    percent = f"{'~' if row.rehearsed_rate else ''}{100 * rate.rate:.0f}%"
-    interval = f"[{100 * rate.low:.0f}–{100 * rate.high:.0f}]"
+    percent = f"{'~' if row.rehearsed_rate else ''}{percent_of(rate.rate)}%"
+    interval = f"[{percent_of(rate.low)}–{percent_of(rate.high)}]"
     return f"{right(percent, 6)} {interval:<8}" + (f"{right(f'n{rate.n}', 4)} " if long else "")
 
 
@@ -122,22 +138,41 @@ def card_heading(title: str, count: int | None, note: str, width: int, elsewhere
     return justified(left, [(shown, "faint"), (" ", "")] if shown and len(shown) <= room else [], width)
 
 
-def draw_waiting(card: Card, width: int, overlaps: Overlaps) -> list[Piece]:
-    """What waits for the user, in one line: who, what the reviewer says, what it is, what to mind, how much."""
+def order_words(order: str) -> str:
+    """An order of the inbox, for its heading."""
+    return f"{order} first" if order in ("oldest", "newest") else f"by {order}"
+
+
+def effort_words(card: Card) -> str:
+    """`P7 ~2 min: 34 lines in 2 files, REVISE, tests pass`: why a row has its place in the order by effort."""
+    return f"{card.proposal or card.task} {about(card_seconds(card))}: {card_why(card)}"
+
+
+def draw_waiting(
+    card: Card, width: int, overlaps: Overlaps, *, timed: bool = False, best: bool = False
+) -> list[Piece]:
+    """What waits for the user, in one line: who, what the reviewer says, what it is, what to mind, how much.
+
+    Args:
+        timed: say how long it may take to decide, too, where there is room.
+        best: it is the best of the variants of its task that wait.
+    """
     short = width < NARROW
     word, style = waiting_word(card)
     unseen = bool(card.proposal) and not card.seen
     head = _head(card, "•" if unseen else " ", card.proposal or card.task, short)
     round_ = f" r{card.proposal_round}" if card.proposal and card.verdict is not Verdict.UNREVIEWED else ""
     tail: list[Piece] = []
-    for flag in flags_of(card, overlaps, short=short):
+    for flag in flags_of(card, overlaps, short=short, best=best):
         tail += [("  ", ""), flag]
     if card.proposal:
         tail += [(right(f"+{card.added} −{card.removed}", 10), "muted")]
+    if timed and not short:
+        tail.append((right(about(card_seconds(card)), 8), "faint"))
     tail.append((" ", ""))
     room = width - length(head) - _VERDICT
     if length(tail) > room - 14:
-        tail = [*tail[:-2], (" ", "")]  # the flags matter more than the size
+        tail = [*tail[: -3 if timed and not short else -2], (" ", "")]  # the flags matter more than the size
     tail = cropped(tail, max(2, room - 8))
     return [
         *head,
@@ -177,9 +212,14 @@ def waiting_word(card: Card) -> tuple[str, str]:
     return VERDICTS[card.verdict]
 
 
-def flags_of(card: Card, overlaps: Overlaps, *, short: bool) -> list[Piece]:
+def flags_of(card: Card, overlaps: Overlaps, *, short: bool, best: bool = False) -> list[Piece]:
     """What a batch key would leave out, and why, in words."""
     flags: list[Piece] = [(f"part of {card.parent}", "muted")] if card.parent else []
+    if card.variants > 1:
+        place = f"{'' if short else 'variant '}{card.variant}/{card.variants}"
+        flags.append((f"best {card.variant}/{card.variants}" if best else place, "good" if best else "muted"))
+    if card.existing:
+        flags.append(("existing" if short else f"existing: {clip(card.change, 24)}", "muted"))
     if card.failed_check:
         flags.append((f"✗ {card.failed_check}", "bad"))
     if card.confirm:
@@ -195,18 +235,27 @@ def flags_of(card: Card, overlaps: Overlaps, *, short: bool) -> list[Piece]:
     return flags
 
 
+def work_word(card: Card) -> tuple[str, str]:
+    """The state of a task under way, in a word with its sign, and a style; of one that waits for another task, which."""
+    if not card.waits:
+        return WORK[card.state]
+    stuck = [other for other, state in card.waits if state in ENDED_FOR_GOOD]
+    return (f"! after {stuck[0]}", "warn") if stuck else (f"… after {card.waits[0][0]}", "muted")
+
+
 def draw_work(card: Card, width: int, live: LiveStatus) -> list[Piece]:
     """What is being worked on."""
-    word, style = WORK[card.state]
+    word, style = work_word(card)
     progress = live.tasks.get(card.task)
     if progress is not None:
         note = f"~{thousands(progress.chars / CHARS_PER_TOKEN)} tok"
     elif card.state is TaskState.QUEUED:
-        note = ""
+        note = next((state.value for _, state in card.waits if state in ENDED_FOR_GOOD), "")
     else:
         note = duration(seconds_since(card.since))
     head = [*_head(card, " ", card.task, width < NARROW), (fit(word, _VERDICT), style)]
     again = f"r{card.round} " if card.round else ""
+    again += f"{card.variant}/{card.variants} " if card.variants > 1 else ""
     room = width - length(head)
     return [
         *head,

@@ -11,7 +11,7 @@ from navigator.cascade.views.statistics.swaps import swap_table
 from navigator.domain.models import Swap
 from navigator.domain.text import safe_line
 from navigator.evidence.swaps import swap_stats
-from navigator.scheduling.forecast import break_even_tokens, forecast
+from navigator.scheduling.forecast import best_batch, break_even_tokens, forecast
 from navigator.serving.status import ServerLook
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
@@ -73,7 +73,8 @@ def now_lines(view: FleetView, width: int) -> list[Line]:
     live, snapshot, facts = view.live, view.snapshot, view.facts
     lines: list[Line] = [[], [("NOW", "title")], []]
     if live.swap is not None:
-        return [*lines, *_swap_lines(live.swap, snapshot, facts, width)]
+        doing = meanwhile(snapshot, live)
+        return [*lines, *_swap_lines(live.swap, snapshot, facts, width, doing)]
     if live.conductor != "here":
         said = "starting the conductor …" if live.conductor == "starting" else "no conductor running"
         lines.append([("○ ", "warn"), (said, "warn"), (f"   {facts.start_key} starts one", "muted")])
@@ -121,6 +122,11 @@ def _troubles(status: Mapping[str, object], width: int) -> list[Line]:
         if outcome in ("drifted", "garbage"):
             words = f"▲ canary of the {role}: {safe_line(str(_table(seen).get('reason')))}"
             lines.append([(clip(words, width), "bad" if outcome == "garbage" else "warn")])
+    if experiment := _table(status.get("experiment")):
+        words = f"experiment {experiment.get('name')}, residency {experiment.get('number')} of at most"
+        words += f" {experiment.get('residencies')}"
+        words += f": {experiment['arm']} is loaded" if experiment.get("arm") else ": another model is loaded"
+        lines.append([(clip(safe_line(words), width), "accent")])
     if status.get("wanted"):
         words = f"▸ the {status.get('wanted')} loads when current work finishes"
         lines.append([(clip(words, width), "accent")])
@@ -143,7 +149,9 @@ def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _swap_lines(swap: SwapProgress, snapshot: DeckSnapshot, facts: StripFacts, width: int) -> list[Line]:
+def _swap_lines(
+    swap: SwapProgress, snapshot: DeckSnapshot, facts: StripFacts, width: int, doing: str
+) -> list[Line]:
     now = time.monotonic()
     shown = swap_bar(swap, snapshot.swaps, now)
     origin = facts.name(shown.origin) if shown.origin else "nothing"
@@ -171,7 +179,6 @@ def _swap_lines(swap: SwapProgress, snapshot: DeckSnapshot, facts: StripFacts, w
         else:
             row = [("· ", "faint"), (fit(name, 10), "muted"), (right("", 9), "")]
         lines.append(cropped([*row, (f"   {usually}", "muted")], width))
-    doing = meanwhile(snapshot)
     if doing:
         lines.append([(clip(f"meanwhile {doing}", width), "muted")])
     return lines
@@ -212,6 +219,9 @@ def server_lines(view: FleetView, width: int) -> list[Line]:
         end: list[Piece] = []
         if look.load is not None:
             end.append((f"{look.load.running} running  {look.load.waiting} waiting", ""))
+            limits = _table(_table(view.live.status.get("inflight")).get(look.role.value))
+            if limits:
+                end.append((f"  limit {limits['limit']} of {limits['most']}", "muted"))
             if look.load.token_usage is not None:
                 end.append((f"  memory {100 * look.load.token_usage:.0f}%", "muted"))
         if look.seconds is not None and width >= 130:
@@ -259,7 +269,10 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
         (f"revisions, at {figures.revise_rate:.0%}", duration(made.revision_seconds)),
         ("total", duration(made.total_seconds)),
         ("swap cost per proposal", f"{made.swap_each:.1f} s"),
+        ("overall", f"{made.tokens_per_second:.0f} tok/s"),
     ]
+    if (best := best_batch(figures)) is not None:
+        rows.append(("best batch", f"{best}"))
     head: list[Piece] = [
         ("FORECAST", "title"),
         (f"   a batch of {made.batch}", ""),

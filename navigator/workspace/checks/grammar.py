@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from navigator.workspace.bounded.run import Worker, WorkerLost
+from navigator.workspace.checks.syntax import syntax_check
 from navigator.workspace.context.repomap.faults import faults
 from navigator.workspace.context.repomap.languages import language_of
 from navigator.workspace.context.repomap.pool import ask
@@ -46,6 +47,13 @@ class GrammarGate:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._worker.close()
+
+    def syntax_fault(self, path: str, before: bytes | None, after: bytes) -> str | None:
+        """What a change breaks in one file, by its real parser where there is one, else as `new_fault`."""
+        said = syntax_check(path, after)
+        if said is not None and before is not None and syntax_check(path, before) is not None:
+            said = None  # it did not parse before either
+        return said or self.new_fault(path, before, after)
 
     def new_fault(self, path: str, before: bytes | None, after: bytes) -> str | None:
         """What a change breaks in one file.

@@ -21,7 +21,7 @@ from navigator.workspace.context.repomap.index import RepoMap
 from navigator.workspace.context.repomap.relevance import Ranking, TaskTerms, rank_files, read_task
 from navigator.workspace.git.source import TreeSource
 
-__all__ = ["MAX_FILE_BYTES", "Context", "ContextFile", "LeftOut", "build_context", "text_of"]
+__all__ = ["MAX_FILE_BYTES", "Context", "ContextFile", "LeftOut", "build_context", "readable", "text_of"]
 
 CONVENTIONS_SHARE = 0.2
 TREE_SHARE = 0.1
@@ -209,8 +209,8 @@ def text_of(content: bytes) -> str | None:
     return text.replace("\r\n", "\n")
 
 
-def _readable(source: TreeSource, path: str) -> tuple[str | None, str]:
-    """The text of a path, or None and the reason why it is not shown."""
+def readable(source: TreeSource, path: str) -> tuple[str | None, str]:
+    """The text of a path as a model may see it, or None and the reason why it is never shown."""
     if source.mode(path) is None:
         return None, "no such file in the base"
     reason = source.why_hidden(path) or ("not a plain file" if source.mode(path) == "040000" else "")
@@ -246,7 +246,7 @@ def _named(
     repo.source.prefetch(path for path in wanted if not repo.source.why_hidden(path))
     shown: list[ContextFile] = []
     for path in wanted:
-        text, reason = _readable(repo.source, path)
+        text, reason = readable(repo.source, path)
         if text is None:
             left_out.append(LeftOut(path, reason))
             continue
@@ -280,7 +280,7 @@ def _relevant(
     """The files that matter most to the task, whole or in part."""
 
     def read(path: str) -> str | None:
-        text, reason = _readable(repo.source, path)
+        text, reason = readable(repo.source, path)
         if reason and reason != "not text":
             left_out.append(LeftOut(path, reason))
         return text
@@ -324,7 +324,7 @@ def _conventions(
     path = project.conventions
     if not path or source.mode(path) is None:
         return None
-    text, reason = _readable(source, path)
+    text, reason = readable(source, path)
     if text is None:
         left_out.append(LeftOut(path, reason))
         return None

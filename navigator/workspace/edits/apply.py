@@ -9,7 +9,6 @@ from typing import NoReturn
 from navigator.domain.models import AppliedEdit
 from navigator.domain.states import EditCode, Rung
 from navigator.workspace.checks.grammar import GrammarGate
-from navigator.workspace.checks.syntax import syntax_check
 from navigator.workspace.edits import gates, messages
 from navigator.workspace.edits.ladder import Match, locate, replacement
 from navigator.workspace.edits.markers import BlockKind
@@ -361,10 +360,7 @@ def _change_of(entry: Entry, grammars: GrammarGate) -> FileChange | None:
             EditCode.ENCODING,
             f"The file would have {len(data)} bytes; the most that is written is {MAX_RESULT}.",
         )
-    said = syntax_check(entry.path, data)
-    if said is not None and entry.origin is not None and syntax_check(entry.path, entry.origin) is not None:
-        said = None  # it did not parse before either
-    said = said or grammars.new_fault(entry.path, entry.origin, data)
+    said = grammars.syntax_fault(entry.path, entry.origin, data)
     if said is not None:
         raise BlockRefused(EditCode.SYNTAX, messages.syntax(entry.text, said, entry.blocks))
     return FileChange(data, entry.mode)

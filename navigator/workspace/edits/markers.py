@@ -32,6 +32,7 @@ _NEAR_OPENER = re.compile(r"[ \t>*+-]{0,40}<{5,40}[ \t]{0,8}(?:SEARCH|WHOLE|DELE
 _NEAR_CLOSER = re.compile(
     r"[ \t>*+-]{0,40}>{5,40}[ \t]{0,8}(?:SEARCH|REPLACE|WHOLE|DELETE|RENAME)\b", re.IGNORECASE
 )
+_LOOK = re.compile(r"(<|>){5,9}[ \t]*LOOK", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t]*(?:`{3,}[^`]*|~{3,}.*)")
 _MARKER_IN_TEXT = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?:[ \t].*)?\r?$", re.MULTILINE)
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?:[ \t].*)?")
@@ -62,6 +63,15 @@ def near_opener(line: str) -> bool:
 def near_closer(line: str) -> bool:
     """Whether the line means to close a block, well-formed or not."""
     return _NEAR_CLOSER.match(line) is not None
+
+
+def look_marker(line: str) -> str:
+    """`<` for a line that opens a LOOK block, `>` for one that closes it, "" for every other line.
+
+    Read leniently: nothing is written because of it.
+    """
+    match = _LOOK.fullmatch(line.strip())
+    return match[1] if match else ""
 
 
 def is_fence(line: str) -> bool:

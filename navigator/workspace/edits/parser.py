@@ -12,6 +12,7 @@ from navigator.workspace.edits.markers import (
     closer,
     is_divider,
     is_fence,
+    look_marker,
     near_closer,
     near_opener,
     opener,
@@ -19,7 +20,7 @@ from navigator.workspace.edits.markers import (
 from navigator.workspace.edits.paths import clean_path_line
 from navigator.workspace.edits.problems import EditProblem, quote
 
-_NO_CHANGE = re.compile(r"[\s>*#`_]*NO_CHANGE[*`_]*[ \t]*:[*`_]*(.*)")
+_OUTCOME = re.compile(r"[\s>*#`_]*(NO_CHANGE|TOO_LARGE)[*`_]*[ \t]*:[*`_]*(.*)")
 _NUMBER_WORDS = {7: "seven", 9: "nine"}
 
 
@@ -60,6 +61,8 @@ class ParsedAnswer:
         prose: the text outside the blocks.
         problems: what should be a block and cannot be read as one.
         count: blocks begun, well-formed or not.
+        looks: the lines of its LOOK blocks.
+        too_large: the reason of a `TOO_LARGE:` line; None when there is none or when there are blocks.
     """
 
     blocks: tuple[Block, ...]
@@ -67,6 +70,13 @@ class ParsedAnswer:
     prose: str
     problems: tuple[EditProblem, ...]
     count: int = 0
+    looks: tuple[str, ...] = ()
+    too_large: str | None = None
+
+    @property
+    def asks_to_look(self) -> bool:
+        """Whether it asks for more to read and changes nothing: beside an edit, looks are ignored."""
+        return bool(self.looks) and not self.blocks and not self.problems
 
 
 def parse_answer(text: str, *, marker: int = 7) -> ParsedAnswer:
@@ -92,6 +102,7 @@ class _Parser:
         self.blocks: list[Block] = []
         self.problems: list[EditProblem] = []
         self.taken: set[int] = set()
+        self.looks: list[str] = []
 
     def run(self) -> ParsedAnswer:
         i = 0
@@ -101,6 +112,8 @@ class _Parser:
                 i = self._block(i, *found)
             elif near_opener(line):
                 i = self._near_miss(i)
+            elif look_marker(line) == "<":
+                i = self._look(i)
             elif closer(line) is not None:
                 self._problem(
                     EditCode.MARKER,
@@ -114,13 +127,15 @@ class _Parser:
                 i += 1
             else:
                 i += 1
-        no_change, prose = self._outside()
+        no_change, too_large, prose = self._outside()
         if no_change == "" and not self.blocks and not self.problems:
             self._problem(EditCode.MARKER, "", "NO_CHANGE needs its reason on the same line.", block=0)
         problems = tuple(replace(problem, of=self.count) for problem in self.problems)
         if self.blocks or problems:
-            no_change = None
-        return ParsedAnswer(tuple(self.blocks), no_change, prose, problems, self.count)
+            no_change = too_large = None
+        return ParsedAnswer(
+            tuple(self.blocks), no_change, prose, problems, self.count, tuple(self.looks), too_large
+        )
 
     def _problem(self, code: EditCode, path: str, message: str, *, block: int | None = None) -> None:
         self.problems.append(EditProblem(code, path, self.count if block is None else block, 0, message))
@@ -168,6 +183,22 @@ class _Parser:
         self._take(i, end + 1)
         self._add(i, end, path, kind, length, closed_by=closer(self.lines[end]) == (word, length))
         return end + 1
+
+    def _look(self, i: int) -> int:
+        """Read one LOOK block that opens on line `i`; it ends at its closer, at the next block or with the answer."""
+        end = i + 1
+        while end < len(self.lines) and not look_marker(self.lines[end]) and opener(self.lines[end]) is None:
+            end += 1
+        closed = end < len(self.lines) and look_marker(self.lines[end]) == ">"
+        body = self.lines[i + 1 : end]
+        if not closed and end < len(self.lines):
+            # The line above an opener is the path of that block.
+            while body and not body[-1].strip():
+                body.pop()
+            body = body[:-1]
+        self.looks += [line for line in body if line.strip() and not is_fence(line)]
+        self._take(i, i + 1 + len(body) + closed)
+        return i + 1 + len(body) + closed
 
     def _unclosed(self, i: int, end: int, path: str, kind: BlockKind, length: int) -> None:
         expected = f"{'>' * length} {CLOSING_WORD[kind]}"
@@ -278,19 +309,21 @@ class _Parser:
         self._take(i, stop)
         return stop
 
-    def _outside(self) -> tuple[str | None, str]:
-        """The reason of the first `NO_CHANGE:` line, and the prose without that line."""
+    def _outside(self) -> tuple[str | None, str | None, str]:
+        """The reasons of the first `NO_CHANGE:` and `TOO_LARGE:` lines, and the prose without such a line."""
         prose: list[str] = []
-        reason: str | None = None
+        reasons: dict[str, str] = {}
         for i, line in enumerate(self.lines):
             if i in self.taken:
                 continue
-            match = _NO_CHANGE.fullmatch(line) if reason is None else None
-            if match is None:
+            match = _OUTCOME.fullmatch(line)
+            if match is None or reasons:
                 prose.append(line)
                 continue
-            reason = match[1].strip(" \t*`_")
+            reason = match[2].strip(" \t*`_")
             if not reason:
                 rest = (self.lines[k].strip() for k in range(i + 1, len(self.lines)) if k not in self.taken)
                 reason = next((text for text in rest if text and not is_fence(text)), "")
-        return reason, re.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()
+            reasons[match[1]] = reason
+        text = re.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()
+        return reasons.get("NO_CHANGE"), reasons.get("TOO_LARGE"), text

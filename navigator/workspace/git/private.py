@@ -16,8 +16,8 @@ import tempfile
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
@@ -43,6 +43,7 @@ V = TypeVar("V")
 
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_PAIR = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64})\n")
 _KEPT_INDEXES = 4
 _EXCLUDED_BASES = 8
 _CACHED_LINES = 200_000
@@ -71,6 +72,15 @@ class TreeEntry:
     mode: str
     sha: str
     size: int
+
+
+@dataclass(slots=True)
+class LineCounts:
+    """Lines added and removed between two trees, and the paths that differ; a binary file has no lines."""
+
+    added: int = 0
+    removed: int = 0
+    paths: list[str] = field(default_factory=list)
 
 
 class Bounded(Generic[K, V]):
@@ -111,6 +121,11 @@ class Bounded(Generic[K, V]):
 
 def _lines_of(comparison: Comparison) -> int:
     return 1 + sum(len(hunk.lines) for file in comparison.files for hunk in file.hunks)
+
+
+def is_commit_id(text: str) -> bool:
+    """Whether a text has the form of a full object id, which no branch that git makes by itself has."""
+    return _OID.fullmatch(text) is not None
 
 
 def _oid(text: str) -> str:
@@ -178,19 +193,32 @@ class PrivateRepo:
         )
         if found.status == 0:
             return found.text
-        with _PINNING:
-            self._pack_base(commit)
+        self.pin_bases((commit,))
         return self.git.run("rev-parse", "--verify", f"{commit}^{{tree}}").text
 
-    def _pack_base(self, commit: str) -> None:
-        """Pack one commit without its history: listed as shallow, it ends every walk."""
+    def pin_bases(self, commits: Iterable[str]) -> None:
+        """`pin_base` for many, in one pack.
+
+        Raises:
+            AbsentBlobs, GitError: see `pin_base`.
+        """
+        wanted = [_oid(commit) for commit in dict.fromkeys(commits)]
+        with _PINNING:
+            pinned = self.git.run(
+                "for-each-ref", "--format=%(objectname)", "refs/navigator/base/"
+            ).text.split()
+            if missing := [commit for commit in wanted if commit not in set(pinned)]:
+                self._pack_bases(missing, pinned)
+
+    def _pack_bases(self, commits: Sequence[str], pinned: Sequence[str]) -> None:
+        """Pack commits without their history: listed as shallow, each ends every walk."""
         shallow = self.git_dir / "shallow"
         listed = shallow.read_text("ascii").split() if shallow.exists() else []
-        if commit not in listed:
-            replace_file(shallow, "".join(f"{c}\n" for c in (*listed, commit)).encode("ascii"))
-        pinned = self.git.run("for-each-ref", "--format=%(objectname)", "refs/navigator/base/").text.split()
+        every = dict.fromkeys((*listed, *commits))
+        if len(every) > len(listed):
+            replace_file(shallow, "".join(f"{commit}\n" for commit in every).encode("ascii"))
         # What an earlier base holds is here already.
-        wanted = [commit, "--not", *(f"{old}^{{tree}}" for old in pinned[-_EXCLUDED_BASES:])]
+        wanted = [*commits, "--not", *(f"{old}^{{tree}}" for old in pinned[-_EXCLUDED_BASES:])]
         try:
             self.git.run(
                 "pack-objects",
@@ -205,10 +233,11 @@ class PrivateRepo:
             if not self.facts.partial:
                 raise
             raise AbsentBlobs(
-                f"{self.facts.path} is a partial clone that lacks files of {commit[:12]}.",
+                f"{self.facts.path} is a partial clone that lacks files of {commits[0][:12]}.",
                 hint="Fetch them with `git checkout` of that commit, or `git fetch --refetch`.",
             ) from error
-        self.git.run("update-ref", f"refs/navigator/base/{commit}", commit)
+        lines = "".join(f"update refs/navigator/base/{commit} {commit}\n" for commit in commits)
+        self.git.run("update-ref", "--stdin", input=lines.encode("ascii"))
 
     def tree_of(self, treeish: str) -> str:
         """The tree of a commit, or the tree itself."""
@@ -406,10 +435,52 @@ class PrivateRepo:
         """What differs, as files and hunks: what people and the reviewer read."""
         return list(self.compare(a, b, context).files)
 
+    def trees_of(self, commits: Iterable[str]) -> dict[str, str]:
+        """The trees of many commits, through one git process."""
+        wanted = [_oid(commit) for commit in dict.fromkeys(commits)]
+        if not wanted:
+            return {}
+        found = self.git.run("rev-parse", *(f"{commit}^{{tree}}" for commit in wanted)).text.split()
+        return dict(zip(wanted, found, strict=True))
+
+    def count_lines(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], LineCounts]:
+        """What differs between pairs of trees, counted without reading the differences; one git process for all."""
+        feed = "".join(f"{_oid(a)} {_oid(b)}\n" for a, b in pairs)
+        if not feed:
+            return {}
+        words = ("--stdin", "-r", "-z", "--numstat", "--no-ext-diff", "--no-textconv", "--find-renames=100%")
+        out = self.git.run("diff-tree", *words, input=feed.encode("ascii")).stdout
+        counted: dict[tuple[str, str], LineCounts] = {}
+        found = LineCounts()
+        records = iter(out.split(b"\0"))
+        for record in records:
+            # The ids of a pair stand before its first path, or before the next pair where nothing differs.
+            while match := _PAIR.match(record):
+                found = counted[match[1].decode(), match[2].decode()] = LineCounts()
+                record = record[match.end() :]
+            fields = record.split(b"\t", 2)
+            if len(fields) != 3:
+                continue
+            path = fields[2]
+            if not path:  # a rename: the old path and the new one follow
+                next(records, b"")
+                path = next(records, b"")
+            found.paths.append(path_text(path))
+            found.added += int(fields[0]) if fields[0].isdigit() else 0
+            found.removed += int(fields[1]) if fields[1].isdigit() else 0
+        return counted
+
     def keep(self, name: str, tree: str, base: str) -> None:
         """Keep a proposal's tree and base under a name of letters, digits, `_` and `-`, such as `P7`."""
-        where = f"refs/navigator/keep/{_name(name)}"
-        lines = f"update {where}/tree {_oid(tree)}\nupdate {where}/base {_oid(base)}\n"
+        self.keep_all({name: (tree, base)})
+
+    def keep_all(self, names: Mapping[str, tuple[str, str]]) -> None:
+        """`keep` for many: name to (tree, base)."""
+        lines = "".join(
+            f"update refs/navigator/keep/{_name(name)}/{part} {_oid(value)}\n"
+            for name, pair in names.items()
+            for part, value in zip(("tree", "base"), pair, strict=True)
+        )
         self.git.run("update-ref", "--stdin", input=lines.encode("ascii"))
 
     def drop(self, name: str) -> None:

@@ -34,7 +34,7 @@ MAX_TOTAL = 256 * 1024 * 1024
 
 _CONVERTED_BY_PROGRAM = ("filter", "working-tree-encoding")
 _CONVERSIONS = ("core.autocrlf", "core.eol", "core.fileMode", "core.symlinks")
-_MAKER = Person("Navigator snapshot", "snapshot@navigator.invalid")
+MAKER = Person("Navigator snapshot", "snapshot@navigator.invalid")
 _WHEN = "2000-01-01T00:00:00+0000"
 """Always the same, so that the same work on the same HEAD is the same commit."""
 
@@ -119,7 +119,7 @@ def snapshot_head(private: PrivateRepo, commit: str) -> str:
     """The commit that a snapshot was taken on; "" when `commit` is none of these."""
     text = private.git.run("cat-file", "commit", commit).stdout.decode("utf-8", "replace")
     fields = dict(line.partition(" ")[::2] for line in text.partition("\n\n")[0].splitlines())
-    return fields.get("parent", "") if f"<{_MAKER.email}>" in fields.get("author", "") else ""
+    return fields.get("parent", "") if f"<{MAKER.email}>" in fields.get("author", "") else ""
 
 
 def _converted(facts: RepoFacts, paths: Iterable[str]) -> set[str]:
@@ -191,7 +191,7 @@ def _commit(
         "-F",
         "-",
         input=message,
-        env=person_environment(_MAKER, _MAKER) | dates,
+        env=person_environment(MAKER, MAKER) | dates,
     ).text
 
 

@@ -113,3 +113,14 @@ class TreeSource:
             if path in shown:
                 hits.setdefault(path, set()).add(word.decode("utf-8", "replace"))
         return hits
+
+    def containing(self, text: str) -> set[str]:
+        """Which of the paths hold a text as it is; one git process, text files only."""
+        found = self.private.git.run(
+            *["grep", "-I", "-F", "-l", "-z", "--no-textconv", "--no-color", "--full-name", "-e", text],
+            self.private.tree_of(self.treeish),
+            check=False,
+            max_output=_MAX_HITS,
+        )
+        names = (path_text(line.partition(b":")[2]) for line in found.stdout.split(b"\0") if line)
+        return set(self.paths()) & set(names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from navigator.domain.models import Project
@@ -119,15 +119,31 @@ _ENVIRONMENT = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Something else than the check to run in the sandbox: its words, what it needs beside the project, its variables."""
+
+    words: tuple[str, ...]
+    binds: tuple[Bind, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
 def sandboxed(
-    sandbox: Sandbox, spec: SandboxSpec, limits: Limits, tree: Path, scratch: Path
+    sandbox: Sandbox,
+    spec: SandboxSpec,
+    limits: Limits,
+    tree: Path,
+    scratch: Path,
+    program: Program | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """The command line that runs the check in bubblewrap, and the environment bubblewrap itself is started in.
 
     Args:
         tree: the written tree; inside, it is at the project's own path.
         scratch: a folder of this run, for what builds write.
+        program: run in place of the check.
     """
+    program = program or Program(("/bin/sh", "-c", spec.command))
     home = spec.project.path
     build = scratch / "build"
     build.mkdir(exist_ok=True)
@@ -154,9 +170,11 @@ def sandboxed(
     for bind in (*spec.dependencies, *spec.mounts):
         if not _through_link(tree, inside, Path(bind.target)):
             words += bind.words()
-    for name, value in inner_environment(spec).items():
+    for bind in program.binds:
+        words += bind.words()
+    for name, value in {**inner_environment(spec), **program.env}.items():
         words += ["--setenv", name, value]
-    words += ["--chdir", home, "--remount-ro", "/", "--", *_inside(limits), "/bin/sh", "-c", spec.command]
+    words += ["--chdir", home, "--remount-ro", "/", "--", *_inside(limits), *program.words]
     return words, {"PATH": os.defpath, "LC_ALL": "C", **(scope_environment() if sandbox.scope else {})}
 
 

@@ -60,7 +60,7 @@ def supervise(
         cwd=cwd,
         start_new_session=True,
     )
-    watch = _Watch(process.pid, limits, scratch, began)
+    watch = Watch(process.pid, limits, scratch, began)
     kept = bytearray()
     cut = ""
     assert process.stdout is not None
@@ -81,13 +81,13 @@ def supervise(
                 if cut or (process.poll() is not None and not selector.select(_TICK)):
                     break
     finally:
-        _end(process, watch)
+        _end(process)
     seconds = time.monotonic() - began
     output = bytes(kept[: limits.output]).decode("utf-8", "replace")
     return Ran(status=process.returncode, output=output, seconds=seconds, cut=cut, timed_out=watch.timed_out)
 
 
-class _Watch:
+class Watch:
     """What a running command takes, looked at from outside."""
 
     def __init__(self, pid: int, limits: Limits, scratch: Path, began: float) -> None:
@@ -204,23 +204,34 @@ def _fields(path: str, names: Sequence[str]) -> list[int]:
     return [int(told[name][1]) * 1024 if name in told else 0 for name in names]
 
 
-def _end(process: subprocess.Popen[bytes], watch: _Watch) -> None:
-    """Kill what is left. The sandbox's first process takes its whole process namespace with it.
-
-    Outside of a sandbox, what left the process group is found while it still hangs below the command.
-    """
-    left = descendants(process.pid, most=100_000) if process.poll() is None else []
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    for pid in reversed(left[1:]):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left, and wait until it is gone."""
+    left = end_all(process.pid, leader_ended=process.poll() is not None)
     process.wait()
     if process.stdout is not None:
         process.stdout.close()
-    # Killed is not yet gone: the scratch is taken away only once nobody writes into it.
+    await_gone(left)
+
+
+def end_all(pid: int, *, leader_ended: bool) -> list[int]:
+    """Kill a process group and everything below its leader; returns those that were running. The sandbox's first process
+    takes its whole process namespace with it.
+
+    Outside of a sandbox, what left the process group is found while it still hangs below the command.
+    """
+    left = [] if leader_ended else descendants(pid, most=100_000)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    for one in reversed(left[1:]):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(one, signal.SIGKILL)
+    return left
+
+
+def await_gone(pids: Sequence[int]) -> None:
+    """Killed is not yet gone: a scratch is taken away only once nobody writes into it."""
     deadline = time.monotonic() + _GONE
-    while time.monotonic() < deadline and any(map(_alive, left)):
+    while time.monotonic() < deadline and any(map(_alive, pids)):
         time.sleep(0.005)
 
 

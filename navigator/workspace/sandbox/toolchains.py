@@ -136,6 +136,18 @@ def toolchains_for(
     return made
 
 
+def program_binds(found: Path, checkout: Path) -> Toolchains:
+    """What one program outside of the project needs to start: its own folder, and its interpreter's."""
+    made = Toolchains()
+    _program(made, found, checkout)
+    modules = next(
+        (folder for folder in reversed(found.resolve().parents) if folder.name == "node_modules"), None
+    )
+    if modules is not None:
+        made.add(modules)  # a package of npm takes what lies beside it
+    return made
+
+
 def _program(made: Toolchains, found: Path, checkout: Path, depth: int = 0) -> None:
     """Bind one program: every link on the way to it, its root, and the interpreter that its first line names."""
     if str(found).startswith(_SYSTEM):

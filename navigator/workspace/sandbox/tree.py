@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -39,17 +39,24 @@ _PATHS_FAULT = frozenset(
 """Errors of the file system that a path is to blame for, not the machine's state."""
 
 
-def write_out(private: PrivateRepo, tree: str, folder: Path, *, most_bytes: int) -> int:
+def write_out(
+    private: PrivateRepo,
+    tree: str,
+    folder: Path,
+    *,
+    most_bytes: int,
+    left_out: Callable[[str], bool] = lambda path: False,
+) -> int:
     """Write every file of `tree` below `folder`, which must not exist yet. Returns the bytes written.
 
-    Links are made last, so that no file is ever written through one; submodules are left out.
+    Links are made last, so that no file is ever written through one; submodules are left out, and paths that `left_out` names.
 
     Raises:
         TreeRefused: more than `most_bytes` or `MOST_FILES`.
         PathRefused: a path that leads elsewhere, or that no file can have.
         OSError: the disk is full or the folder cannot be written.
     """
-    entries = private.tree_entries(tree)
+    entries = {path: entry for path, entry in private.tree_entries(tree).items() if not left_out(path)}
     total = sum(entry.size for entry in entries.values())
     if total > most_bytes or len(entries) > MOST_FILES:
         raise TreeRefused(

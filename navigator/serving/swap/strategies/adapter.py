@@ -1,9 +1,10 @@
 """Strategy `adapter`: one base model on one server, with a LoRA adapter per role, each served under its own name.
 
-Both roles answer at once, the name in the request picks the adapter, and nothing is swapped. An adapter changes little
-compared with what a larger reviewer knows: a review by the writer's own base model never counts as independent.
+Both roles answer at once, the request picks the adapter (`client/adapters.py`), and nothing is swapped. An adapter changes
+little compared with what a larger reviewer knows: a review by the writer's own base model never counts as independent.
 
-Sources: SGLang (`/load_lora_adapter` with --enable-lora), vLLM (`/v1/load_lora_adapter`, VLLM_ALLOW_RUNTIME_LORA_UPDATING=1).
+Sources: SGLang (`/load_lora_adapter` with --enable-lora), vLLM (`/v1/load_lora_adapter`, VLLM_ALLOW_RUNTIME_LORA_UPDATING=1);
+llama.cpp loads adapters only when it starts.
 """
 
 from __future__ import annotations
@@ -57,14 +58,15 @@ class AdapterStrategy(SwapStrategy):
     async def _load(self, role: Role, client: ModelClient) -> None:
         own, server = self._settings.swap.adapter, self.server(role)
         path = own.generator_path if role is Role.GENERATOR else own.reviewer_path
-        if not path:
+        kind = await client.kind()
+        if kind == "llamacpp" or not path:
+            hint = f"Start the server with that adapter, or set {role.value}_path under [swap.adapter]."
+            if kind == "llamacpp":
+                hint = f"Start llama-server with `--lora-scaled FOLDER/{server.model}.gguf:0`."
             raise SwapFailed(
-                f"{server.base_url} does not serve {server.model}.",
-                hint=f"Start the server with that adapter, or set {role.value}_path under [swap.adapter].",
-                failure="wrong_model",
+                f"{server.base_url} does not serve {server.model}.", hint=hint, failure="wrong_model"
             )
-        transport = Transport(server, Timeouts())
-        vllm = await client.kind() == "vllm"
+        transport, vllm = Transport(server, Timeouts()), kind == "vllm"
         url = f"{transport.api if vllm else transport.root}/load_lora_adapter"
         body = {"lora_name": server.model, "lora_path": path}
         try:

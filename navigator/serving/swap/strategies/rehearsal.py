@@ -21,6 +21,7 @@ from pathlib import Path
 import navigator
 from navigator.config.paths import StatePaths
 from navigator.config.settings import ServerSettings, Settings
+from navigator.domain.errors import ConfigError
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
 from navigator.serving.client.chat import Timeouts
@@ -33,6 +34,7 @@ from navigator.serving.swap.drain import until
 from navigator.serving.swap.failures import SwapFailed
 from navigator.serving.swap.processes import ProcessRecord
 
+PROFILES = ("plain", "speculation")
 COMMAND = (sys.executable, "-m", "navigator.rehearsal")
 MODELS = {
     Role.GENERATOR: "rehearsal/Qwen3.5-35B-A3B",
@@ -93,14 +95,18 @@ class RehearsalStrategy(SwapStrategy):
         self._options: tuple[str, ...] = ("--time-scale", f"{time_scale:g}", "--seed", str(seed))
         if fault_rate is not None:
             self._options += ("--fault-rate", f"{fault_rate:g}")
-        # Another seed or scale, or another version of the program, is another server.
-        words = "\0".join((navigator.__version__, *self._command, *self._options))
-        self._stamp = hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        self._time_scale = time_scale
+        self._profiles: dict[Role, str] = {}
         self._drain_seconds = patience + 30.0 * min(time_scale, 4.0)
         self._patience = patience
         self._boot_seconds = boot_seconds
         self._load_seconds = boot_seconds + 60.0 * time_scale
         self._children: dict[int, subprocess.Popen[bytes]] = {}
+
+    @property
+    def recorded(self) -> str:
+        """With the factor on its simulated seconds, where that is not 1."""
+        return self.name if self._time_scale == 1 else f"{self.name} ×{self._time_scale:g}"
 
     @classmethod
     def create(cls, setup: Setup) -> RehearsalStrategy:
@@ -112,6 +118,25 @@ class RehearsalStrategy(SwapStrategy):
             seed=setup.seed,
             fault_rate=setup.fault_rate,
         )
+
+    def _stamp(self, role: Role) -> str:
+        """Another seed, scale or profile, or another version of the program, is another server."""
+        words = "\0".join(
+            (navigator.__version__, *self._command, *self._options, self._profiles.get(role, ""))
+        )
+        return hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+    def check_profiles(self, names: Sequence[str]) -> None:
+        """Two are simulated."""
+        for name in names:
+            if name not in PROFILES:
+                raise ConfigError(
+                    f"The rehearsal has no launch profile {name!r}.", hint=f"It has {', '.join(PROFILES)}."
+                )
+
+    def use_profile(self, role: Role, name: str) -> None:
+        """What the next process is started with."""
+        self._profiles[role] = name if name != PROFILES[0] else ""
 
     @classmethod
     def logs(cls, settings: Settings, paths: StatePaths) -> tuple[ServerLog, ...]:
@@ -151,7 +176,12 @@ class RehearsalStrategy(SwapStrategy):
         if record is not None:
             return Sighting(Role(record.role))
         kept = processes.load(self._record)
-        if believed is None or kept is None or kept.role != believed.value or kept.stamp != self._stamp:
+        if (
+            believed is None
+            or kept is None
+            or kept.role != believed.value
+            or kept.stamp != self._stamp(believed)
+        ):
             return Sighting(None)
         return Sighting(None, dead=True, failure="crashed", detail=self._last_words(believed))
 
@@ -210,6 +240,7 @@ class RehearsalStrategy(SwapStrategy):
     def _spawn(self, role: Role) -> ProcessRecord:
         """Start the process and record it at once; its port is added when the process prints it."""
         argv = (*self._command, "--role", role.value, "--port", "0", *self._options)
+        argv += (f"--{self._profiles[role]}",) if self._profiles.get(role) else ()
         output = self._output(role)
         # Files, not pipes: the process has to survive a conductor that dies.
         try:
@@ -234,7 +265,7 @@ class RehearsalStrategy(SwapStrategy):
             home=str(self._folder),
             role=role.value,
             port=0,
-            stamp=self._stamp,
+            stamp=self._stamp(role),
         )
         processes.save(self._record, record)
         return record
@@ -306,7 +337,7 @@ class RehearsalStrategy(SwapStrategy):
     def _usable(self) -> ProcessRecord | None:
         """The running process, if it listens and was started with the same options."""
         record = self._running()
-        if record is None or not record.port or record.stamp != self._stamp:
+        if record is None or not record.port or record.stamp != self._stamp(Role(record.role)):
             return None
         return record
 

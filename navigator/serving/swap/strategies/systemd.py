@@ -1,4 +1,4 @@
-"""Strategy `systemd`: each role is a unit, and `swap/model-swap.sh` makes one of them run.
+"""Strategy `systemd`: each role is a unit, and `swap/model-swap.sh` makes one of them run, here or on another machine by ssh.
 
 The script does the swap and bounds every phase. This file passes it what Navigator knows (addresses, models, keys, requests
 in flight), passes its lines on as they come, and words how it ended. What is resident is observed, never remembered.
@@ -6,17 +6,23 @@ in flight), passes its lines on as they come, and words how it ended. What is re
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 from navigator.config.paths import StatePaths
 from navigator.config.resources import resource_dir
-from navigator.config.settings import Settings
-from navigator.domain.errors import MissingPart, NavigatorError
+from navigator.config.settings import UNIT_NAME, Settings
+from navigator.domain.errors import ConfigError, MissingPart, NavigatorError
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
+from navigator.serving.remote.ssh import Connection, ConnectionLost
+from navigator.serving.status import ServerLook
 from navigator.serving.swap.base import (
     ROLES,
     Check,
@@ -49,6 +55,7 @@ _HINTS: dict[Failure, str] = {
     "disk_full": "Free space on the disk.",
     "refused": "Check the server's key: `api_key_env` of the role.",
     "lock_held": "Wait for the other swap, or stop it.",
+    "connection_lost": "A swap that was under way there goes on by itself; the next one continues from what it finds.",
     "no_systemd": "Check that this systemd is running; `[swap.systemd] scope` chooses the user's or the system's.",
 }
 _NO_BUS = {
@@ -59,8 +66,40 @@ _NO_BUS = {
 }
 
 
+SCRIPT_THERE = ".local/share/navigator/model-swap.sh"
+"""Where `navigator swap install --host` puts the script, below the other machine's home."""
+
+RENEW_SECONDS = 120.0
+"""How long a swap waits for a lost connection before it counts as failed."""
+
+
+def forwards(settings: Settings) -> tuple[str, ...]:
+    """What ssh forwards: each server's address here, to the same port on the loopback of its machine.
+
+    Raises:
+        ConfigError: an address is not on this machine's loopback.
+    """
+    found = []
+    for role in ROLES:
+        parts = urlsplit(settings.server(role).base_url)
+        name, port = parts.hostname or "", parts.port or 80
+        if parts.scheme != "http" or not (name in ("localhost", "::1") or name.startswith("127.")):
+            raise ConfigError(
+                f"base_url of the {role.value} is {safe_line(parts.netloc)}, but its server is reached through ssh.",
+                hint=f"Use this end of the tunnel, such as http://127.0.0.1:{port}; {port} is the server's own port.",
+            )
+        found.append(f"{f'[{name}]' if ':' in name else name}:{port}:127.0.0.1:{port}")
+    return tuple(dict.fromkeys(found))
+
+
+def there(base_url: str) -> str:
+    """A server's address on its own machine."""
+    parts = urlsplit(base_url)
+    return urlunsplit(("http", f"127.0.0.1:{parts.port or 80}", parts.path, "", ""))
+
+
 class SystemdStrategy(SwapStrategy):
-    """Runs the script; starts and stops nothing itself.
+    """Runs the script; starts and stops nothing itself. With `[swap.systemd] host` all of it happens on that machine.
 
     Args:
         settings: the roles' servers, `[swap] script` and `[swap.systemd]`.
@@ -85,6 +124,14 @@ class SystemdStrategy(SwapStrategy):
         self._own = settings.swap.systemd
         self._units = {Role.GENERATOR: self._own.generator_unit, Role.REVIEWER: self._own.reviewer_unit}
         self._environment = dict(os.environ if environment is None else environment)
+        self._keeping: asyncio.Task[None] | None = None
+        self._there: Connection | None = None
+        self._script: tuple[str, ...]
+        self.elsewhere = self._own.host
+        if self.elsewhere:
+            self._script = ("bash", settings.swap.script or SCRIPT_THERE)
+            self._there = Connection(self.elsewhere, forwards(settings), environment=self._environment)
+            return
         self._script = self._find_script()
         for program in _NEEDED:
             if shutil.which(program, path=self._environment.get("PATH")) is None:
@@ -94,34 +141,103 @@ class SystemdStrategy(SwapStrategy):
                 )
 
     @classmethod
+    def check(cls, settings: Settings) -> None:
+        """Tunnels end on the loopback of both machines."""
+        if settings.swap.systemd.host:
+            forwards(settings)
+
+    @classmethod
     def logs(cls, settings: Settings, paths: StatePaths) -> tuple[ServerLog, ...]:
         """The units' journals."""
         own = settings.swap.systemd
         units = (own.generator_unit, own.reviewer_unit)
         return tuple(
-            ServerLog(role, unit=unit, scope=own.scope) for role, unit in zip(ROLES, units, strict=True)
+            ServerLog(role, unit=unit, scope=own.scope, host=own.host)
+            for role, unit in zip(ROLES, units, strict=True)
         )
 
+    @property
+    def outage(self) -> str:
+        """Why there is no connection to the other machine now, while one is kept."""
+        return self._there.outage if self._there is not None and self._keeping is not None else ""
+
+    async def reach(self) -> str:
+        """As the base says; opens the connection if there is none."""
+        try:
+            async with self.connected():
+                return ""
+        except ConnectionLost as error:
+            return str(error)
+
+    async def prepare(self) -> str:
+        """Open the connection to the other machine, and keep it until `close`."""
+        if self._there is None or self._keeping is not None:
+            return ""
+        await self._there.hold()
+        self._keeping = asyncio.create_task(self._there.keep())
+        return self._there.trouble
+
+    async def close(self) -> None:
+        """End that connection. The servers go on."""
+        if self._there is not None and self._keeping is not None:
+            self._keeping.cancel()
+            await asyncio.gather(self._keeping, return_exceptions=True)
+            self._keeping = None
+            await self._there.release()
+
+    async def look_at(self, role: Role) -> ServerLook:
+        """As for any server, through the connection."""
+        async with self.connected():
+            return await super().look_at(role)
+
+    async def resident(self) -> Role | None:
+        """As observed; raises ConnectionLost where the other machine cannot be asked."""
+        async with self.connected():
+            return await super().resident()
+
+    def check_profiles(self, names: Sequence[str]) -> None:
+        """Each is a unit."""
+        for name in names:
+            if not UNIT_NAME.fullmatch(name):
+                raise ConfigError(
+                    f"The launch profile {name!r} is no unit.", hint="Name units, such as fast.service."
+                )
+
+    def use_profile(self, role: Role, name: str) -> None:
+        """The role's unit."""
+        own = self._own.generator_unit if role is Role.GENERATOR else self._own.reviewer_unit
+        self._units[role] = name or own
+
     async def diagnose(self) -> list[Check]:
-        """Whether this scope's systemd answers: a swap asks it first."""
+        """Whether the other machine and this scope's systemd answer: a swap asks them first."""
         command = ("systemctl", f"--{self._own.scope}", "show", "--property=Version")
         hint = _NO_BUS[self._own.scope]
         try:
-            # As model-swap.sh does: without the variable systemctl finds no user bus.
-            bus = {"XDG_RUNTIME_DIR": f"/run/user/{os.getuid()}"}
-            done = await run_program(command, _ASK_SECONDS, environment=bus | self._environment)
+            async with self.connected():
+                # As model-swap.sh does: without the variable systemctl finds no user bus.
+                bus = {"XDG_RUNTIME_DIR": f"/run/user/{os.getuid()}"}
+                done = await self._run(
+                    command, _ASK_SECONDS, variables={}, environment=bus | self._environment
+                )
+        except ConnectionLost as error:
+            return [Check("ssh", "missing", error.message, error.hint)]
         except OSError as error:
             return [Check("systemd", "missing", f"systemctl cannot be run: {error.strerror}", hint)]
         except TimeoutError:
             words = f"systemctl --{self._own.scope} did not answer within {_ASK_SECONDS:g} seconds"
             return [Check("systemd", "missing", words, hint)]
+        found = [Check("ssh", "ok", f"connected to {self.elsewhere}")] if self.elsewhere else []
         if done.code != 0:
             words = f"systemctl --{self._own.scope} does not answer: {done.last_words}"
-            return [Check("systemd", "missing", f"{words}; a swap would fail with no_systemd", hint)]
-        return [Check("systemd", "ok", f"--{self._own.scope} answers, {done.last_words}")]
+            return [*found, Check("systemd", "missing", f"{words}; a swap would fail with no_systemd", hint)]
+        return [*found, Check("systemd", "ok", f"--{self._own.scope} answers, {done.last_words}")]
 
     async def look(self, believed: Role | None) -> Sighting:
         """As `resident`, without a generated token: a unit that runs and a server that lists the right model."""
+        async with self.connected():
+            return await self._look(believed)
+
+    async def _look(self, believed: Role | None) -> Sighting:
         for role in sorted(ROLES, key=lambda role: role is not believed):
             if not await self._runs(role):
                 continue
@@ -136,19 +252,22 @@ class SystemdStrategy(SwapStrategy):
         return await self._ended(believed) if believed is not None else Sighting(None)
 
     async def swap(self, to: Role, report: Report) -> SwapResult:
-        """Run the script, which also goes back. Cancelling ends it and everything it started."""
+        """Run the script, which also goes back. Cancelling ends it and everything it started.
+
+        A script on another machine goes on when the connection is lost. Once there is one again it is run once more: it waits
+        for the first one's lock, and finds what that one has done.
+        """
         async with self._lock:
             log = PhaseLog(report)
-            script = ScriptLog(log)
-            words = (*self._script, f"--{self._own.scope}", to.value)
             try:
-                ended = await run_program(words, self._own.longest, script.feed, self._variables())
-            except TimeoutError:
-                ended = Ended(-1, (), f"it did not end within {self._own.longest:g} s")
+                async with self.connected():
+                    ended, script = await self._to_its_end(to, log)
+                    outcome = _OUTCOMES.get(ended.code) or await self._outcome_by_look(to, ended.code)
             except OSError as error:
                 return log.result("failed", f"{self._script[-1]} cannot be run: {error.strerror}.")
-            script.close()
-            outcome = _OUTCOMES.get(ended.code) or await self._outcome_by_look(to, ended.code)
+            except ConnectionLost as error:
+                reason = f"connection_lost: {error} {_HINTS['connection_lost']}"
+                return log.result("failed", reason, "connection_lost")
             if outcome == "done":
                 return log.result("done")
             failure, said = script.failure()
@@ -157,6 +276,41 @@ class SystemdStrategy(SwapStrategy):
                 said = " ".join(part for part in (said, f"the swap script {how}", ended.last_words) if part)
             reason = f"{failure or 'failed'}: {said.rstrip('.')}. {_HINTS.get(failure, '')}".strip()
             return log.result(outcome, reason, failure)
+
+    async def _to_its_end(self, to: Role, log: PhaseLog) -> tuple[Ended, ScriptLog]:
+        """Run the script until it says how it ended, again after each lost connection."""
+        words = (*self._script, f"--{self._own.scope}", to.value)
+        deadline = time.monotonic() + self._own.longest
+        was_cut = False
+        while True:
+            script = ScriptLog(log)
+            left = max(1.0, deadline - time.monotonic())
+            try:
+                ended = await self._run(words, left, script.feed)
+            except TimeoutError:
+                ended = Ended(-1, (), f"it did not end within {self._own.longest:g} s")
+            except ConnectionLost as error:
+                script.cut(f"connection_lost {error.message}")
+                await self._renewed(error)
+                was_cut = True
+                continue
+            script.close()
+            # The lock's holder may be the run that was cut off.
+            if not (was_cut and ended.code == _LOCK_HELD and time.monotonic() < deadline):
+                return ended, script
+
+    async def _renewed(self, lost: ConnectionLost) -> None:
+        """Wait until there is a connection again, for a while; then the loss is raised."""
+        assert self._there is not None
+        deadline = time.monotonic() + RENEW_SECONDS
+        while True:
+            try:
+                await asyncio.to_thread(self._there.open)
+                return
+            except ConnectionLost:
+                if time.monotonic() > deadline:
+                    raise lost from None
+            await asyncio.sleep(1.0)
 
     async def _change(self, to: Role, previous: Role | None, log: PhaseLog, detail: str) -> None:
         raise NotImplementedError("the script does the whole swap")
@@ -193,11 +347,28 @@ class SystemdStrategy(SwapStrategy):
     async def _ask(self, *words: str) -> tuple[str, ...]:
         """The lines that a read-only command prints; none if it does not answer in time."""
         with contextlib.suppress(TimeoutError):
-            return (await run_program(words, _ASK_SECONDS, environment=self._variables())).lines
+            return (await self._run(words, _ASK_SECONDS)).lines
         return ()
 
-    def _variables(self) -> dict[str, str]:
-        return self._environment | self._told()
+    async def _run(
+        self,
+        words: Sequence[str],
+        seconds: float,
+        on_output: Callable[[bytes], None] = lambda chunk: None,
+        *,
+        variables: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> Ended:
+        """Run a program where the servers are, with Navigator's settings as variables. `environment`: of this machine."""
+        variables = self._told() if variables is None else variables
+        if self._there is not None:
+            return await self._there.run(words, seconds, on_output, variables)
+        base = self._environment if environment is None else environment
+        return await run_program(words, seconds, on_output, {**base, **variables})
+
+    def connected(self) -> contextlib.AbstractAsyncContextManager[object]:
+        """Holds the connection to the other machine."""
+        return self._there if self._there is not None else contextlib.nullcontext()
 
     def _told(self) -> dict[str, str]:
         """Navigator's settings as the script's variables. Keys are passed in its environment, never on its command line."""
@@ -208,16 +379,16 @@ class SystemdStrategy(SwapStrategy):
             server, prefix = self.server(role), role.value.upper()
             told |= {
                 f"{prefix}_UNIT": self._units[role],
-                f"{prefix}_URL": server.base_url,
+                f"{prefix}_URL": there(server.base_url) if self.elsewhere else server.base_url,
                 f"{prefix}_MODEL": server.model,
             }
             need = getattr(own, f"{role.value}_vram_mib")
             if need:  # 0: swap.conf decides
                 told[f"{prefix}_VRAM_MIB"] = str(need)
             if server.api_key_env:
-                told[f"{prefix}_API_KEY"] = self._environment.get(server.api_key_env, "")
+                told[f"{prefix}_API_KEY"] = self._environment.get(server.api_key_env, "").strip()
             if server.admin_key_env:
-                told[f"{prefix}_ADMIN_KEY"] = self._environment.get(server.admin_key_env, "")
+                told[f"{prefix}_ADMIN_KEY"] = self._environment.get(server.admin_key_env, "").strip()
         return {f"NAVIGATOR_SWAP_{name}": value for name, value in told.items()}
 
     def _find_script(self) -> tuple[str, ...]:

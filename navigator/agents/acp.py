@@ -1,0 +1,304 @@
+"""Our side of the Agent Client Protocol, version 1: JSON-RPC 2.0 on an agent's pipes, one message per line, both ways.
+
+Written out here because the part that is needed is small: one client, four requests, text in and out. The package
+`agent-client-protocol` takes most of a second to import, starts processes without a group to end, and leaves standard error
+unread. Source: agentclientprotocol.com, protocol version 1.
+
+An agent is not trusted: every message is bounded and checked, and nothing it says is done but granting it its own tools,
+which work inside the sandbox only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from navigator.agents.errors import AgentFailed, AgentUnavailable
+from navigator.domain.text import safe_line, safe_text
+
+PROTOCOL = 1
+LONGEST_MESSAGE = 32 << 20
+"""Bytes; agents send half a megabyte in one message."""
+
+MOST_OUTPUT = 512 << 20
+KEPT_TEXT = 200_000
+_LOGIN = -32000
+_CHUNK = 1 << 16
+
+
+class RpcError(Exception):
+    """The agent's answer to a request was an error."""
+
+    def __init__(self, error: Any) -> None:
+        told = error if isinstance(error, dict) else {}
+        code = told.get("code")
+        self.code = code if isinstance(code, int) else 0
+        self.words = words_of(told)
+        super().__init__(self.words)
+
+
+def words_of(error: Mapping[str, Any]) -> str:
+    """What an error says, in one safe line."""
+    data = error.get("data")
+    more = data if isinstance(data, str) else json.dumps(data) if data else ""
+    said = str(error.get("message") or "no reason given")
+    return safe_line(f"{said}: {more}" if more and more not in said else said)[:400]
+
+
+@dataclass
+class Said:
+    """What an agent told during a turn.
+
+    Attributes:
+        text: its words, without its thoughts.
+        tools: calls of its tools by kind (read, edit, execute, …).
+        paths: what its reading tools named, as it spelled it: untrusted.
+        granted: how often it asked for permission.
+    """
+
+    text: str = ""
+    tools: Counter[str] = field(default_factory=Counter)
+    paths: set[str] = field(default_factory=set)
+    granted: int = 0
+    _calls: dict[str, str] = field(default_factory=dict)
+
+    def update(self, update: Mapping[str, Any]) -> None:
+        """Take one `session/update`."""
+        kind = update.get("sessionUpdate")
+        content = update.get("content")
+        if kind == "agent_message_chunk" and isinstance(content, dict) and len(self.text) < KEPT_TEXT:
+            self.text += safe_text(str(content.get("text") or ""))
+        elif kind in ("tool_call", "tool_call_update"):
+            self._tool(update)
+
+    def _tool(self, update: Mapping[str, Any]) -> None:
+        name = str(update.get("toolCallId"))[:200]
+        if name not in self._calls and len(self._calls) < 10_000:
+            self._calls[name] = str(update.get("kind") or "other")[:20]
+            self.tools[self._calls[name]] += 1
+        if self._calls.get(name) == "read":
+            places = update.get("locations")
+            for place in places if isinstance(places, list) else ():
+                if isinstance(place, dict) and isinstance(place.get("path"), str) and len(self.paths) < 1000:
+                    self.paths.add(place["path"])
+
+
+def grant(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Say yes once. The sandbox decides what the agent's tools can reach."""
+    options = params.get("options")
+    known = [option for option in options if isinstance(option, dict)] if isinstance(options, list) else []
+    for wanted in ("allow_once", "allow_always"):
+        for option in known:
+            if option.get("kind") == wanted:
+                return {"outcome": {"outcome": "selected", "optionId": option.get("optionId")}}
+    return {"outcome": {"outcome": "cancelled"}}
+
+
+class Connection:
+    """One agent's pipes. Belongs to one event loop; `listen` runs beside whoever asks.
+
+    Args:
+        on_update: called after each thing the agent tells.
+    """
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        on_update: Callable[[Said], None] = lambda said: None,
+    ) -> None:
+        self.said = Said()
+        self._reader, self._writer = reader, writer
+        self._on_update = on_update
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._last = 0
+        self._over: BaseException | None = None
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Send a request and wait for its result.
+
+        Raises:
+            RpcError: the agent's error. AgentFailed: its output ended or could not be read.
+        """
+        if self._over is not None:
+            raise AgentFailed(str(self._over))
+        self._last += 1
+        number = self._last
+        future = self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            await self._send({"id": number, "method": method, "params": params})
+            return await future
+        finally:
+            self._waiting.pop(number, None)
+
+    async def tell(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification."""
+        await self._send({"method": method, "params": params})
+
+    async def listen(self) -> None:
+        """Read until the agent's output ends; then every open request fails."""
+        reason = "The agent closed its output."
+        try:
+            await self._read()
+        except AgentFailed as error:
+            reason = error.message
+        except (OSError, ValueError) as error:
+            reason = f"The agent's output cannot be read: {safe_line(str(error))[:200]}"
+        self._over = AgentFailed(reason)
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(AgentFailed(reason))
+
+    async def _read(self) -> None:
+        line, total = bytearray(), 0
+        while chunk := await self._reader.read(_CHUNK):
+            total += len(chunk)
+            if total > MOST_OUTPUT:
+                raise AgentFailed(f"The agent wrote more than {MOST_OUTPUT >> 20} MiB of messages.")
+            *whole, rest = chunk.split(b"\n")
+            for piece in whole:
+                line += piece
+                await self._line(bytes(line))
+                line.clear()
+            line += rest
+            if len(line) > LONGEST_MESSAGE:
+                raise AgentFailed(f"The agent sent a message of more than {LONGEST_MESSAGE >> 20} MiB.")
+
+    async def _line(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            return  # some print a line for people before they begin to speak the protocol
+        if isinstance(message, dict):
+            await self._take(message)
+
+    async def _take(self, message: dict[str, Any]) -> None:
+        method, number = message.get("method"), message.get("id")
+        params = message.get("params")
+        params = params if isinstance(params, dict) else {}
+        if not isinstance(method, str):
+            self._answered(number, message)
+        elif number is None:
+            update = params.get("update")
+            if method == "session/update" and isinstance(update, dict):
+                self.said.update(update)
+                self._on_update(self.said)
+        elif method == "session/request_permission":
+            self.said.granted += 1
+            await self._send({"id": number, "result": grant(params)})
+        else:
+            await self._send({"id": number, "error": {"code": -32601, "message": "method not found"}})
+
+    def _answered(self, number: Any, message: Mapping[str, Any]) -> None:
+        future = self._waiting.get(number) if isinstance(number, int) else None
+        if future is None or future.done():
+            return
+        if "error" in message:
+            future.set_exception(RpcError(message["error"]))
+        else:
+            future.set_result(message.get("result"))
+
+    async def _send(self, message: Mapping[str, Any]) -> None:
+        line = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode() + b"\n"
+        try:
+            self._writer.write(line)
+            await self._writer.drain()
+        except OSError as error:
+            raise AgentFailed("The agent closed its input.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Introduced:
+    """What an agent said of itself: `loads` is whether it can take up an earlier session."""
+
+    name: str
+    version: str
+    loads: bool
+
+
+async def introduce(link: Connection) -> Introduced:
+    """Agree on the protocol.
+
+    Raises:
+        AgentUnavailable: it speaks another version.
+    """
+    capabilities = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
+    try:
+        told = await link.ask(
+            "initialize",
+            {
+                "protocolVersion": PROTOCOL,
+                "clientCapabilities": capabilities,
+                "clientInfo": {"name": "navigator", "version": "1"},
+            },
+        )
+    except RpcError as error:
+        raise AgentUnavailable(f"The agent refused to begin: {error.words}") from None
+    told = told if isinstance(told, dict) else {}
+    if told.get("protocolVersion") != PROTOCOL:
+        spoken = safe_line(str(told.get("protocolVersion")))[:20]
+        raise AgentUnavailable(
+            f"The agent speaks version {spoken} of the Agent Client Protocol, not {PROTOCOL}.",
+            hint="Install a version of the agent that speaks version 1.",
+        )
+    info, can = told.get("agentInfo"), told.get("agentCapabilities")
+    info = info if isinstance(info, dict) else {}
+    return Introduced(
+        name=safe_line(str(info.get("title") or info.get("name") or ""))[:60].strip(),
+        version=safe_line(str(info.get("version") or ""))[:30].strip(),
+        loads=isinstance(can, dict) and can.get("loadSession") is True,
+    )
+
+
+async def begin(link: Connection, cwd: str) -> str:
+    """Open a session in a folder; returns its id.
+
+    Raises:
+        AgentUnavailable: it wants a login, or refuses.
+    """
+    try:
+        told = await link.ask("session/new", {"cwd": cwd, "mcpServers": []})
+    except RpcError as error:
+        if error.code == _LOGIN:
+            raise AgentUnavailable(
+                f"The agent asks for a login: {error.words}",
+                hint="It was not told about the generator's server: see `profile` and `env` in docs/agents.md.",
+            ) from None
+        raise AgentUnavailable(f"The agent opens no session: {error.words}") from None
+    name = told.get("sessionId") if isinstance(told, dict) else None
+    if not isinstance(name, str) or not name:
+        raise AgentUnavailable("The agent opened a session without a name.")
+    return name
+
+
+async def resume(link: Connection, session: str, cwd: str) -> bool:
+    """Take up an earlier session; whether that worked. What the agent repeats of it is not counted."""
+    try:
+        await link.ask("session/load", {"sessionId": session, "cwd": cwd, "mcpServers": []})
+    except RpcError:
+        return False
+    link.said = Said()
+    return True
+
+
+async def prompt(link: Connection, session: str, text: str) -> str:
+    """One turn; returns why it stopped (`end_turn`, `max_tokens`, `max_turn_requests`, `refusal`, `cancelled`).
+
+    Raises:
+        AgentFailed: the agent reports an error.
+    """
+    try:
+        told = await link.ask(
+            "session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
+        )
+    except RpcError as error:
+        if error.code == _LOGIN:
+            raise AgentUnavailable(f"The agent asks for a login: {error.words}") from None
+        raise AgentFailed(f"The agent reports an error: {error.words}") from None
+    return safe_line(str(told.get("stopReason") if isinstance(told, dict) else ""))[:40]

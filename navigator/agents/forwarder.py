@@ -1,0 +1,363 @@
+"""The only way out of an agent's sandbox: chat completions of the generator's server, one request per connection.
+
+It listens inside the sandbox's network (`inside.py` hands the socket over) and asks outside, through the very client that
+Navigator's own calls use. So `max_inflight` holds for all of them together, the key never enters the sandbox, and each
+request is one call in the ledger. What the agent cannot choose is set here: the model, and that usage is told.
+
+A request that was answered before an interruption is answered again from the ledger (`Journal.replay`), not by the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import logging
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Usage
+from navigator.domain.text import safe_line
+from navigator.serving.client.assemble import Assembly, load_json
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import ServingError, Unauthorized, Unreachable, WrongModel
+from navigator.serving.client.names import same_model
+from navigator.serving.client.sse import SSEOverflow, SSEParser
+
+log = logging.getLogger(__name__)
+
+_HEAD = 1 << 16
+_BODY = 32 << 20
+_ANSWER = 64 << 20
+_KEPT = 4 << 20
+"""Bytes of an answer that are kept for a replay; a longer one is asked again after an interruption."""
+
+_SECONDS = 60.0
+"""For an agent to send its request."""
+
+_NOT_THE_QUESTION = frozenset({"user", "metadata", "prompt_cache_key", "safety_identifier", "stream_options"})
+"""Keys that differ from run to run and do not change the answer."""
+
+_SWITCHING = (Unreachable, Unauthorized, WrongModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model's server answered: the body as it came, its type, and what it cost."""
+
+    body: bytes
+    kind: str
+    usage: Usage = field(default_factory=Usage)
+    model: str = ""
+    outcome: str = "ok"
+    error_code: str = ""
+
+
+class Journal(Protocol):
+    """Where requests are recorded."""
+
+    def replay(self, digest: str) -> bytes | None:
+        """The body that this request was answered with before an interruption; each is given once."""
+
+    def begin(self, digest: str) -> int:
+        """Record a request that is about to be sent; returns its number."""
+
+    def end(self, number: int, reply: Reply) -> None:
+        """Record how it ended; without a body it was not answered."""
+
+
+class BadRequest(Exception):
+    """What the agent sent is not taken; the words go back to it."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(words)
+        self.status = status
+
+
+def digest_of(body: Mapping[str, Any]) -> str:
+    """What tells one question to the model from another."""
+    asked = {key: value for key, value in body.items() if key not in _NOT_THE_QUESTION}
+    text = json.dumps(asked, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Forwarder:
+    """Serves one agent. Belongs to one event loop.
+
+    Args:
+        client: the generator's, whose settings name the model.
+        journal: the ledger.
+        most: requests of the whole run; the next one ends it.
+        temperature: of every request, whatever the agent asks for; None leaves it to the agent.
+
+    Attributes:
+        made: requests that reached the model, or its replay.
+        replayed: those of them that the model was not asked.
+        refused: requests for anything else.
+        fault: set when no further request can succeed: the server's error, or the limit that was met.
+    """
+
+    def __init__(
+        self, client: ModelClient, journal: Journal, *, most: int, temperature: float | None = None
+    ) -> None:
+        self._client, self._journal, self._most = client, journal, most
+        self._temperature = temperature
+        self._server: asyncio.Server | None = None
+        self._jobs: set[asyncio.Task[None]] = set()
+        self.made = self.replayed = self.refused = 0
+        self.last_error = ""
+        self.fault: asyncio.Future[NavigatorError] = asyncio.get_running_loop().create_future()
+
+    async def serve(self, listening: socket.socket) -> None:
+        """Answer on a socket that listens inside the sandbox."""
+        listening.setblocking(False)
+        self._server = await asyncio.start_server(self._accept, sock=listening, limit=_HEAD)
+
+    async def close(self) -> None:
+        """Stop; requests under way are cut off, and the model is told to stop writing."""
+        if self._server is not None:
+            self._server.close()
+        for job in list(self._jobs):
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
+
+    def fail(self, error: NavigatorError) -> None:
+        """Say that no further request can succeed."""
+        if not self.fault.done():
+            self.fault.set_result(error)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        job = asyncio.current_task()
+        assert job is not None
+        self._jobs.add(job)
+        try:
+            await self._connection(reader, writer)
+        except (OSError, asyncio.IncompleteReadError, TimeoutError):
+            pass  # the agent went away
+        finally:
+            self._jobs.discard(job)
+            writer.close()
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_SECONDS):
+                method, path, body = await read_request(reader)
+            path = path.partition("?")[0].rstrip("/")
+            if method == "GET" and path.endswith("/models"):
+                _send(writer, 200, self._models())
+                return
+            if method != "POST" or not path.endswith("/chat/completions"):
+                raise BadRequest(404, f"{method} {path[:80]} is not offered: only /v1/chat/completions is.")
+            asked = self._question(body)
+        except BadRequest as refused:
+            self.refused += 1
+            _send(writer, refused.status, _error(str(refused)))
+            return
+        await self._answer(asked, reader, writer)
+
+    def _models(self) -> bytes:
+        model = self._client.settings.model
+        entry = {"id": model, "object": "model", "owned_by": "local"}
+        length = {"max_model_len": self._client.settings.context_tokens}
+        return json.dumps({"object": "list", "data": [entry | length]}).encode()
+
+    def _question(self, raw: bytes) -> dict[str, Any]:
+        """The agent's body with what the settings decide: model, sampling where it names none, usage."""
+        try:
+            body = load_json(raw.decode("utf-8"))
+        except ValueError:
+            raise BadRequest(400, "The body is not JSON.") from None
+        if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+            raise BadRequest(400, "The body has no messages.")
+        server = self._client.settings
+        thinking = {"chat_template_kwargs": {"enable_thinking": server.thinking}}
+        usual = {"temperature": server.temperature, "top_p": server.top_p, **thinking, **server.extra_body}
+        fixed: dict[str, Any] = {"model": server.model}
+        if self._temperature is not None:
+            fixed["temperature"] = self._temperature
+        if body.get("stream") is True:
+            fixed["stream_options"] = {"include_usage": True}
+        return {**usual, **body, **fixed}
+
+    async def _answer(
+        self, asked: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.made += 1
+        if self.made > self._most:
+            self.fail(NavigatorError(f"it made more than {self._most} requests to the model."))
+            _send(writer, 429, _error("The limit of requests is reached."))
+            return
+        digest = digest_of(asked)
+        streams = asked.get("stream") is True
+        known = self._journal.replay(digest)
+        if known is not None:
+            self.replayed += 1
+            _send(writer, 200, known, "text/event-stream" if streams else "application/json")
+            return
+        number = self._journal.begin(digest)
+        reply = Reply(b"", "", outcome="cancelled")
+        asking = asyncio.create_task(self._ask(asked, writer))
+        leaving = asyncio.create_task(reader.read(1))
+        try:
+            await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if asking.done():
+                reply = asking.result()
+        except ServingError as error:
+            reply = self._failed(error, writer)
+        finally:
+            leaving.cancel()
+            if not asking.done():
+                asking.cancel()
+                with contextlib.suppress(asyncio.CancelledError, ServingError, OSError):
+                    await asking
+            self._journal.end(number, reply)
+
+    def _failed(self, error: ServingError, writer: asyncio.StreamWriter) -> Reply:
+        """The server gave no answer: the agent is told, and the run ends where waiting would not help."""
+        self.last_error = str(error)
+        log.warning("an agent's request: %s", error)
+        if isinstance(error, _SWITCHING):
+            self.fail(error)
+        with contextlib.suppress(OSError, RuntimeError):
+            _send(writer, error.status if error.status >= 400 else 503, _error(error.said or str(error)))
+        return Reply(b"", "", usage=error.usage, outcome="failed", error_code=error.code)
+
+    async def _ask(self, asked: dict[str, Any], writer: asyncio.StreamWriter) -> Reply:
+        """Pass the request on, and the answer back as it comes.
+
+        Raises:
+            ServingError: nothing was sent to the agent yet.
+        """
+        import httpx
+
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        async with self._client.passed_on(asked) as response:
+            kind = response.headers.get("content-type", "application/json")
+            if response.status_code != 200:
+                raise await self._client.refusal(response)
+            tally = Tally(self._client.settings.model, streams="event-stream" in kind)
+            _head(writer, 200, kind)
+            whole = bytearray()
+            try:
+                async for chunk in response.aiter_bytes():
+                    whole += chunk
+                    if len(whole) > _ANSWER:
+                        break
+                    tally.feed(chunk)
+                    writer.write(chunk)
+                    await writer.drain()
+            except httpx.HTTPError as error:
+                self.last_error = safe_line(self._client.clean(str(error)))[:200]
+        usage, ended = tally.close(clock() - began, bytes(whole))
+        if not same_model(self._client.settings.model, tally.model or self._client.settings.model):
+            self.fail(WrongModel(f"The server answers as {safe_line(tally.model)[:80]}."))
+            return Reply(b"", kind, usage, tally.model, "failed", "wrong_model")
+        if not ended:
+            return Reply(b"", kind, usage, tally.model, "failed", "stream_cut")
+        kept = bytes(whole) if len(whole) <= _KEPT else b""
+        return Reply(kept, kind, usage, tally.model or self._client.settings.model)
+
+
+class Tally:
+    """Reads usage, the model's name and the end out of an answer that passes by. What it holds beside is not judged."""
+
+    def __init__(self, model: str, *, streams: bool) -> None:
+        self._parser = SSEParser() if streams else None
+        self._assembly = Assembly(_ANSWER)
+        self._broken = False
+
+    @property
+    def model(self) -> str:
+        """The model that the answer names; "" where it names none."""
+        return self._assembly.model
+
+    def feed(self, chunk: bytes) -> None:
+        """Take a piece of the answer."""
+        if self._parser is None or self._broken:
+            return
+        try:
+            for event in self._parser.feed(chunk):
+                self._assembly.event(event.data)
+        except (ServingError, SSEOverflow):
+            self._broken = True
+
+    def close(self, seconds: float, whole: bytes) -> tuple[Usage, bool]:
+        """What it cost, and whether it came whole."""
+        if self._parser is None:
+            try:
+                self._assembly.chunk(load_json(whole.decode("utf-8", "replace")))
+            except (ValueError, ServingError):
+                self._broken = True
+        ended = bool(self._assembly.finish_reason) and not self._broken
+        return self._assembly.usage(seconds), ended
+
+
+async def read_request(reader: asyncio.StreamReader) -> tuple[str, str, bytes]:
+    """One HTTP/1.1 request: method, path, body.
+
+    Raises:
+        BadRequest: it is none, or larger than is taken.
+    """
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    except asyncio.LimitOverrunError:
+        raise BadRequest(431, "The head of the request is too long.") from None
+    first, *lines = head.split("\r\n")
+    words = first.split(" ")
+    if len(words) != 3 or not words[2].startswith("HTTP/1."):
+        raise BadRequest(400, "That is no HTTP request.")
+    headers = {
+        name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
+    }
+    if "chunked" in headers.get("transfer-encoding", "").lower():
+        return words[0], words[1], await _chunked(reader)
+    size = headers.get("content-length", "0")
+    if not size.isdecimal() or int(size) > _BODY:
+        raise BadRequest(413, f"A request may have {_BODY >> 20} MiB.")
+    return words[0], words[1], await reader.readexactly(int(size))
+
+
+async def _chunked(reader: asyncio.StreamReader) -> bytes:
+    body = bytearray()
+    while True:
+        line = await reader.readline()
+        try:
+            size = int(line.split(b";")[0].strip() or b"x", 16)
+        except ValueError:
+            raise BadRequest(400, "The body's chunks cannot be read.") from None
+        if size < 0 or len(body) + size > _BODY:
+            raise BadRequest(413, f"A request may have {_BODY >> 20} MiB.")
+        body += await reader.readexactly(size)
+        await reader.readline()
+        if size == 0:
+            return bytes(body)
+
+
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    413: "Content Too Large",
+    429: "Too Many Requests",
+}
+
+
+def _head(writer: asyncio.StreamWriter, status: int, kind: str) -> None:
+    """The head of an answer whose end is the connection's."""
+    safe = kind if kind.isascii() and kind.isprintable() else "application/json"
+    reason = _REASONS.get(status, "Error")
+    writer.write(f"HTTP/1.1 {status} {reason}\r\ncontent-type: {safe}\r\nconnection: close\r\n\r\n".encode())
+
+
+def _send(writer: asyncio.StreamWriter, status: int, body: bytes, kind: str = "application/json") -> None:
+    _head(writer, status, kind)
+    writer.write(body)
+
+
+def _error(words: str) -> bytes:
+    return json.dumps({"error": {"message": words, "type": "invalid_request_error"}}).encode()

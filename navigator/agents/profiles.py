@@ -1,0 +1,146 @@
+"""What known agents need to use the generator's server and nothing else: files in their home, arguments, variables.
+
+Each agent below was run with exactly this against a scripted server and a real llama-server (tests/agents, docs/agents.md).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from navigator.config.settings import AgentSettings
+
+PORT = 8000
+BASE_URL = f"http://127.0.0.1:{PORT}/v1"
+"""The model's address inside every sandbox."""
+
+KEY = "local"
+"""What an agent sends as a key. The real one is added outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The model as an agent is told of it. `context` and `answer` are in tokens."""
+
+    model: str
+    context: int
+    answer: int
+
+
+@dataclass
+class Launch:
+    """How an agent is started: arguments after its command, variables, files in its home by their path there."""
+
+    arguments: list[str] = field(default_factory=list)
+    env: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+
+    def write_files(self, home: Path) -> None:
+        """Put the files into `home`."""
+        for name, text in self.files.items():
+            place = home / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+
+
+class Profile(Protocol):
+    """Prepares one agent."""
+
+    def __call__(self, endpoint: Endpoint) -> Launch:
+        """What it needs for this model."""
+
+
+def plain(endpoint: Endpoint) -> Launch:
+    """The variables that many agents read."""
+    return Launch(env={"OPENAI_BASE_URL": BASE_URL, "OPENAI_API_KEY": KEY, "OPENAI_MODEL": endpoint.model})
+
+
+def qwen(endpoint: Endpoint) -> Launch:
+    """Qwen Code. `--bare` ignores what a repository's own `.qwen` folder would start, and halves the first request."""
+    return Launch(
+        arguments=["--bare", "--auth-type", "openai"],
+        env=plain(endpoint).env | {"QWEN_USAGE_STATISTICS_ENABLED": "false"},
+    )
+
+
+def opencode(endpoint: Endpoint) -> Launch:
+    """OpenCode. It takes its settings from one variable, and project settings are not read."""
+    model = {"name": endpoint.model, "tool_call": True}
+    limit = {"context": endpoint.context, "output": endpoint.answer}
+    config = {
+        "autoupdate": False,
+        "share": "disabled",
+        "enabled_providers": ["local"],
+        "model": f"local/{endpoint.model}",
+        "small_model": f"local/{endpoint.model}",
+        "permission": {"edit": "allow", "bash": "allow", "webfetch": "deny", "external_directory": "deny"},
+        "provider": {
+            "local": {
+                "npm": "@ai-sdk/openai-compatible",
+                "name": "local",
+                "options": {"baseURL": BASE_URL, "apiKey": KEY},
+                "models": {endpoint.model: {**model, "limit": limit}},
+            }
+        },
+    }
+    switched_off = (
+        *("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "PROJECT_CONFIG"),
+        *("CLAUDE_CODE", "EMBEDDED_WEB_UI"),
+    )
+    env = {"OPENCODE_CONFIG_CONTENT": json.dumps(config)}
+    return Launch(env=env | {f"OPENCODE_DISABLE_{name}": "1" for name in switched_off})
+
+
+def vibe(endpoint: Endpoint) -> Launch:
+    """Mistral Vibe."""
+    quoted = json.dumps(endpoint.model)
+    compact = max(endpoint.context - endpoint.answer, endpoint.context // 2)
+    text = f"""active_model = "local"
+enable_telemetry = false
+enable_update_checks = false
+enable_auto_update = false
+enable_notifications = false
+include_commit_signature = false
+
+[[providers]]
+name = "local"
+api_base = "{BASE_URL}"
+api_key_env_var = "OPENAI_API_KEY"
+api_style = "openai"
+backend = "generic"
+
+[[models]]
+name = {quoted}
+provider = "local"
+alias = "local"
+max_context_length = {endpoint.context}
+auto_compact_threshold = {compact}
+"""
+    env = {"OPENAI_API_KEY": KEY, "VIBE_HOME": "/home/sandbox/.vibe"}
+    return Launch(env=env, files={".vibe/config.toml": text})
+
+
+PROFILES: Mapping[str, Profile] = {"qwen": qwen, "opencode": opencode, "vibe": vibe, "plain": plain}
+_PROGRAMS = {"qwen": "qwen", "opencode": "opencode", "vibe-acp": "vibe", "vibe": "vibe"}
+
+
+def profile_of(settings: AgentSettings) -> str:
+    """The name of the profile: the one that is set, or the one of the program."""
+    if settings.profile != "auto":
+        return settings.profile
+    return _PROGRAMS.get(PurePosixPath(settings.command[0]).name, "plain") if settings.command else "plain"
+
+
+def launch_for(settings: AgentSettings, endpoint: Endpoint) -> Launch:
+    """The profile's launch with the settings' own variables, and `{model}` and `{base_url}` filled in."""
+
+    def filled(text: str) -> str:
+        return text.replace("{model}", endpoint.model).replace("{base_url}", BASE_URL)
+
+    made = PROFILES[profile_of(settings)](endpoint)
+    made.arguments = [*map(filled, settings.command), *made.arguments]
+    made.env |= {name: filled(value) for name, value in settings.env.items()}
+    return made

@@ -1,0 +1,94 @@
+"""What every face of Navigator does alike: read the store, and have a verb performed by the conductor or alone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from navigator.cascade.socket.client import request
+from navigator.cascade.socket.wire import NoConductor
+from navigator.cascade.verbs.base import A, R, Verb
+from navigator.config.paths import StatePaths
+from navigator.domain.errors import NavigatorError
+
+if TYPE_CHECKING:
+    from navigator.domain.models import Project
+    from navigator.domain.secrets import Redactor
+    from navigator.store.reads.reader import Reader
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def reading(paths: StatePaths) -> Iterator[Reader]:
+    """The store, read-only. A state folder without a database gets an empty one first."""
+    from navigator.store.database import open_reader
+    from navigator.store.reads.reader import Reader
+
+    if not paths.database.exists():
+        _create(paths)
+    connection = open_reader(paths.database)
+    try:
+        yield Reader(connection)
+    finally:
+        connection.close()
+
+
+def _create(paths: StatePaths) -> None:
+    from navigator.store.database import open_writer
+    from navigator.store.lock import StateLock
+
+    lock = StateLock(paths)
+    # Another process may be making it right now: wait for it.
+    lock.acquire(blocking=True)
+    try:
+        open_writer(paths.database).close()
+    finally:
+        lock.release()
+
+
+def act(paths: StatePaths, verb: Verb[A, R], args: A, on_problem: Callable[[str], None] = log.warning) -> R:
+    """Perform a verb: the conductor does it, or this process under the state folder's lock.
+
+    Args:
+        on_problem: called with a message for each `[[project]]` entry of the settings that could not be added.
+
+    Raises:
+        NavigatorError: what the verb refuses; `Conflict` when another command holds the lock.
+    """
+    from navigator.cascade.socket.alone import act_alone
+
+    document = args.model_dump(mode="json")
+    try:
+        return verb.read_result(request(paths.socket, verb.name, document))
+    except NoConductor:
+        if verb.needs_conductor:
+            raise
+        # No conductor: the lock decides whether this process may do it.
+        return verb.read_result(act_alone(paths, verb.name, document, on_problem=on_problem))
+
+
+def learn_secrets(
+    redact: Redactor,
+    paths: StatePaths,
+    projects: Iterable[Project],
+    on_problem: Callable[[str], None] = log.warning,
+) -> None:
+    """Have `redact` know the values in the files of these projects that no model is shown.
+
+    Args:
+        on_problem: called with a message for each project whose files cannot be read.
+    """
+    from navigator.workspace.context.withheld import learn_withheld
+    from navigator.workspace.git.facts import WORKTREE, read_base
+    from navigator.workspace.git.private import PrivateRepo
+
+    for project in projects:
+        try:
+            private = PrivateRepo.open(paths.private, project)
+            base = "" if project.base == WORKTREE else project.base
+            learn_withheld(redact, project, private, read_base(project.path, base))
+        except NavigatorError as error:
+            on_problem(f"{project.name}: values of its secret files are not redacted: {error.message}")

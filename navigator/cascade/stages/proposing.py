@@ -1,0 +1,72 @@
+"""What every way of writing ends in: a proposal, or the word that nothing needs to change."""
+
+from __future__ import annotations
+
+from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.experimenting import words_of
+from navigator.cascade.prompts.material import Ground
+from navigator.cascade.stages.checking import UNTESTED
+from navigator.cascade.stages.choosing import put_away_as_same
+from navigator.cascade.stages.drafting import Draft
+from navigator.cascade.stages.testing import keep
+from navigator.domain.models import Proposal
+from navigator.domain.states import NO_CHANGE_NEEDED, EditCode, TaskState
+from navigator.domain.text import cut_title
+
+_TITLE = 72
+
+
+async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str = "blocks") -> None:
+    """Keep a draft as the round's proposal; its tests, where the project has some, run next."""
+    task = ground.task
+    cost = deps.reader.round_cost(task.id, task.attempt, task.round, ground.writer)
+    proposal = Proposal(
+        id="",
+        task_id=task.id,
+        project_id=task.project_id,
+        project=task.project,
+        attempt=task.attempt,
+        round=task.round,
+        base_commit=ground.source.treeish,
+        tree=made.tree,
+        written_by=ground.writer,
+        way=way,
+        title=title_of(task.text),
+        summary=made.prose,
+        edits=made.edits,
+        policy=made.policy,
+        checks=made.checks,
+        added=sum(file.added for file in made.files),
+        removed=sum(file.removed for file in made.files),
+        prompt_version=cost.prompt_version,
+        model=cost.model,
+        rehearsal=is_rehearsal(cost.model),
+        usage=cost.usage,
+        **cost.uncertainty.model_dump(),
+        residency=cost.residency,
+        experiment=words_of(deps.reader.experiment_of(cost.residency)),
+    )
+    await keep(deps, ground, made.tree)
+    with deps.store.transaction() as tx:
+        if put_away_as_same(tx, task, proposal):
+            return
+        added = tx.add_proposal(proposal)
+        if not ground.source.project.check.strip():
+            tx.set_checks(added.id, (*made.checks, UNTESTED))
+            tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
+        # Else it stays in `checking`: its tests run apart from this stage, which holds the writer's place.
+
+
+def title_of(text: str) -> str:
+    """The first line of a task's text, at most 72 characters."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "change")
+    return cut_title(line, _TITLE)
+
+
+def no_change(deps: Dependencies, ground: Ground, reason: str) -> None:
+    """NO_CHANGE is an answer: in round 0 to the task, later to the reviewer, whose proposal stays open."""
+    task = ground.task
+    who = NO_CHANGE_NEEDED if task.round == 0 else f"The {ground.writer.value} keeps its change"
+    with deps.store.transaction() as tx:
+        tx.event("no_change", task_id=task.id, data={"code": EditCode.NO_OP.value, "round": task.round})
+        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, reason=f"{who}: {reason}")

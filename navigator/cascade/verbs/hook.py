@@ -1,0 +1,74 @@
+"""Install or remove the hook that has each commit of a project reviewed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar
+
+from navigator.cascade.verbs.base import Told, Verb
+from navigator.domain.models import Model
+
+if TYPE_CHECKING:
+    from navigator.cascade.dependencies import Dependencies
+
+
+class HookArgs(Model):
+    """A project by name."""
+
+    project: str
+
+
+class HookDone(Model):
+    """Where the hook is, or was; `kept`: an earlier hook runs before it, or is back in its place."""
+
+    project: str
+    path: str
+    kept: bool = False
+
+
+class _HookVerb(Verb[HookArgs, HookDone]):
+    args = HookArgs
+    result = HookDone
+    installs: ClassVar[bool]
+
+    async def perform(self, deps: Dependencies, args: HookArgs) -> HookDone:
+        project = deps.reader.project(args.project)
+        folder = deps.paths.commits / str(project.id)
+
+        def change() -> tuple[str, bool]:
+            from navigator.workspace.git.facts import read_facts
+            from navigator.workspace.git.hook import hook_state, install_hook, remove_hook
+
+            facts = read_facts(project.path)
+            if self.installs:
+                state = install_hook(facts, folder)
+                return str(state.path), state.kept
+            kept = hook_state(facts).kept
+            return str(remove_hook(facts).path), kept
+
+        path, kept = await asyncio.to_thread(change)
+        with deps.store.transaction() as tx:
+            tx.event("hook_installed" if self.installs else "hook_removed", data={"project": project.name})
+        return HookDone(project=project.name, path=path, kept=kept)
+
+
+class InstallHook(_HookVerb):
+    """Nothing but the hook's file is written in the repository."""
+
+    name = "hook.install"
+    installs = True
+
+    def tell(self, result: HookDone) -> list[Told]:
+        also = "; the hook that was there runs first" if result.kept else ""
+        return [Told(result.project, f"each commit is queued for review ({result.path}){also}")]
+
+
+class RemoveHook(_HookVerb):
+    """The hook that was there before comes back as it was."""
+
+    name = "hook.remove"
+    installs = False
+
+    def tell(self, result: HookDone) -> list[Told]:
+        also = "; the hook that was there before is back" if result.kept else ""
+        return [Told(result.project, f"commits are no longer queued for review{also}")]

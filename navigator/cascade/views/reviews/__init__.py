@@ -1,0 +1,1 @@
+"""Reviews for other programs: documents, SARIF, Markdown, text."""

@@ -1,0 +1,32 @@
+"""`navigator hook`: have each commit reviewed."""
+
+from __future__ import annotations
+
+import click
+
+from navigator.cascade.verbs.hook import HookArgs, InstallHook, RemoveHook
+from navigator.cli import output
+from navigator.cli.session import carry_out, complete_projects
+
+_PROJECT = click.argument("project", shell_complete=complete_projects)
+
+
+@click.group()
+def hook() -> None:
+    """Install or remove a post-commit hook that queues each commit for review."""
+
+
+@hook.command("install")
+@_PROJECT
+@output.JSON
+def install(project: str, as_json: bool) -> None:
+    """Install the hook in PROJECT's repository. An existing hook is kept and runs first."""
+    carry_out(InstallHook(), HookArgs(project=project), as_json=as_json)
+
+
+@hook.command("remove")
+@_PROJECT
+@output.JSON
+def remove(project: str, as_json: bool) -> None:
+    """Remove the hook. The hook that was there before comes back."""
+    carry_out(RemoveHook(), HookArgs(project=project), as_json=as_json)

@@ -1,0 +1,189 @@
+"""`navigator review` and `navigator fix`: have existing work reviewed, and its findings fixed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from navigator.cascade.verbs.deciding import TREE_DIGITS
+from navigator.cascade.verbs.fix_findings import RequestFix
+from navigator.cascade.verbs.review_change import AddReview, ReviewArgs
+from navigator.cli import output
+from navigator.cli.session import (
+    act,
+    carry_out,
+    complete_projects,
+    complete_proposals,
+    reading,
+    report,
+    state_paths,
+    take_config_projects,
+)
+from navigator.config.paths import StatePaths
+from navigator.domain.errors import UsageError
+from navigator.domain.models import Task
+from navigator.domain.states import LOOP_TASK_STATES, Severity, TaskState
+
+_PAUSE = 0.5
+"""Seconds between two looks at the store while waiting."""
+
+_ON_THE_WAY = LOOP_TASK_STATES - {TaskState.STALE}
+
+
+@click.command()
+@click.argument("project", shell_complete=complete_projects)
+@click.argument("ref", default="", metavar="[REF|RANGE]")
+@click.option(
+    "--branch", default="", metavar="B", help="Everything on a branch since it left the project's base."
+)
+@click.option("--staged", is_flag=True, help="What is staged.")
+@click.option("--worktree", is_flag=True, help="What is not committed, untracked files included.")
+@click.option("--each", is_flag=True, help="Each commit of the range or branch separately.")
+@click.option("--wait", is_flag=True, help="Wait for the verdicts, and print the reviews.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([severity.value for severity in Severity]),
+    default=None,
+    help="Wait, and exit with 1 if there is a finding of this severity or a worse one.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "sarif", "markdown"]),
+    default="text",
+    show_default=True,
+    help="How to print; sarif and markdown wait.",
+)
+@output.JSON
+def review(
+    project: str,
+    ref: str,
+    branch: str,
+    staged: bool,
+    worktree: bool,
+    each: bool,
+    wait: bool,
+    fail_on: str | None,
+    form: str,
+    as_json: bool,
+) -> None:
+    """Have existing work reviewed: a commit, a range such as main..topic, a branch, staged or uncommitted work.
+
+    Without REF it is the last commit. What is reviewed is never changed or landed. A change that was reviewed before is not
+    reviewed again: with --wait its review is printed at once.
+    """
+    if bool(ref) + bool(branch) + staged + worktree > 1:
+        raise UsageError("Give only one of REF, --branch, --staged and --worktree.")
+    if as_json and form not in ("text", "json"):
+        raise UsageError(f"--json and --format {form} contradict each other.")
+    form = "json" if as_json else form
+    take_config_projects()
+    verb = AddReview()
+    queued = act(
+        verb,
+        ReviewArgs(project=project, ref=ref, branch=branch, staged=staged, worktree=worktree, each=each),
+    )
+    if wait or fail_on or form in ("sarif", "markdown"):
+        _print_reviews(queued.tasks, form, fail_on)
+        return
+    document = {"tasks": [task.model_dump(mode="json") for task in queued.tasks]}
+    report(verb.tell(queued), document if form == "json" else None)
+    if form == "text" and queued.new:
+        output.note("`navigator run --until reviewed` reviews what waits.")
+
+
+def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None) -> None:
+    """Wait for the tasks, and print their reviews. Exits with 1 on a finding that `fail_on` names, or without a verdict."""
+    from navigator.cascade.views.reviews.document import standing, unread
+
+    paths = state_paths()
+    _wait(paths, [task.id for task in tasks])
+    documents = _documents(paths, [task.id for task in tasks])
+    if form == "json":
+        output.print_json({"reviews": documents})
+    elif form == "sarif":
+        from navigator.cascade.views.reviews.sarif import sarif
+
+        output.print_json(sarif(documents))
+    else:
+        from navigator.cascade.views.reviews import words
+
+        output.say(words.markdown(documents) if form == "markdown" else words.text(documents))
+    if missing := unread(documents):
+        names = ", ".join(one["proposal"] for one in missing)
+        output.note(f"No verdict: {names}.")
+    if missing or (fail_on and standing(documents, fail_on)):
+        sys.exit(1)
+
+
+def _wait(paths: StatePaths, ids: Sequence[str]) -> None:
+    """Until none of the tasks is on its way.
+
+    Raises:
+        NoConductor: nobody works on them.
+    """
+    from navigator.cascade.socket.client import request
+    from navigator.cascade.socket.wire import NoConductor
+
+    said = running = True
+    while True:
+        with reading(paths) as store:
+            left = [one for one in ids if store.task(one).state in _ON_THE_WAY]
+        if not left:
+            return
+        names = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
+        if not running:
+            raise NoConductor(
+                f"{names} {'waits' if len(left) == 1 else 'wait'} for a review, and no conductor is running.",
+                hint="Start one with `navigator run --detach`, or run `navigator run --until reviewed`; then ask again.",
+            )
+        try:
+            request(paths.socket, "status", {})
+        except NoConductor:
+            running = False  # it may have finished them just now: looked at once more
+            continue
+        if said:
+            output.note(f"Waiting for the review of {names}.")
+            said = False
+        time.sleep(_PAUSE)
+
+
+def _documents(paths: StatePaths, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """The reviews as they may leave this machine."""
+    from navigator.cascade.views.reviews.document import review_document
+    from navigator.domain.secrets import Redactor
+    from navigator.workspace.context.withheld import learn_withheld
+    from navigator.workspace.git.private import PrivateRepo
+
+    redact = Redactor()
+    with reading(paths) as store:
+        found = [(task := store.task(one), store.proposals(task_id=task.id)[-1]) for one in ids]
+        for project_id in dict.fromkeys(task.project_id for task, _ in found):
+            project = store.project(project_id)
+            private = PrivateRepo.open(paths.private, project)
+            shown = [held for task, held in found if task.project_id == project_id]
+            for tree in dict.fromkeys(tree for one in shown for tree in (one.base_commit, one.tree)):
+                learn_withheld(redact, project, private, tree)
+    return [review_document(task, proposal, redact) for task, proposal in found]
+
+
+@click.command()
+@click.argument("identifier", metavar="P", shell_complete=complete_proposals)
+@click.option("--note", default="", metavar="TEXT", help="What to add to the findings.")
+@click.option(
+    "--tree",
+    default="",
+    metavar="HASH",
+    help=f"Refuse unless the review is of this tree (at least {TREE_DIGITS} digits).",
+)
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@output.JSON
+def fix(identifier: str, note: str, tree: str, yes: bool, as_json: bool) -> None:
+    """Queue a task that fixes what a review of existing work found, on the branch that holds that work."""
+    verb = RequestFix()
+    args = verb.read_args({"proposal": identifier, "note": note, "tree": tree})
+    carry_out(verb, args, as_json=as_json, yes=yes)

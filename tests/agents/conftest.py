@@ -1,0 +1,51 @@
+"""A room with an agent of our own as the writer: a real process, in the real sandbox, with a scripted model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from navigator.workspace.sandbox.probe import probe
+from tests.cascade import test_conductor
+from tests.cascade.scripted_models import Models
+from tests.cascade.support import hurry
+from tests.cascade.test_conductor import Room
+
+models = test_conductor.models
+
+SCRIPT = Path(__file__).with_name("scripted_agent.py")
+
+
+def install(folder: Path) -> Path:
+    """The scripted agent as a program."""
+    folder.mkdir()
+    program = folder / "scripted"
+    text = SCRIPT.read_text("utf-8")
+    program.write_text(f"#!{Path(sys.executable).resolve()} -IS\n{text}", encoding="utf-8")
+    program.chmod(0o755)
+    return program
+
+
+@pytest.fixture
+def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
+    if not probe().works:
+        pytest.skip(f"no sandbox: {probe().reason}")
+    hurry(monkeypatch)
+    made = Room(tmp_path, models, monkeypatch)
+    install(tmp_path / "tools")
+    configure(made)
+    return made
+
+
+def configure(room: Room, more: str = "", **env: str) -> None:
+    """Have the scripted agent write, with further keys of its section and variables."""
+    program = room.config.parent / "tools" / "scripted"
+    listed = "".join(f'{name} = "{value}"\n' for name, value in env.items())
+    section = f'[generator.agent]\ncommand = ["{program}"]\n{more}[generator.agent.env]\n{listed}'
+    room.config.write_text(room.models.settings + section, encoding="utf-8")
+
+
+Configure = Callable[..., None]

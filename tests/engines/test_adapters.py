@@ -1,0 +1,157 @@
+"""LoRA adapters picked by name, on the servers themselves: with the name alone, two of them answer with the base model.
+
+The adapters are random, so what they write means nothing; but it differs from the base model's and from each other's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.config.settings import Settings
+from navigator.domain.states import Role
+from navigator.serving.client.chat import ChatRequest
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import CutByLength, WrongModel
+from navigator.serving.swap.strategies.adapter import AdapterStrategy
+from tests.engines import llama, sglang
+from tests.engines.adapters import write_gguf, write_peft
+from tests.engines.conftest import ready, settings_for
+from tests.engines.llama import ALIAS, LlamaServer, llama_server
+from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, configured, queue, repo  # noqa: F401
+from tests.workspace.git.world import fingerprint
+from tests.workspace.sandbox.support import needs_sandbox
+
+pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
+
+NAMES = ("write", "read")
+A_FUNCTION = r"""grammar = '''
+root ::= "It halves.\n\nsolution.py\n<<<<<<< SEARCH\n=======\ndef half(x):\n    return x / " [23] "\n>>>>>>> REPLACE\n"
+'''"""
+
+
+@pytest.fixture(scope="module")
+def adapted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
+    """llama.cpp with two adapters, neither of which is on unless a request says so."""
+    if reason := llama.missing():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("adapters")
+    files = [write_gguf(folder / f"{name}.gguf", seed) for seed, name in enumerate(NAMES, 1)]
+    with llama_server(folder, "--lora-scaled", ",".join(f"{path}:0" for path in files)) as server:
+        ready(server)
+        yield server
+
+
+async def said(server: Any, model: str, **extra: Any) -> str:
+    """What is written first, at temperature 0."""
+    request = ChatRequest(
+        messages=({"role": "user", "content": "Say something."},),
+        max_tokens=12,
+        temperature=0,
+        top_p=1,
+        extra=extra,
+    )
+    async with ModelClient(settings_for(server, model=model, context_tokens=4096, max_tokens=64)) as client:
+        try:
+            return (await client.chat(request)).text
+        except CutByLength as error:
+            return error.partial
+
+
+async def test_llama_picks_the_adapter_whose_file_has_the_name(adapted: LlamaServer) -> None:
+    by_name = [await said(adapted, name) for name in NAMES]
+    by_number = [
+        await said(adapted, ALIAS, lora=[{"id": number, "scale": 1.0}]) for number in range(len(NAMES))
+    ]
+    assert by_name == by_number
+    assert len({*by_name, await said(adapted, ALIAS)}) == 3
+    async with ModelClient(settings_for(adapted, model="rite")) as client:
+        with pytest.raises(WrongModel):
+            await client.require_model()
+
+
+def roles(url: str) -> dict[str, Any]:
+    return {
+        role: {"model": name, "base_url": url, "context_tokens": 4096, "max_tokens": 64}
+        for role, name in zip(("generator", "reviewer"), NAMES, strict=True)
+    }
+
+
+async def test_sglang_loads_adapters_and_picks_them(tmp_path: Path) -> None:
+    if reason := sglang.missing():
+        pytest.skip(reason)
+    paths = [write_peft(tmp_path / name, seed, sglang.home() / "tiny") for seed, name in enumerate(NAMES, 1)]
+    options = ("--enable-lora", "--lora-backend", "torch_native", "--max-lora-rank", "4")
+    with sglang.sglang_server(tmp_path, *options, "--lora-target-modules", "down_proj") as server:
+        own = {"generator_path": str(paths[0]), "reviewer_path": str(paths[1])}
+        strategy = AdapterStrategy(
+            Settings.model_validate(roles(server.url) | {"swap": {"strategy": "adapter", "adapter": own}})
+        )
+        assert await strategy.resident() is None
+        assert await strategy.prepare() == ""
+        assert await strategy.resident() is Role.GENERATOR
+        by_name = [await said(server, name) for name in NAMES]
+        base = str(sglang.home() / "tiny")
+        assert by_name == [await said(server, base, lora_path=name) for name in NAMES]
+        assert len({*by_name, await said(server, base)}) == 3
+
+
+def test_the_loop_works_with_an_adapter_for_each_role(
+    tmp_path: Path,
+    repo: Path,  # noqa: F811
+    adapted: LlamaServer,
+) -> None:
+    before = fingerprint(repo)
+    navigator = configured(
+        tmp_path, adapted.url, AN_EDIT, SHORT_STRINGS, names=NAMES, strategy='strategy = "adapter"'
+    )
+    queue(navigator, repo)
+    session = navigator("run", "--until", "idle")
+    assert session["states"] == {"awaiting_approval": 3}
+    assert session["swaps"] == 0
+    proposals = navigator("proposals")["proposals"]
+    assert {proposal["model"] for proposal in proposals} == {"write"}
+    assert {proposal["review"]["model"] for proposal in proposals} == {"read"}
+    assert all(
+        proposal["review"]["self_review"] for proposal in proposals
+    )  # one base model read its own work
+    assert fingerprint(repo) == before
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_compare_has_adapters_on_the_generators_server_beside_a_swap(
+    tmp_path: Path, adapted: LlamaServer, engine: LlamaServer
+) -> None:
+    loaded = tmp_path / "loaded"  # both are there all the time: what is "loaded" is what a program wrote down
+    loaded.write_text("generator\n")
+    argv, status = ["sh", "-c", f"echo {{role}} > '{loaded}'"], ["cat", str(loaded)]
+    by_program = (
+        f'strategy = "command"\n[swap.command]\nargv = {json.dumps(argv)}\nstatus = {json.dumps(status)}'
+    )
+    navigator = configured(
+        tmp_path,
+        adapted.url,
+        f"{A_FUNCTION}\n{SHORT_STRINGS}",
+        SHORT_STRINGS,
+        most=4000,
+        reviewer_url=engine.url,
+        strategy=by_program,
+    )
+    rows = [
+        {"task_id": number, "text": f"Write half(), {number}.", "test_list": ["assert half(8) == 4"]}
+        for number in range(2)
+    ]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    words = ("--arm", "cascade", "--arm", "adapters", "--adapter", *NAMES, "--rounds", "1", "--name", "lora")
+    done = navigator("lab", "compare", "--file", str(tmp_path / "rows.jsonl"), *words)
+    arms = {arm["name"]: arm for arm in done["arms"]}
+    assert arms["adapters"]["swaps_alone"] == 0 < arms["cascade"]["swaps_alone"]
+    assert all(arm["passed"]["n"] == 2 and arm["tokens"] > 0 for arm in arms.values())
+    answers = map(json.loads, (tmp_path / "state/lab/compare/lora/answers.jsonl").read_text().splitlines())
+    by = {(answer["path"][-1], answer["model"]) for answer in answers if not answer["error"]}
+    assert by == {("g", ALIAS), ("r", ALIAS), ("a", "write"), ("b", "read")}

@@ -1,0 +1,257 @@
+"""The servers on another machine: a real sshd on the loopback, real systemd, real tunnels."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.config.settings import Settings
+from navigator.domain.errors import ConfigError
+from navigator.domain.states import Role
+from navigator.serving.client.chat import ChatRequest
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import ServingError, StreamCut
+from navigator.serving.remote.ssh import Connection, ConnectionLost
+from navigator.serving.swap.base import PhaseEvent
+from navigator.serving.swap.strategies import systemd
+from navigator.serving.swap.strategies.systemd import SystemdStrategy
+from tests.swap.desk import MODELS, SCRIPT, UNITS, Desk, wait_for
+from tests.swap.ssh_server import HOST, SshServer
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]
+
+HERE = "127.0.0.2"
+"""Both machines are one: this end of the tunnel has an address of its own."""
+
+
+def settings_for(desk: Desk, **systemd: Any) -> Settings:
+    roles = {role: {"model": MODELS[role], "base_url": f"http://{HERE}:{desk.ports[role]}"} for role in UNITS}
+    known = {"host": HOST, **systemd}
+    return Settings.model_validate(
+        {**roles, "swap": {"strategy": "systemd", "script": str(SCRIPT), "systemd": known}}
+    )
+
+
+def strategy_for(desk: Desk, box: SshServer, **systemd: Any) -> SystemdStrategy:
+    return SystemdStrategy(settings_for(desk, **systemd), environment=box.client)
+
+
+async def test_there_and_back_through_ssh(desk: Desk, box: SshServer) -> None:
+    strategy = strategy_for(desk, box)
+    assert await strategy.prepare() == ""
+    try:
+        assert await strategy.resident() is None
+        told: list[PhaseEvent] = []
+        assert (await strategy.swap(Role.GENERATOR, told.append)).outcome == "done"
+        assert await strategy.resident() is Role.GENERATOR
+        assert (await strategy.look_at(Role.GENERATOR)).state == "ready"
+        there = await strategy.swap(Role.REVIEWER, told.append)
+        names = ["drain", "stop", "release", "start", "load", "health", "verify"]
+        assert (there.outcome, [phase.name for phase in there.phases]) == ("done", names)
+        assert (await strategy.look(Role.REVIEWER)).resident is Role.REVIEWER
+        assert strategy.outage == ""
+    finally:
+        await strategy.close()
+    with pytest.raises(ServingError):  # the tunnel went with the strategy
+        async with ModelClient(strategy.server(Role.REVIEWER)) as client:
+            await client.models()
+
+
+PHASES = ("drain", "stop", "release", "start", "load", "health", "verify")
+
+
+async def test_a_swap_survives_a_lost_connection_in_every_phase(desk: Desk, box: SshServer) -> None:
+    """Cut as a phase begins: the script there goes on, and the next connection sees what it has done."""
+    strategy = strategy_for(desk, box)
+    await strategy.prepare()
+    try:
+        await strategy.swap(Role.GENERATOR, lambda event: None)
+        for number, at in enumerate(PHASES):
+            to = (Role.REVIEWER, Role.GENERATOR)[number % 2]
+            told: list[PhaseEvent] = []
+            hear = _cutting(box, at, told)
+            result = await strategy.swap(to, hear)
+            assert (result.outcome, result.failure) == ("done", ""), (at, result.reason)
+            assert any("connection_lost" in event.detail for event in told if event.state == "fail"), at
+            assert await strategy.resident() is to
+        # It was one swap there, each time: the second run of the script found it done.
+        logged = [line for line in desk.logged() if line.get("outcome")]
+        assert {line["outcome"] for line in logged} == {"done"}
+    finally:
+        await strategy.close()
+
+
+def _cutting(box: SshServer, at: str, told: list[PhaseEvent]) -> Callable[[PhaseEvent], None]:
+    """A report that pulls the cable once, as a phase begins."""
+
+    def hear(event: PhaseEvent) -> None:
+        first = (event.phase, event.state) == (at, "begin") and not any(each.phase == at for each in told)
+        told.append(event)
+        if first:
+            assert box.cut() >= 1
+
+    return hear
+
+
+async def test_a_machine_that_stays_away_is_a_failed_swap_with_a_name(
+    desk: Desk, box: SshServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(systemd, "RENEW_SECONDS", 1.0)
+    desk.serve("reviewer", "--boot=1.0")
+    strategy = strategy_for(desk, box)
+    await strategy.prepare()
+    try:
+        await strategy.swap(Role.GENERATOR, lambda event: None)
+
+        def pull(event: PhaseEvent) -> None:
+            if (event.phase, event.state) == ("start", "begin"):
+                box.stop()
+
+        result = await strategy.swap(Role.REVIEWER, pull)
+        assert (result.outcome, result.failure) == ("failed", "connection_lost")
+        assert f"No connection to {HOST}" in result.reason
+        assert "goes on by itself" in result.reason
+        with pytest.raises(ConnectionLost, match="refused"):
+            await strategy.look(Role.GENERATOR)
+        assert f"No connection to {HOST}" in strategy.outage
+        box.start()
+        while strategy.outage:  # renewed without being asked
+            await asyncio.sleep(0.05)
+        # What was cut off has gone on meanwhile.
+        assert (await strategy.swap(Role.REVIEWER, lambda event: None)).outcome == "done"
+        assert await strategy.resident() is Role.REVIEWER
+    finally:
+        await strategy.close()
+
+
+async def test_a_call_through_a_lost_connection_fails_by_type_and_works_again(
+    desk: Desk, box: SshServer
+) -> None:
+    strategy = strategy_for(desk, box)
+    await strategy.prepare()
+    try:
+        await strategy.swap(Role.GENERATOR, lambda event: None)
+        for received in (0, 1, 3):
+            seen: list[int] = []
+            async with ModelClient(strategy.server(Role.GENERATOR)) as client:
+                call = asyncio.create_task(client.chat(question(60), _noting(seen)))
+                while len(seen) < received or not client.in_flight:
+                    await asyncio.sleep(0.005)
+                box.cut()
+                if received:
+                    with pytest.raises(StreamCut) as failed:
+                        await call
+                    assert failed.value.begun
+                else:  # nothing had come yet, so the client itself asked again, on the renewed connection
+                    assert (await call).text
+            # A look renews the connection itself; no dead server is reported.
+            assert (await strategy.look(Role.GENERATOR)).resident is Role.GENERATOR
+            async with ModelClient(strategy.server(Role.GENERATOR)) as client:
+                assert (await client.chat(question(2))).text
+    finally:
+        await strategy.close()
+
+
+def _noting(seen: list[int]) -> Callable[[int, str], None]:
+    return lambda count, tail: seen.append(count)
+
+
+def question(tokens: int) -> ChatRequest:
+    return ChatRequest([{"role": "user", "content": "go on"}], temperature=0.2, top_p=0.9, max_tokens=tokens)
+
+
+async def test_cancelling_ends_the_script_there(desk: Desk, box: SshServer) -> None:
+    desk.serve("reviewer", "--sick")
+    strategy = strategy_for(desk, box)
+    told: list[PhaseEvent] = []
+    running = asyncio.create_task(strategy.swap(Role.REVIEWER, told.append))
+    while not any(event.phase == "health" for event in told):
+        await asyncio.sleep(0.01)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert _scripts(desk) == []
+    assert desk.logged()[-1]["class"] == "cancelled"
+    assert (await strategy.swap(Role.GENERATOR, lambda event: None)).outcome == "done"
+
+
+async def test_two_processes_share_one_connection(desk: Desk, box: SshServer) -> None:
+    """The ports can be bound once: a command beside the conductor uses its connection, and opens its own afterwards."""
+    first, second = strategy_for(desk, box), strategy_for(desk, box)
+    await first.prepare()
+    await first.swap(Role.GENERATOR, lambda event: None)
+    assert (await second.look_at(Role.GENERATOR)).state == "ready"
+    assert await second.resident() is Role.GENERATOR
+    await first.close()
+    assert await second.resident() is Role.GENERATOR
+
+
+def test_nothing_is_left_of_a_client_that_is_killed(box: SshServer) -> None:
+    """Its end of the connection lives as long as its input is open, and so does ours."""
+    program = (
+        "import sys, time\nfrom navigator.serving.remote.ssh import Connection\n"
+        f"connection = Connection({HOST!r}, ())\nconnection.open()\nprint('open', flush=True)\ntime.sleep(600)\n"
+    )
+    client = subprocess.Popen(
+        [sys.executable, "-c", program],
+        env=os.environ | box.client,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert client.stdout is not None
+    assert client.stdout.readline() == b"open\n"
+    assert box.connections() == 1
+    client.kill()
+    client.wait()
+    client.stdout.close()
+    wait_for(lambda: box.connections() == 0)
+
+
+def test_a_key_is_on_no_command_line(box: SshServer) -> None:
+    connection = Connection(HOST, (), environment=box.client)
+    try:
+        every = "for each in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$each; done 2>/dev/null; printf '|%s|' \"$SECRET\""
+        said = connection.call(("bash", "-c", every), 20.0, variables={"SECRET": "sk-planted-73"}).stdout
+        assert said.count(b"sk-planted-73") == 1
+        assert said.endswith(b"|sk-planted-73|")
+        with pytest.raises(ValueError, match="SECRET"):
+            connection.call(("true",), 5.0, variables={"SECRET": "one\nPATH=/tmp"})
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [("http://10.0.0.5:30000", "box"), ("https://127.0.0.1:30000", "box"), ("http://gpu:30000", "box")],
+)
+def test_a_tunnel_begins_on_the_loopback(url: str, host: str) -> None:
+    settings = Settings.model_validate(
+        {"generator": {"base_url": url}, "swap": {"strategy": "systemd", "systemd": {"host": host}}}
+    )
+    with pytest.raises(ConfigError, match="through ssh"):
+        SystemdStrategy.check(settings)
+
+
+@pytest.mark.parametrize("host", ["-oProxyCommand=touch /tmp/x", "box; rm", "a b", "$(id)"])
+def test_a_host_is_no_option_and_no_command(host: str) -> None:
+    with pytest.raises(ValueError, match="host"):
+        Settings.model_validate({"swap": {"strategy": "systemd", "systemd": {"host": host}}})
+
+
+def _scripts(desk: Desk) -> list[bytes]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            ours = str(desk.folder).encode() in (process / "environ").read_bytes()
+            words = (process / "cmdline").read_bytes()
+            if ours and b"model-swap.sh" in words:
+                found.append(words)
+    return found
