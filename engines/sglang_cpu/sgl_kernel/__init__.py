@@ -13,6 +13,7 @@ from sgl_kernel.speculative import (
     assign_extend_cache_locs_cpu,
     assign_req_to_token_pool_cpu,
     copy_all_layer_kv_cache_cpu,
+    fill_accept_out_cache_loc_cpu,
     verify_tree_greedy_cpu,
 )
 
@@ -20,6 +21,7 @@ __all__ = [
     "assign_extend_cache_locs_cpu",
     "assign_req_to_token_pool_cpu",
     "copy_all_layer_kv_cache_cpu",
+    "fill_accept_out_cache_loc_cpu",
     "verify_tree_greedy_cpu",
 ]
 

@@ -92,6 +92,13 @@ def verify_tree_greedy_cpu(
         accept_token_num[one] = kept
 
 
+def fill_accept_out_cache_loc_cpu(accept_index: Tensor, slots: Tensor, out: Tensor) -> None:
+    """The slots of the drafts that were kept, one after the other."""
+    index = accept_index.view(-1)
+    kept = slots[index[index > -1].long()]
+    out[: kept.numel()] = kept
+
+
 def copy_all_layer_kv_cache_cpu(pointers: Tensor, strides: Tensor, targets: Tensor, sources: Tensor) -> None:
     """Move keys and values between slots, in every layer."""
     for start, size in zip(pointers.tolist(), strides.tolist(), strict=True):
