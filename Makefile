@@ -44,7 +44,7 @@ engines: install
 # Coding agents from their packages, and the tests that use them. See docs/agents.md.
 agents: install
 	nice agents/install.sh
-	$(BIN)/python -m pytest tests/agents
+	NAVIGATOR_REAL_AGENTS=1 $(BIN)/python -m pytest tests/agents tests/engines/test_llama_agents.py
 
 bench: install
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done

@@ -220,7 +220,7 @@ class Residency:
         swap = Swap(
             from_role=origin,
             to_role=to,
-            strategy=deps.strategy.name,
+            strategy=deps.strategy.recorded,
             started=started,
             phases=result.phases,
             seconds=result.seconds,
@@ -364,7 +364,7 @@ class Residency:
         swap = Swap(
             from_role=before,
             to_role=found,
-            strategy=deps.strategy.name,
+            strategy=deps.strategy.recorded,
             started=utc_now(),
             made_by="outside",
             rehearsal=deps.strategy.rehearsal,

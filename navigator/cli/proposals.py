@@ -87,6 +87,7 @@ def _row(proposal: Proposal, *, timed: bool = False) -> tuple[object, ...]:
     from navigator.cascade.views.effort import about, effort_of
 
     notes = [about(effort_of(proposal).seconds)] if timed else []
+    notes += [f"variant {proposal.variant} of {proposal.variant_of}"] if proposal.variant_of else []
     notes += [f"part of {proposal.parent}"] if proposal.parent else []
     notes += [
         f"{check.name} {_outcome(check)}"
@@ -128,6 +129,7 @@ def verdict_word(proposal: Proposal) -> str:
 def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
     """Show a proposal's change against its base, with the findings below the lines they quote."""
     from navigator.cascade.exam.worth import worth_of
+    from navigator.cascade.views.agents import agent_words, turns_of
     from navigator.cascade.views.looks import looks_of, looks_words
     from navigator.cascade.views.repairs import mended_words
     from navigator.workspace.git.private import PrivateRepo
@@ -152,7 +154,11 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
                 continue
             whole = store.proposal(proposal.parent) if proposal.parent else None
             worth = worth_of(store, proposal.review) if proposal.review else ""
-            made = (looks_words(looks_of(store, proposal)), mended_words(store, proposal))
+            made = (
+                looks_words(looks_of(store, proposal)),
+                agent_words(turns_of(store, proposal)),
+                mended_words(store, proposal),
+            )
             _show(proposal, files, other, whole, [words for words in made if words], worth)
     if as_json:
         output.print_json({"diffs": documents})

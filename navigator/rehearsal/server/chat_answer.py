@@ -139,7 +139,7 @@ class Wording:
         content = []
         doubt = 1.0 + 1.5 * fraction("doubt", self._job.prompt)
         if self._telling and self._job.spoilt:
-            doubt += 0.75
+            doubt += 1.5
         for token in token_texts(text):
             content.append(_simulated(token, self._written, self._top, doubt))
             self._written += 1

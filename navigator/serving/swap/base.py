@@ -180,6 +180,11 @@ class SwapStrategy(ABC):
         """Why the servers' machine cannot be reached now; "" where it can, and where it is this one."""
         return ""
 
+    @property
+    def recorded(self) -> str:
+        """The name under which swaps are kept: those with the same name are comparable."""
+        return self.name
+
     def connected(self) -> AbstractAsyncContextManager[object]:
         """Within it the servers can be asked by a process that did not `prepare`."""
         return nullcontext()

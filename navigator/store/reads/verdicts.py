@@ -41,9 +41,13 @@ GROUPINGS = tuple(name for name in _GROUPS if name)
 ALIASES = {"model": "reviewer-model", "prompt": "reviewer-prompt"}
 """Short names of groupings."""
 
+VARIANT = "(SELECT variant FROM tasks WHERE id = a.task_id) > 1"
+"""Whether a proposal is a further one for a task that is written several times: no verdict of its own, since all are of
+one task, and written in other ways than the settings say."""
+
 FIRST = (
     " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
-    " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND a.way <> 'existing' AND r.at >= ?"
+    f" WHERE NOT {VARIANT} AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND a.way <> 'existing' AND r.at >= ?"
 )
 _OF_EXISTING = FIRST.replace("a.way <> 'existing'", "a.way = 'existing'")
 
@@ -75,6 +79,17 @@ class VerdictReads(Queries):
             ),
         )
 
+    def variant_verdicts(self, since: str = "") -> int:
+        """Real first verdicts on further variants of a task, which no rate counts."""
+        return int(
+            self._one(
+                "SELECT count(*) FROM proposals a JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1"
+                f" AND r.role = 'reviewer' WHERE {VARIANT} AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL"
+                f" AND r.at >= ? AND NOT {_REHEARSAL}",
+                since,
+            )
+        )
+
     def version_counts(self) -> list[VersionCount]:
         """First verdicts by everything they depend on, those that could not be read and self-reviews left out."""
         return from_rows(
@@ -104,6 +119,18 @@ class VerdictReads(Queries):
             for name in ("mean", "peak")
             for row in from_rows(EntropyRanks, self._all(one.format(name), since))
         ]
+
+    def sent_back_above(self, model: str, bits: float, *, rehearsal: bool = False) -> tuple[int, int]:
+        """Of one writer's changes with a mean entropy above `bits`: first verdicts, and those with REVISE; as `entropy_ranks`."""
+        row = self._all(
+            f"SELECT count(*) AS n, total(r.verdict = 'REVISE') AS revise FROM proposals a{FIRST} AND r.self_review = 0"
+            f" AND r.verdict IN ('REVISE', 'APPROVE') AND a.entropy_mean > ? AND a.model = ? AND {_REHEARSAL} = ?",
+            "",
+            bits,
+            model,
+            rehearsal,
+        )[0]
+        return int(row["n"]), int(row["revise"])
 
     def verdicts_of(
         self, versions: Versions, *, rehearsal: bool = False, since: str = "", until: str = "~"
