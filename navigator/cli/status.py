@@ -83,8 +83,9 @@ def _show(document: dict[str, Any]) -> None:
             output.say(
                 f"The {role} gets {found['limit']} of at most {found['most']} requests at a time: {found['why']}."
             )
-    for role, problem in conductor["problems"].items():
-        output.say(f"The {role}'s server: {problem}")
+    for problem in dict.fromkeys(conductor["problems"].values()):
+        whose = [f"the {role}'s" for role, said in conductor["problems"].items() if said == problem]
+        output.say(f"{' and '.join(whose).capitalize()} server: {problem}")
     for role, reason in document["given_up"].items():
         output.say(
             f"The {role} is disabled after repeated failures: {reason}\n"

@@ -12,6 +12,7 @@ import pytest
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.base import Subject
 from navigator.cascade.verbs.put_away import PutAway
+from navigator.cascade.views.inbox import with_overlaps
 from navigator.cascade.views.statistics.page import Question
 from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.cli.session import locked_dependencies
@@ -174,8 +175,10 @@ def test_reviews_are_counted_apart(room: Room) -> None:
     assert [row["n"] for row in document["existing"]] == [1]
     titles = [table.title for table in REVISE_RATE.tables(found, False)]
     assert titles.index("EXISTING CHANGES") > titles.index("REVISE RATE")
+    assert [proposal.paths for proposal in with_overlaps(room.proposals())] == [("app.py",)] * 2
+    assert not any(proposal.overlaps for proposal in with_overlaps(room.proposals()))
     (totals,) = [row for row in room.read().edit_totals() if not row.rehearsal]
-    assert totals.clean == 1
+    assert totals.clean == 1 and sum(totals.rungs.values()) == 1
 
 
 def noted(room: Room) -> list[str]:

@@ -41,9 +41,13 @@ GROUPINGS = tuple(name for name in _GROUPS if name)
 ALIASES = {"model": "reviewer-model", "prompt": "reviewer-prompt"}
 """Short names of groupings."""
 
+VARIANT = "(SELECT variant FROM tasks WHERE id = a.task_id) > 1"
+"""Whether a proposal is a further one for a task that is written several times: no verdict of its own, since all are of
+one task, and written in other ways than the settings say."""
+
 FIRST = (
     " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
-    " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND a.way <> 'existing' AND r.at >= ?"
+    f" WHERE NOT {VARIANT} AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND a.way <> 'existing' AND r.at >= ?"
 )
 _OF_EXISTING = FIRST.replace("a.way <> 'existing'", "a.way = 'existing'")
 
@@ -77,6 +81,17 @@ class VerdictReads(Queries):
                 " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12",
                 since,
             ),
+        )
+
+    def variant_verdicts(self, since: str = "") -> int:
+        """Real first verdicts on further variants of a task, which no rate counts."""
+        return int(
+            self._one(
+                "SELECT count(*) FROM proposals a JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1"
+                f" AND r.role = 'reviewer' WHERE {VARIANT} AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL"
+                f" AND r.at >= ? AND NOT {_REHEARSAL}",
+                since,
+            )
         )
 
     def version_counts(self) -> list[VersionCount]:

@@ -178,3 +178,23 @@ def test_an_amended_commit_is_not_held(world: World) -> None:
     git(world.repo, "checkout", "-q", "--detach")
     loose = commit(world.repo, {"b.py": b"1\n"}, "On no branch, but checked out")
     assert held_commits(world.facts, [old, new, loose, "2" * 40]) == [new, loose]
+
+
+def test_lines_and_paths_are_counted_for_many_pairs(world: World) -> None:
+    def tree() -> str:
+        return git(world.repo, "rev-parse", "HEAD^{tree}")
+
+    trees = [tree()]
+    commit(
+        world.repo, {"src/util.py": b"LIMIT = 11\nMORE = 1\n", "odd\nname\t.txt": b"1\n", "raw.bin": b"\0\1"}
+    )
+    trees.append(tree())
+    git(world.repo, "mv", "src/app.py", "src/renamed.py")
+    git(world.repo, "commit", "-q", "-m", "Rename")
+    trees.append(tree())
+    pairs = [(trees[0], trees[1]), (trees[1], trees[1]), (trees[1], trees[2])]
+    first, same, renamed = (world.private.count_lines(pairs)[pair] for pair in pairs)
+    assert (first.added, first.removed) == (3, 1)
+    assert first.paths == ["odd\nname\t.txt", "raw.bin", "src/util.py"]
+    assert (same.added, same.removed, same.paths) == (0, 0, [])
+    assert (renamed.added, renamed.removed, renamed.paths) == (0, 0, ["src/renamed.py"])
