@@ -26,6 +26,7 @@ from navigator.cascade.idle import Idle
 from navigator.cascade.incoming import Incoming
 from navigator.cascade.measuring import SwapMeasurement
 from navigator.cascade.metrics import MetricsServer
+from navigator.cascade.on_events import OnEvents
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
@@ -107,6 +108,8 @@ class Conductor:
         self._metrics: MetricsServer | None = None
         self._measurement = SwapMeasurement(deps, self._live, self.session, self._storage)
         self._watch = Watch(deps, self._live, self._residency, self._storage, self._wake.set)
+        self._events = OnEvents(deps, self._storage)
+        self._finished = False
 
     async def run(self) -> Session:
         """Work until the goal is reached, `stop` is asked for, or the process is told to end.
@@ -132,6 +135,7 @@ class Conductor:
         with deps.store.transaction() as tx:
             tx.set_meta(UNTIL, self._options.until)
             tx.interrupt_forecasts()
+        self._events.begin()
         await self._server.start()
         log.info("conductor begins")
         try:
@@ -225,6 +229,7 @@ class Conductor:
         pause = _HEARTBEAT
         for action in next_actions(snapshot, now):
             if isinstance(action, acts.Stop):
+                self._finished = True
                 self.stop(action.reason)
             elif isinstance(action, acts.Sleep):
                 pause = min(pause, max(0.0, action.until - now))
@@ -319,7 +324,8 @@ class Conductor:
 
     async def _unanswered(self, role: Role, error: ServingError, began: float) -> None:
         """A call failed. One that went through a lost connection says nothing about the role's server."""
-        outage = "" if role is Role.FINAL else self._deps.strategy.outage
+        # One that began before the connection was renewed may fail after it: the next look withdraws the outage.
+        outage = "" if role is Role.FINAL else self._deps.strategy.outage or self._residency.outage
         give_up_after = None
         if self._options.until and not outage:
             give_up_after = min(2, GIVE_UP_AFTER) if error.needs_settings else GIVE_UP_AFTER
@@ -445,6 +451,7 @@ class Conductor:
         for event in events:
             self._drop_cancelled(event)
             self._server.publish(event)
+            self._events.look(event)
             if self._on_event is not None:
                 self._on_event(event)
         self._wake.set()
@@ -474,6 +481,7 @@ class Conductor:
                 tx.set_meta(UNTIL, None)
                 tx.event("conductor_ended", data={"reason": self._stopping})
             await recover(self._deps)
+        await self._events.close(finish=self._finished)
         await self._server.close()
         if self._metrics is not None:
             await asyncio.to_thread(self._metrics.close)

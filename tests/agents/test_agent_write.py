@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from typing import Any
 
+from navigator.cascade.conductor import Conductor, RunOptions
+from navigator.cascade.verbs.registry import perform
+from navigator.cli.session import locked_dependencies
 from navigator.domain.models import Proposal
 from navigator.domain.states import TaskState
 from tests.agents.conftest import configure
-from tests.cascade.scripted_models import approval, objection
+from tests.agents.test_misbehaving import left
+from tests.cascade.scripted_models import Messages, approval, objection
 from tests.cascade.support import commits_of_proposals, git
 from tests.cascade.test_conductor import Room
 
@@ -84,3 +90,45 @@ def object_once(room: Room) -> None:
 
 def blob(room: Room, proposal: Proposal) -> str:
     return git(next(room.paths.private.glob("*.git")), "show", f"{proposal.tree}:app.py")
+
+
+def test_a_cancelled_task_ends_its_agent_and_what_it_asked_for(room: Room) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def write(messages: Messages) -> str:
+        asked.set()
+        answer.wait(60)
+        return "late"
+
+    room.models.write = write
+    task = room.queue("Make double() multiply ASK=2")
+
+    async def session() -> None:
+        with locked_dependencies(room.paths) as world:
+            conductor = Conductor(world, RunOptions(until="idle"))
+            running = asyncio.create_task(conductor.run())
+            await asyncio.to_thread(asked.wait)
+            await perform(world, "task.cancel", {"ids": [task]})
+            await running
+
+    try:
+        asyncio.run(session())
+    finally:
+        answer.set()
+    assert room.task(task).state is TaskState.CANCELLED
+    assert [turn.outcome for turn in room.read().agent_turns(task)] == ["lost"]
+    (call,) = [call for call in room.read().calls(task_id=task) if call.purpose == "agent"]
+    assert (call.outcome, call.usage.completion_tokens) == ("cancelled", 0)
+    assert left(room) == []
+    assert room.proposals() == []
+
+
+def test_tasks_that_the_settings_leave_to_the_model_are_the_models(room: Room) -> None:
+    configure(room, 'kinds = ["fix"]\n')
+    plain = room.queue("Make double() multiply", kind="refactor")
+    agents = room.queue("Make double() multiply ASK=0", kind="fix")
+    room.work()
+    assert {one.task_id: one.way for one in room.proposals()} == {
+        plain: "blocks",
+        agents: "agent scripted 1.0",
+    }

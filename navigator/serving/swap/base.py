@@ -180,6 +180,11 @@ class SwapStrategy(ABC):
         """Why the servers' machine cannot be reached now; "" where it can, and where it is this one."""
         return ""
 
+    @property
+    def recorded(self) -> str:
+        """The name under which swaps are kept: those with the same name are comparable."""
+        return self.name
+
     def connected(self) -> AbstractAsyncContextManager[object]:
         """Within it the servers can be asked by a process that did not `prepare`."""
         return nullcontext()
@@ -187,6 +192,10 @@ class SwapStrategy(ABC):
     async def reach(self) -> str:
         """Try to reach the servers' machine; why it cannot be reached, "" if it can."""
         return ""
+
+    def was_cut_since(self, moment: float) -> bool:
+        """Whether the servers' machine could not be reached at some time since a monotonic second."""
+        return False
 
     def server(self, role: Role) -> ServerSettings:
         """The settings of `role`'s server as it answers now. Ask again after every swap."""

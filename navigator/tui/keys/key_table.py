@@ -93,6 +93,7 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("files", "ctrl+f", "files", "Choose files by fuzzy search.", "P"),
         ("kind", "ctrl+k", "kind", "Change the kind of task.", "P"),
         ("complexity", "ctrl+l", "complexity", "Change the complexity: simple, medium or complex.", "P"),
+        ("variants", "ctrl+b", "variants", "Change how many proposals are written for the task, and how they differ.", "P"),
         ("after", "ctrl+r", "after", "Choose the tasks that have to land first.", "P"),
         ("more_urgent", "ctrl+up", "more urgent", "Raise the priority: higher priorities are written first.", "P"),
         ("less_urgent", "ctrl+down", "less urgent", "Lower the priority.", "P"),
@@ -118,7 +119,7 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
     ),
     "lab": (
         ("next_pane", "tab", "next pane", "Switch between the list and the run.", ""),
-        ("start", "s", "start", "Start a run: a measurement, or a round of judging.", "FP"),
+        ("start", "s", "new run", "Start a run: a measurement, a comparison, or a round of judging.", "FP"),
         ("resume", "r", "resume", "Go on with the run; what was measured is not measured again.", "FP"),
         ("stop", "X", "stop", "Stop the run, after a question; what was measured is kept.", "FP"),
         ("write", "x", "write", "Write the run to a file.", "FP"),
