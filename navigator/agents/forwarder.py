@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from navigator.agents.errors import AgentFailed
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Usage
 from navigator.domain.text import safe_line
@@ -92,16 +93,20 @@ class Forwarder:
         client: the generator's, whose settings name the model.
         journal: the ledger.
         most: requests of the whole run; the next one ends it.
+        temperature: of every request, whatever the agent asks for; None leaves it to the agent.
 
     Attributes:
         made: requests that reached the model, or its replay.
         replayed: those of them that the model was not asked.
         refused: requests for anything else.
-        fault: set when no further request can succeed: the server's error, or the limit that was met.
+        fault: set when no further request can succeed: the server's error, the ledger's, or the limit that was met.
     """
 
-    def __init__(self, client: ModelClient, journal: Journal, *, most: int) -> None:
+    def __init__(
+        self, client: ModelClient, journal: Journal, *, most: int, temperature: float | None = None
+    ) -> None:
         self._client, self._journal, self._most = client, journal, most
+        self._temperature = temperature
         self._server: asyncio.Server | None = None
         self._jobs: set[asyncio.Task[None]] = set()
         self.made = self.replayed = self.refused = 0
@@ -134,6 +139,8 @@ class Forwarder:
             await self._connection(reader, writer)
         except (OSError, asyncio.IncompleteReadError, TimeoutError):
             pass  # the agent went away
+        except NavigatorError as error:
+            self.fail(error)  # the ledger cannot be written: nothing more is asked of the model
         finally:
             self._jobs.discard(job)
             writer.close()
@@ -173,6 +180,8 @@ class Forwarder:
         thinking = {"chat_template_kwargs": {"enable_thinking": server.thinking}}
         usual = {"temperature": server.temperature, "top_p": server.top_p, **thinking, **server.extra_body}
         fixed: dict[str, Any] = {"model": server.model}
+        if self._temperature is not None:
+            fixed["temperature"] = self._temperature
         if body.get("stream") is True:
             fixed["stream_options"] = {"include_usage": True}
         return {**usual, **body, **fixed}
@@ -182,7 +191,8 @@ class Forwarder:
     ) -> None:
         self.made += 1
         if self.made > self._most:
-            self.fail(NavigatorError(f"it made more than {self._most} requests to the model."))
+            words = f"The agent was ended: it made more than {self._most} requests to the model."
+            self.fail(AgentFailed(words, final=True))
             _send(writer, 429, _error("The limit of requests is reached."))
             return
         digest = digest_of(asked)
@@ -319,15 +329,14 @@ async def read_request(reader: asyncio.StreamReader) -> tuple[str, str, bytes]:
 async def _chunked(reader: asyncio.StreamReader) -> bytes:
     body = bytearray()
     while True:
-        line = await reader.readline()
         try:
+            line = await reader.readline()
             size = int(line.split(b";")[0].strip() or b"x", 16)
-        except ValueError:
+        except ValueError:  # also of a line without an end
             raise BadRequest(400, "The body's chunks cannot be read.") from None
         if size < 0 or len(body) + size > _BODY:
             raise BadRequest(413, f"A request may have {_BODY >> 20} MiB.")
-        body += await reader.readexactly(size)
-        await reader.readline()
+        body += (await reader.readexactly(size + 2))[:size]
         if size == 0:
             return bytes(body)
 

@@ -126,6 +126,7 @@ class ConductorState:
             own_due=own_due,
             reviewed=task.reviewed,
             escalated=task.escalated,
+            group=task.group,
             doubt=task.doubt,
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from navigator.domain.ids import ProposalId, TaskId
-from navigator.domain.models import Model, Usage
+from navigator.domain.models import Model, Usage, Variation
 from navigator.domain.states import (
     Criterion,
     DecisionKind,
@@ -370,6 +370,24 @@ class ReproductionCount(Model):
     revised: RevisedOutcome = RevisedOutcome.NONE
     rehearsal: bool = False
     n: int = 1
+
+
+class VariantCount(Model):
+    """First proposals of tasks that were written several times, by how they were written.
+
+    `decided` are those of tasks of which one variant is approved, `chosen` those that are; `tested` had tests that passed or
+    failed, `read` a verdict that could be read.
+    """
+
+    variation: Variation
+    rehearsal: bool = False
+    n: int = 0
+    decided: int = 0
+    chosen: int = 0
+    tested: int = 0
+    passed: int = 0
+    read: int = 0
+    approved: int = 0
 
 
 class ReproducedDecision(Model):

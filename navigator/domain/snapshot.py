@@ -13,6 +13,7 @@ class TaskView:
 
     `own_due`: it waits for its review, and its writer is to read its own change first, while it is loaded. `reviewed`: it is
     in `checking` for the tests of its review's findings. `escalated`: the developer asked for its next reading by name.
+    `group`: the first of the variants of one task; "" where a task is written once.
     `doubt`: how unsure its writer was of the proposal that waits, in bits a token; 0 where that is not known.
     """
 
@@ -30,6 +31,7 @@ class TaskView:
     own_due: bool = False
     reviewed: bool = False
     escalated: bool = False
+    group: str = ""
     doubt: float = 0.0
 
 

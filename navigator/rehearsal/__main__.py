@@ -113,12 +113,15 @@ def make_brain(
         )
 
     def answer(
-        messages: Sequence[Mapping[str, str]], schema: dict[str, Any] | None = None, repeat: int = 0
+        messages: Sequence[Mapping[str, str]],
+        schema: dict[str, Any] | None = None,
+        repeat: int = 0,
+        temperature: float = 0.0,
     ) -> Completion:
         asked_to_write = any("[[begin " in message["content"] for message in messages)
         if read_review(messages).diff or (strong and not asked_to_write):
             return reader.answer(messages, schema, repeat)
-        return writer.answer(messages, schema, repeat)
+        return writer.answer(messages, schema, repeat, temperature)
 
     return answer
 
@@ -127,11 +130,14 @@ def spoilt_while(path: str | None, brain: Brain) -> Brain:
     """As `brain`, but token 0 of Qwen's vocabulary over and over while the file exists: what broken logits look like."""
 
     def answer(
-        messages: Sequence[Mapping[str, str]], schema: dict[str, Any] | None = None, repeat: int = 0
+        messages: Sequence[Mapping[str, str]],
+        schema: dict[str, Any] | None = None,
+        repeat: int = 0,
+        temperature: float = 0.0,
     ) -> Completion:
         if path and Path(path).exists():
             return Completion("!" * 400)
-        return brain(messages, schema, repeat)
+        return brain(messages, schema, repeat, temperature)
 
     return answer
 

@@ -16,6 +16,7 @@ _BEGIN = re.compile(r"\[\[begin ([a-z_-]+) ([0-9a-f]{12})(?: (\{.*\}))?\]\]\r?")
 _SKILL = re.compile(r"^Rehearsal: sensitivity (0?\.\d+|[01]), specificity (0?\.\d+|[01])$", re.MULTILINE)
 _KEY = re.compile(r"\bkey ([0-9a-f]{12})\b")
 _OPENER = re.compile(r"^(<{7,}) SEARCH$", re.MULTILINE)
+_APPROACH = re.compile(r"^Approach: (\w+)\.", re.MULTILINE)
 _LOOK = re.compile(r"^<{7,} LOOK$", re.MULTILINE)
 _LAST_LOOK = "You cannot look again."
 _WHOLE_ORDER = re.compile(r"^For (.+?) do not use SEARCH/REPLACE again", re.MULTILINE)
@@ -38,14 +39,16 @@ class WritingPrompt:
 
     `turn` is "first", "repair" or "revise"; `previous` is the answer that the last turn is about; `objections` are the
     reviewer's findings wherever they are in the conversation and `objected` the answer they were about; `whole` names
-    files that the last turn wants written whole. `files` has what was read in looks, too, which are no turns; `looks` are the
-    answers that asked for them, since the last answer of another kind, and `looked` all that they were told.
+    files that the last turn wants written whole; `approach` is how one of several variants is asked for. `files` has what was
+    read in looks, too, which are no turns; `looks` are the answers that asked for them, since the last answer of another kind,
+    and `looked` all that they were told.
     """
 
     task: str = ""
     kind: str = ""
     named: tuple[str, ...] = ()
     note: str = ""
+    approach: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     tree: tuple[str, ...] = ()
     marker: int = 7
@@ -146,6 +149,7 @@ def read_writing(messages: Messages) -> WritingPrompt:
         kind=str(task.attributes.get("kind", "")) if task else "",
         named=tuple(str(p) for p in _list(task.attributes.get("files"))) if task else (),
         note=next((b.text.strip() for b in blocks if b.kind == "note"), ""),
+        approach=found[1] if (found := _APPROACH.search(users[0])) else "",
         files={
             str(b.attributes["path"]): b.text
             for b in (*blocks, *read)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,7 @@ async def call_model(
     schema: dict[str, Any] | None = None,
     seq: int = 0,
     thinking: bool | None = None,
+    temperature: float | None = None,
     exam_item: int | None = None,
 ) -> ChatAnswer:
     """Ask the server of `role` once; the call is recorded whatever becomes of it.
@@ -52,7 +54,7 @@ async def call_model(
 
     Args:
         seq: tells apart the calls of one purpose in a round, so that only asking the same thing again counts as a repeat.
-        thinking: None is as the settings say.
+        thinking, temperature: None is as the settings say.
         exam_item: what it is about where that is no task; its progress is not told.
 
     Raises:
@@ -73,13 +75,15 @@ async def call_model(
             rehearsal=is_rehearsal(deps.settings.server(role).model),
         )
     about = task.id or f"exam item {exam_item}"
-    request = chat_request(deps.settings.server(role), messages, max_tokens, schema, thinking)
+    server = deps.settings.server(role)
+    request = chat_request(server, messages, max_tokens, schema, thinking, temperature)
     live = {"task": task.id, "role": role.value, "purpose": purpose}
 
     def tell(chars: int, _: object) -> None:
         if task.id:
             deps.on_live({**live, "chars": chars})
 
+    began = time.monotonic()
     try:
         async with deps.lent_client(role) as client:
             with deps.requests.asking(role, task.id) as asking:
@@ -90,7 +94,9 @@ async def call_model(
         raise
     except ServingError as error:
         spent = {"usage": error.usage, "retries": error.retries}
-        _end_call(deps, call, outcome="failed", error_code=error.code, **spent)
+        # What was cut off on the way says nothing about the task, nor about the server.
+        cut = role is not Role.FINAL and deps.strategy.was_cut_since(began)
+        _end_call(deps, call, outcome="failed", error_code="connection_lost" if cut else error.code, **spent)
         log.warning("%s: %s for %s: %s", role.value, purpose, about, error)
         raise
     _end_call(
@@ -119,12 +125,13 @@ def chat_request(
     max_tokens: int,
     schema: dict[str, Any] | None = None,
     thinking: bool | None = None,
+    temperature: float | None = None,
 ) -> ChatRequest:
-    """A request with the server's own sampling settings; `thinking` None is as they say."""
+    """A request with the server's own sampling settings; `thinking` and `temperature` None are as they say."""
     return ChatRequest(
         messages=list(messages),
         max_tokens=max_tokens,
-        temperature=server.temperature,
+        temperature=server.temperature if temperature is None else temperature,
         top_p=server.top_p,
         schema=schema,
         thinking=server.thinking if thinking is None else thinking,

@@ -72,6 +72,12 @@ async def write(deps: Dependencies, task_id: str) -> None:
         await write_with_agent(deps, task)
         return
     resumed = task.state is TaskState.CHECKING
+    if task.variation.writer == "agent" and task.state is TaskState.QUEUED:
+        move(deps, task, TaskState.GENERATING)
+        give_up(
+            deps, task, "This variant is the agent's, and the settings name none: [generator.agent] command."
+        )
+        return
     if not resumed:
         move(deps, task, TaskState.GENERATING)
     try:

@@ -40,7 +40,7 @@ FLUSHED = (
 
 THOUGHT = "The rehearsal works by rule; it does not think.\n"
 
-Brain = Callable[[Sequence[Mapping[str, str]], "dict[str, Any] | None", int], Completion]
+Brain = Callable[[Sequence[Mapping[str, str]], "dict[str, Any] | None", int, float], Completion]
 """`(messages, JSON schema or None, how often this very prompt came before) -> answer`. Pure; runs in a thread."""
 
 Route = Callable[[Request], Awaitable[Response]]
@@ -219,7 +219,7 @@ class Api:
         self._seen[mark] += 1
 
         def compute() -> Completion:
-            answer = self._brain(body.messages, body.schema, repeat)
+            answer = self._brain(body.messages, body.schema, repeat, body.temperature)
             return Completion(answer.text, answer.finish_reason, THOUGHT) if body.thinking else answer
 
         return EngineJob(

@@ -72,6 +72,7 @@ class LoopTask:
     wrote: Role | None = None
     reviewed: bool = False
     escalated: bool = False
+    group: str = ""
     doubt: float = 0.0
 
 
@@ -124,7 +125,7 @@ class LoopReads(ReproductionReads):
             "SELECT id, project_id, state, priority, attempt, round, files, updated, kind, complexity,"
             f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END AS wrote,"
             f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END AS reviewed, escalated <> '' AS named,"
-            f" CASE WHEN state = 'awaiting_review' THEN ({_DOUBT}) ELSE 0.0 END AS doubt FROM tasks t"
+            f" CASE WHEN state = 'awaiting_review' THEN ({_DOUBT}) ELSE 0.0 END AS doubt, variant_of FROM tasks t"
             f" WHERE state IN ({', '.join('?' * len(states))}) AND NOT {BLOCKED} ORDER BY id",
             *(state.value for state in states),
         )
@@ -145,6 +146,7 @@ class LoopReads(ReproductionReads):
                 reviewed=bool(row["reviewed"]),
                 escalated=bool(row["named"]),
                 doubt=row["doubt"],
+                group=task_id(row["variant_of"]) if row["variant_of"] else "",
             )
             for row in found
         ]

@@ -49,7 +49,7 @@ _CHUNK = 500
 
 _TASKS = "SELECT t.*, p.name AS project FROM tasks t JOIN projects p ON p.id = t.project_id"
 _PROPOSALS = (
-    "SELECT a.*, t.project_id AS project_id, p.name AS project FROM proposals a"
+    "SELECT a.*, t.project_id AS project_id, t.variant_of, t.variant, p.name AS project FROM proposals a"
     " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
 )
 _REVIEWS = {"review": Role.REVIEWER, "final_review": Role.FINAL, "own_review": Role.GENERATOR}
@@ -136,6 +136,11 @@ class Reader(
         if not found:
             raise NotFound(f"There is no task {identifier}.", hint="`navigator task list` shows them.")
         return from_row(Task, found[0])
+
+    def variants(self, first: str) -> list[Task]:
+        """All variants of a task, by the id of the first one, in their order."""
+        found = self._all(f"{_TASKS} WHERE t.variant_of = ? ORDER BY t.variant", number_of(first, "T"))
+        return from_rows(Task, found)
 
     # Suggestions and baselines
 

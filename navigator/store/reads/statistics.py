@@ -11,6 +11,7 @@ from navigator.domain.records import (
     EditTotals,
     ReviewTotals,
     TaskCount,
+    VariantCount,
     VerdictPair,
 )
 from navigator.store.reads.verdicts import FIRST, VerdictReads
@@ -90,6 +91,26 @@ class StatisticsReads(VerdictReads):
                 " OR EXISTS (SELECT 1 FROM calls WHERE task_id = t.id)"
                 " OR EXISTS (SELECT 1 FROM proposals WHERE task_id = t.id AND parent IS NOT NULL))"
                 " GROUP BY 1, 2",
+                since,
+            ),
+        )
+
+    def variant_counts(self, since: str = "") -> list[VariantCount]:
+        """First proposals of tasks that were written several times, by how each was written; the usual way first."""
+        kept = "('approved', 'landed')"
+        return from_rows(
+            VariantCount,
+            self._all(
+                f"SELECT t.variation, (a.rehearsal OR coalesce(r.rehearsal, 0)) AS rehearsal, count(*) AS n,"
+                f" sum(EXISTS (SELECT 1 FROM tasks x WHERE x.variant_of = t.variant_of AND x.state IN {kept})) AS decided,"
+                f" sum(t.state IN {kept}) AS chosen,"
+                " sum(a.tests IN ('passed', 'failed')) AS tested, sum(a.tests = 'passed') AS passed,"
+                " sum(coalesce(r.verdict, '') IN ('APPROVE', 'REVISE')) AS read,"
+                " sum(coalesce(r.verdict, '') = 'APPROVE') AS approved"
+                " FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.attempt = 0 AND a.round = 0"
+                " AND a.parent IS NULL LEFT JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1"
+                " AND r.role = 'reviewer' WHERE t.variant_of IS NOT NULL AND a.created >= ?"
+                " GROUP BY 1, 2 ORDER BY min(t.variant), 1",
                 since,
             ),
         )

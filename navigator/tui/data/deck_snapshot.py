@@ -228,9 +228,15 @@ def overlaps_of(cards: Iterable[Card]) -> dict[str, tuple[str, ...]]:
         if len(sharing) > 1:
             for card in sharing:
                 met.setdefault(card.proposal, set()).update(
-                    other.proposal for other in sharing if other is not card
+                    other.proposal
+                    for other in sharing
+                    if other is not card and not (card.variant_of and other.variant_of == card.variant_of)
                 )
-    return {name: tuple(sorted(others, key=lambda other: int(other[1:]))) for name, others in met.items()}
+    return {
+        name: tuple(sorted(others, key=lambda other: int(other[1:])))
+        for name, others in met.items()
+        if others
+    }
 
 
 def _project_row(project: Project, counts: Counter[tuple[int, str]], figured: Figured) -> ProjectRow:

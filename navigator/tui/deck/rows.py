@@ -148,11 +148,14 @@ def effort_words(card: Card) -> str:
     return f"{card.proposal or card.task} {about(card_seconds(card))}: {card_why(card)}"
 
 
-def draw_waiting(card: Card, width: int, overlaps: Overlaps, *, timed: bool = False) -> list[Piece]:
+def draw_waiting(
+    card: Card, width: int, overlaps: Overlaps, *, timed: bool = False, best: bool = False
+) -> list[Piece]:
     """What waits for the user, in one line: who, what the reviewer says, what it is, what to mind, how much.
 
     Args:
         timed: say how long it may take to decide, too, where there is room.
+        best: it is the best of the variants of its task that wait.
     """
     short = width < NARROW
     word, style = waiting_word(card)
@@ -160,7 +163,7 @@ def draw_waiting(card: Card, width: int, overlaps: Overlaps, *, timed: bool = Fa
     head = _head(card, "•" if unseen else " ", card.proposal or card.task, short)
     round_ = f" r{card.proposal_round}" if card.proposal and card.verdict is not Verdict.UNREVIEWED else ""
     tail: list[Piece] = []
-    for flag in flags_of(card, overlaps, short=short):
+    for flag in flags_of(card, overlaps, short=short, best=best):
         tail += [("  ", ""), flag]
     if card.proposal:
         tail += [(right(f"+{card.added} −{card.removed}", 10), "muted")]
@@ -209,9 +212,12 @@ def waiting_word(card: Card) -> tuple[str, str]:
     return VERDICTS[card.verdict]
 
 
-def flags_of(card: Card, overlaps: Overlaps, *, short: bool) -> list[Piece]:
+def flags_of(card: Card, overlaps: Overlaps, *, short: bool, best: bool = False) -> list[Piece]:
     """What a batch key would leave out, and why, in words."""
     flags: list[Piece] = [(f"part of {card.parent}", "muted")] if card.parent else []
+    if card.variants > 1:
+        place = f"{'' if short else 'variant '}{card.variant}/{card.variants}"
+        flags.append((f"best {card.variant}/{card.variants}" if best else place, "good" if best else "muted"))
     if card.existing:
         flags.append(("existing" if short else f"existing: {clip(card.change, 24)}", "muted"))
     if card.failed_check:
@@ -249,6 +255,7 @@ def draw_work(card: Card, width: int, live: LiveStatus) -> list[Piece]:
         note = duration(seconds_since(card.since))
     head = [*_head(card, " ", card.task, width < NARROW), (fit(word, _VERDICT), style)]
     again = f"r{card.round} " if card.round else ""
+    again += f"{card.variant}/{card.variants} " if card.variants > 1 else ""
     room = width - length(head)
     return [
         *head,

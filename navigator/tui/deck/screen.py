@@ -11,11 +11,12 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
+from navigator.cascade.views.variants import best_first
 from navigator.domain.states import NO_CHANGE_NEEDED, DecisionKind, TaskKind, TaskState
 from navigator.domain.text import safe_line
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
-from navigator.tui.deck.filtering import CARD_ORDERS, PROJECT_ORDERS, Query, following, parse_query
+from navigator.tui.deck.filtering import CARD_ORDERS, PROJECT_ORDERS, Query, following, in_order, parse_query
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import RowList
@@ -63,6 +64,8 @@ class DeckScreen(NavScreen):
         self._project_order = "name"
         self._card_order = next(iter(CARD_ORDERS))
         self._greeted = False
+        self._variants: dict[str, list[Card]] = {}
+        self._best: frozenset[str] = frozenset()
 
     def compose_body(self) -> ComposeResult:
         """Four lists and the filter."""
@@ -141,7 +144,9 @@ class DeckScreen(NavScreen):
             self.pane("inbox").empty = _BEGIN
         self.pane("projects").empty = _NOTHING_MATCHES if snapshot.projects else _NO_PROJECTS
         inbox = self._admitted(snapshot.inbox)
-        self.pane("inbox").set_rows(CARD_ORDERS.get(self._card_order, list)(inbox))
+        self._variants = best_first(snapshot.inbox)
+        self._best = frozenset(group[0].task for group in self._variants.values())
+        self.pane("inbox").set_rows(in_order(inbox, self._card_order, self._variants))
         projects = (
             [row for row in snapshot.projects if query.admits_project(row)] if query else snapshot.projects
         )
@@ -204,7 +209,10 @@ class DeckScreen(NavScreen):
         return f"{key} → " + " · ".join(f"{words[other]} {len(self.pane(other).rows)}" for other in others)
 
     def _draw_waiting(self, card: Card, width: int) -> list[Piece]:
-        return draw.draw_waiting(card, width, self._snapshot.overlaps, timed=self._card_order == "effort")
+        timed = self._card_order == "effort"
+        return draw.draw_waiting(
+            card, width, self._snapshot.overlaps, timed=timed, best=card.task in self._best
+        )
 
     def _draw_work(self, card: Card, width: int) -> list[Piece]:
         return draw.draw_work(card, width, self.app.link.live)

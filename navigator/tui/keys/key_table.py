@@ -93,6 +93,7 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("files", "ctrl+f", "files", "Choose files by fuzzy search.", "P"),
         ("kind", "ctrl+k", "kind", "Change the kind of task.", "P"),
         ("complexity", "ctrl+l", "complexity", "Change the complexity: simple, medium or complex.", "P"),
+        ("variants", "ctrl+b", "variants", "Change how many proposals are written for the task, and how they differ.", "P"),
         ("after", "ctrl+r", "after", "Choose the tasks that have to land first.", "P"),
         ("more_urgent", "ctrl+up", "more urgent", "Raise the priority: higher priorities are written first.", "P"),
         ("less_urgent", "ctrl+down", "less urgent", "Lower the priority.", "P"),

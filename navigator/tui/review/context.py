@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.cascade.views.reproductions import reproduction_lines
+from navigator.cascade.views.variants import Standing, standings
 from navigator.domain.models import Finding, Project, Proposal, Review, Task
 from navigator.domain.records import Look
 from navigator.domain.states import ProposalState, Role, TaskState, Verdict
@@ -58,6 +59,7 @@ class ReviewContext:
         met: by (proposal id, index of the finding) what the next review said about it: met or not, and why.
         whole: the proposal that this task's first one is a part of.
         worth: by proposal whose review says REVISE, what the exam says of such a verdict.
+        variants: all variants of the task, the best first; empty where it is written once.
         agents: by proposal that a coding agent wrote, in words, what it did.
         mended: by proposal, in words, that its tests failed first and were sent back to the writer.
         looks: by proposal, what its writer asked to be shown before it wrote.
@@ -74,6 +76,7 @@ class ReviewContext:
     mended: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, Sequence[Look]] = field(default_factory=dict)
     worth: Mapping[str, str] = field(default_factory=dict)
+    variants: tuple[Standing, ...] = ()
     agents: Mapping[str, str] = field(default_factory=dict)
 
     def index(self, proposal: str) -> int:
@@ -132,6 +135,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
             {version.id: words for version in versions if (words := mended_words(reader, version))},
             {version.id: looks for version in versions if (looks := looks_of(reader, version))},
             _worth(reader, versions),
+            tuple(standings(reader, task.variant_of)),
             {version.id: agent_words(turns) for version in versions if (turns := turns_of(reader, version))},
         )
 

@@ -15,6 +15,7 @@ from textual.widgets import Static
 from navigator.cascade.views.effort import about, effort_of
 from navigator.cascade.views.looks import look_lines, looks_words
 from navigator.cascade.views.uncertainty import uncertainty_words
+from navigator.cascade.views.variants import standing_lines
 from navigator.domain.models import Proposal, Review
 from navigator.domain.states import PolicyAction
 from navigator.domain.text import safe_text
@@ -75,6 +76,8 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
     task = context.task
     files = f"\nfiles: {', '.join(task.files)}" if task.files else ""
     yield f"{task.id}  {task.kind.value} · {task.complexity.value}", f"{task.text.strip()}{files}"
+    if context.variants:
+        yield "variants, the best first", "\n".join(standing_lines(context.variants))
     if why := why_it_waits(context, shown):
         yield "why the change is kept", why
     if task.note:

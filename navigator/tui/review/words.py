@@ -198,6 +198,7 @@ def warning_lines(
         *([("⚠ to confirm: ", "bad"), (f"{item.path}  {item.detail or item.rule}", "bad")] for item in asked),
     ]
     lines += _state_lines(context, shown)
+    lines += _variant_lines(context)
     if why := why_it_waits(context, shown):
         lines.append([("≡ ", "accent"), (_first_line(why), "")])
     lines += [
@@ -235,6 +236,22 @@ def warning_lines(
             joined += [("   ", ""), note] if joined else [note]
         lines.append(joined)
     return [cropped([(safe_line(text), style) for text, style in line], width) for line in lines]
+
+
+def _variant_lines(context: ReviewContext) -> list[list[Piece]]:
+    """`variant 2 of 3, temperature 0.6:  P7 APPROVE · P6 REVISE · T8 generating`: the best first, this one marked."""
+    task = context.task
+    if len(context.variants) < 2:
+        return []
+    line: list[Piece] = [
+        (f"variant {task.variant} of {len(context.variants)}, {task.variation.words}:", "muted")
+    ]
+    for number, one in enumerate(context.variants):
+        line += [
+            (" · " if number else "  ", "faint"),
+            (one.words, "strong" if one.task.id == task.id else ""),
+        ]
+    return [line]
 
 
 def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:

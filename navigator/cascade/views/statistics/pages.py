@@ -18,6 +18,7 @@ from navigator.cascade.views.statistics import (
     swaps,
     throughput,
     uncertainty,
+    variants,
 )
 from navigator.cascade.views.statistics.page import StatisticsPage
 
@@ -33,6 +34,7 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     edits.PAGE,
     looking.PAGE,
     forecasts.PAGE,
+    variants.PAGE,
     experiments.PAGE,
     uncertainty.PAGE,
 )

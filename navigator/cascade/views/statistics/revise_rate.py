@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -47,12 +47,20 @@ class Rates:
     watched: tuple[Watched, ...] = ()
 
 
+def _without(tables: RateTables, variants: int) -> RateTables:
+    """The same, with the verdicts that were left out because they are on further variants of a task."""
+    if not variants:
+        return tables
+    return replace(tables, excluded={**tables.excluded, "further_variants": variants})
+
+
 def _read_rates(reader: Reader, question: Question) -> Rates:
     counts = reader.verdict_counts(question.by, question.since, weekly=True)
     versions = reader.version_counts()
+    variants = reader.variant_verdicts(question.since)
     return Rates(
-        whole=revise_rate(counts, whole=True),
-        grouped=revise_rate(counts),
+        whole=_without(revise_rate(counts, whole=True), variants),
+        grouped=_without(revise_rate(counts), variants),
         weeks=revise_rate(row.model_copy(update={"group": row.week}) for row in counts),
         by=question.by,
         existing=revise_rate(reader.verdict_counts(since=question.since, existing=True), whole=True),
