@@ -12,7 +12,7 @@ from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
 from navigator.domain.models import Event, Proposal, Review, Usage
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
-from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN
+from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, PUT_BACK, WRITTEN
 from navigator.store.reads.reproductions import ReproductionReads
 from navigator.store.rows import from_row, from_rows
 
@@ -54,6 +54,7 @@ class LoopTask:
     `wrote` is the role whose answer the present attempt continues; None where nothing is written yet, or the task
     starts again. `escalated`: its next reading was asked for by name.
     `reviewed`: it is in `checking` for the tests of its findings, which have no effect on any model's work.
+    `put_back`: how many calls of this attempt were cut off for a swap; counted while a model is asked.
     """
 
     id: str
@@ -70,6 +71,7 @@ class LoopTask:
     wrote: Role | None = None
     reviewed: bool = False
     escalated: bool = False
+    put_back: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,10 @@ _REVIEWED = (
     " WHERE a.task_id = t.id AND a.attempt = t.attempt AND a.round = t.round)"
 )
 
+_PUT_BACK = (
+    f"SELECT count(*) FROM calls WHERE task_id = t.id AND attempt = t.attempt AND outcome = '{PUT_BACK}'"
+)
+
 
 class LoopReads(ReproductionReads):
     """Queries that the conductor's stages ask."""
@@ -114,7 +120,8 @@ class LoopReads(ReproductionReads):
         found = self._all(
             "SELECT id, project_id, state, priority, attempt, round, files, updated, kind, complexity,"
             f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END,"
-            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END, escalated <> '' FROM tasks t"
+            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END, escalated <> '',"
+            f" CASE WHEN state IN ('generating', 'reviewing') THEN ({_PUT_BACK}) ELSE 0 END FROM tasks t"
             f" WHERE state IN ({', '.join('?' * len(states))}) AND NOT {BLOCKED} ORDER BY id",
             *(state.value for state in states),
         )
@@ -132,10 +139,11 @@ class LoopReads(ReproductionReads):
                 TaskKind(kind),
                 Complexity(complexity),
                 Role(wrote) if wrote else None,
-                bool(reviewed),
+                bool(read),
                 bool(named),
+                cut,
             )
-            for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote, reviewed, named in found
+            for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote, read, named, cut in found
         ]
 
     def blocked_tasks(self) -> int:
