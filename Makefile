@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test check lint engines bench lock lock-engines wheel screenshots clean
+.PHONY: install demo test check lint engines agents bench lock lock-agents lock-engines wheel screenshots clean
 
 install: $(STAMP)
 
@@ -38,7 +38,13 @@ test: install lint
 engines: install
 	nice engines/build_llama_server.sh
 	nice engines/build_sglang.sh
+	nice engines/build_gateway.sh
 	$(BIN)/python -m pytest tests/engines
+
+# Coding agents from their packages, and the tests that use them. See docs/agents.md.
+agents: install
+	nice agents/install.sh
+	NAVIGATOR_REAL_AGENTS=1 $(BIN)/python -m pytest tests/agents tests/engines/test_llama_agents.py
 
 bench: install
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
@@ -56,10 +62,19 @@ lock:
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		-p 3.11 pyproject.toml --group dev -o requirements-dev.lock
 
+# The same for the agents of the tests. Needs npm too.
+lock-agents:
+	cd agents/qwen && npm install --package-lock-only --ignore-scripts --no-audit --no-fund --omit-lockfile-registry-resolved
+	cd agents/opencode && npm install --package-lock-only --ignore-scripts --no-audit --no-fund --omit-lockfile-registry-resolved
+	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+		-p 3.12 agents/vibe/requirements.in -o agents/vibe/requirements.txt
+
 # The same for the model servers. TORCH_WHEELS is a folder or page with PyTorch's CPU build.
 lock-engines:
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		-p 3.11 engines/requirements.in -o engines/requirements.txt
+	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+		-p 3.11 engines/gateway.in -o engines/gateway.txt
 	uv pip compile -q --no-deps --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 		-p 3.11 engines/sglang-alone.in -o engines/sglang-alone.part
 	uv pip compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \

@@ -16,7 +16,7 @@ from dataclasses import replace
 from navigator.domain.snapshot import BatchRules
 from navigator.scheduling.simulator.bounds import bound, lower_bound
 from navigator.scheduling.simulator.policies import contenders
-from navigator.scheduling.simulator.scenario import ARRIVALS, Scenario, workload
+from navigator.scheduling.simulator.scenario import ARRIVALS, PUBLISHED, Scenario, workload
 from navigator.scheduling.simulator.session import simulate
 
 WORKLOADS = 200
@@ -43,17 +43,7 @@ def drawn(number: int) -> Scenario:
 
 
 def published_session() -> None:
-    """The published batch: 30 proposals of 2,000 tokens and 500-token reviews, 701 s one stream at a time, nothing revised."""
-    plain = Scenario(
-        tasks=30,
-        spread=0,
-        revise_rate=0,
-        check_failures=0,
-        check_seconds=0,
-        prompt_tokens=0,
-        review_prompt_tokens=0,
-        swap_spread=0,
-    )
+    """The published batch beside its 701 s, with more streams, revisions and prompts."""
     print(
         f"The published batch against its {SESSION:.0f} s. Prompts are not counted there; here in the last column."
     )
@@ -64,7 +54,7 @@ def published_session() -> None:
         for streams in (1, 8, 16):
             for rate in (0.0, 0.35):
                 scenario = replace(
-                    plain, swap_in=there, swap_back=back, streams=(streams, streams), revise_rate=rate
+                    PUBLISHED, swap_in=there, swap_back=back, streams=(streams, streams), revise_rate=rate
                 )
                 spans = [
                     simulate(

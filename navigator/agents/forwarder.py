@@ -92,6 +92,7 @@ class Forwarder:
         client: the generator's, whose settings name the model.
         journal: the ledger.
         most: requests of the whole run; the next one ends it.
+        temperature: of every request, whatever the agent asks for; None leaves it to the agent.
 
     Attributes:
         made: requests that reached the model, or its replay.
@@ -100,8 +101,11 @@ class Forwarder:
         fault: set when no further request can succeed: the server's error, or the limit that was met.
     """
 
-    def __init__(self, client: ModelClient, journal: Journal, *, most: int) -> None:
+    def __init__(
+        self, client: ModelClient, journal: Journal, *, most: int, temperature: float | None = None
+    ) -> None:
         self._client, self._journal, self._most = client, journal, most
+        self._temperature = temperature
         self._server: asyncio.Server | None = None
         self._jobs: set[asyncio.Task[None]] = set()
         self.made = self.replayed = self.refused = 0
@@ -173,6 +177,8 @@ class Forwarder:
         thinking = {"chat_template_kwargs": {"enable_thinking": server.thinking}}
         usual = {"temperature": server.temperature, "top_p": server.top_p, **thinking, **server.extra_body}
         fixed: dict[str, Any] = {"model": server.model}
+        if self._temperature is not None:
+            fixed["temperature"] = self._temperature
         if body.get("stream") is True:
             fixed["stream_options"] = {"include_usage": True}
         return {**usual, **body, **fixed}

@@ -4,6 +4,9 @@ taken up again."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
@@ -11,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from navigator.workspace.sandbox.folders import remove
+from navigator.workspace.sandbox.supervise import await_gone
 
 _RUN = "run-"
 
@@ -52,6 +56,7 @@ class Homes:
         """Remove what runs of a killed process left, and homes of attempts that are not `wanted`; returns how many."""
         if not self._root.is_dir():
             return 0
+        await_gone(self._end_strays())
         left = [
             path
             for path in self._root.iterdir()
@@ -60,3 +65,20 @@ class Homes:
         for path in left:
             remove(path)
         return len(left)
+
+    def _end_strays(self) -> list[int]:
+        """Kill sandboxes that a killed process left; returns them.
+
+        bubblewrap dies with its parent from the moment on that it has asked for that. One whose parent died before is found
+        by the folders of its command line, which name this state folder.
+        """
+        mark = os.fsencode(self._root.resolve() / _RUN)
+        found = []
+        for name in os.listdir("/proc"):  # noqa: PTH208
+            with contextlib.suppress(OSError):
+                if name.isdigit() and mark in Path("/proc", name, "cmdline").read_bytes():
+                    found.append(int(name))
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        return found

@@ -47,6 +47,7 @@ START_SECONDS = 90.0
 """For an agent to begin to speak: large ones take some seconds, and a busy disk longer."""
 
 _LOOK = 0.1
+_LAST = 0.5
 _GRACE = 2.0
 _STDERR = 4_000
 _INSIDE = Path(__file__).with_name("inside.py")
@@ -153,7 +154,7 @@ async def opened(
         AgentUnavailable: it cannot be started, or wants what nobody can give. AgentFailed: it ended.
     """
     running = await _start(settings, endpoint, place, sandbox, forwarder, on_update)
-    polite = False
+    begun = polite = False
     try:
         async with asyncio.timeout(START_SECONDS):
             who = await running.first(acp.introduce(running.link))
@@ -161,9 +162,18 @@ async def opened(
             if session and who.loads:
                 loaded = await running.first(acp.resume(running.link, session, cwd))
             name = session if loaded else await running.first(acp.begin(running.link, cwd))
+        begun = True
         yield AgentSession(who, name, loaded, forwarder, running)
         polite = True
+    except AgentFailed as error:
+        if begun:
+            raise
+        raise AgentUnavailable(
+            error.message
+        ) from error  # no turn is to blame: the next one would end the same
     except TimeoutError:
+        if begun:
+            raise
         raise AgentUnavailable(
             f"The agent opened no session within {START_SECONDS:g} s.{running.last_words()}"
         ) from None
@@ -217,9 +227,10 @@ async def _start(
         async with asyncio.timeout(START_SECONDS):
             listening = await running.first(_received(outer))
         await forwarder.serve(listening)
-    except TimeoutError:
+    except (AgentFailed, TimeoutError) as error:
         await running.end()
-        raise AgentUnavailable("The sandbox opened no port for the model's address.") from None
+        words = error.message if isinstance(error, AgentFailed) else "The sandbox opened no port."
+        raise AgentUnavailable(f"{words}{running.last_words()}") from None
     except BaseException:
         await running.end()
         raise
@@ -261,7 +272,7 @@ async def _received(outer: socket.socket) -> socket.socket:
     """The socket that listens inside, from the program that opened it there.
 
     Raises:
-        AgentUnavailable: it ended first.
+        AgentFailed: it ended first.
     """
     outer.setblocking(False)
     loop = asyncio.get_running_loop()
@@ -273,8 +284,7 @@ async def _received(outer: socket.socket) -> socket.socket:
         loop.remove_reader(outer)
     said, descriptors, _, _ = socket.recv_fds(outer, 64, 1)
     if not said or not descriptors:
-        await asyncio.sleep(_LOOK)  # what it wrote on its way out is on its way too
-        raise AgentUnavailable("The sandbox did not start.")
+        raise AgentFailed("The sandbox did not start.")
     return socket.socket(fileno=descriptors[0])
 
 
@@ -314,10 +324,11 @@ class Running:
             if self._cut.done():
                 words = self._cut.result()
                 raise AgentFailed(f"The agent was ended: {words}.", final=True)
-            if not asked.done():
-                await asyncio.wait({asked}, timeout=_LOOK)  # what it wrote last may still be read
+            if gone.done():
+                await asyncio.wait({asked}, timeout=_LAST)  # what it wrote last may still be read
             if asked.done() and not isinstance(asked.exception(), AgentFailed):
                 return asked.result()
+            await asyncio.wait({gone}, timeout=_LAST)  # a process whose output ended is about to end
             if gone.done():
                 raise AgentFailed(f"The agent ended with {_status(gone.result())}.{self.last_words()}")
             return asked.result()

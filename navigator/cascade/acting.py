@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from navigator.config.paths import StatePaths
 from navigator.domain.errors import NavigatorError
 
 if TYPE_CHECKING:
+    from navigator.domain.models import Project
     from navigator.domain.secrets import Redactor
     from navigator.store.reads.reader import Reader
 
@@ -70,9 +71,12 @@ def act(paths: StatePaths, verb: Verb[A, R], args: A, on_problem: Callable[[str]
 
 
 def learn_secrets(
-    redact: Redactor, paths: StatePaths, store: Reader, on_problem: Callable[[str], None] = log.warning
+    redact: Redactor,
+    paths: StatePaths,
+    projects: Iterable[Project],
+    on_problem: Callable[[str], None] = log.warning,
 ) -> None:
-    """Have `redact` know the values in the files of every project that no model is shown.
+    """Have `redact` know the values in the files of these projects that no model is shown.
 
     Args:
         on_problem: called with a message for each project whose files cannot be read.
@@ -81,7 +85,7 @@ def learn_secrets(
     from navigator.workspace.git.facts import WORKTREE, read_base
     from navigator.workspace.git.private import PrivateRepo
 
-    for project in store.projects(include_removed=True):
+    for project in projects:
         try:
             private = PrivateRepo.open(paths.private, project)
             base = "" if project.base == WORKTREE else project.base

@@ -26,6 +26,7 @@ from navigator.cascade.idle import Idle
 from navigator.cascade.incoming import Incoming
 from navigator.cascade.measuring import SwapMeasurement
 from navigator.cascade.metrics import MetricsServer
+from navigator.cascade.on_events import OnEvents
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
@@ -107,6 +108,8 @@ class Conductor:
         self._metrics: MetricsServer | None = None
         self._measurement = SwapMeasurement(deps, self._live, self.session, self._storage)
         self._watch = Watch(deps, self._live, self._residency, self._storage, self._wake.set)
+        self._events = OnEvents(deps, self._storage)
+        self._finished = False
 
     async def run(self) -> Session:
         """Work until the goal is reached, `stop` is asked for, or the process is told to end.
@@ -132,6 +135,7 @@ class Conductor:
         with deps.store.transaction() as tx:
             tx.set_meta(UNTIL, self._options.until)
             tx.interrupt_forecasts()
+        self._events.begin()
         await self._server.start()
         log.info("conductor begins")
         try:
@@ -225,6 +229,7 @@ class Conductor:
         pause = _HEARTBEAT
         for action in next_actions(snapshot, now):
             if isinstance(action, acts.Stop):
+                self._finished = True
                 self.stop(action.reason)
             elif isinstance(action, acts.Sleep):
                 pause = min(pause, max(0.0, action.until - now))
@@ -450,6 +455,7 @@ class Conductor:
         for event in events:
             self._drop_cancelled(event)
             self._server.publish(event)
+            self._events.look(event)
             if self._on_event is not None:
                 self._on_event(event)
         self._wake.set()
@@ -479,6 +485,7 @@ class Conductor:
                 tx.set_meta(UNTIL, None)
                 tx.event("conductor_ended", data={"reason": self._stopping})
             await recover(self._deps)
+        await self._events.close(finish=self._finished)
         await self._server.close()
         if self._metrics is not None:
             await asyncio.to_thread(self._metrics.close)

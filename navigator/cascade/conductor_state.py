@@ -132,6 +132,8 @@ class ConductorState:
             escalated=task.escalated,
             asked=deps.requests.first_since(task.id),
             put_back=task.put_back,
+            group=task.group,
+            doubt=task.doubt,
         )
 
     def failed(self, role: Role, *, began: float, give_up_after: int | None) -> int:

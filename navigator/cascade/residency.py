@@ -221,7 +221,7 @@ class Residency:
         swap = Swap(
             from_role=origin,
             to_role=to,
-            strategy=deps.strategy.name,
+            strategy=deps.strategy.recorded,
             started=started,
             phases=result.phases,
             seconds=result.seconds,
@@ -346,7 +346,7 @@ class Residency:
         swap = Swap(
             from_role=before,
             to_role=found,
-            strategy=deps.strategy.name,
+            strategy=deps.strategy.recorded,
             started=utc_now(),
             made_by="outside",
             rehearsal=deps.strategy.rehearsal,

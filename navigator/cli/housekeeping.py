@@ -154,7 +154,7 @@ def export(folder: Path, overwrite: bool) -> None:
     redact = Redactor()
     paths = state_paths()
     with reading(paths) as store:
-        learn_secrets(redact, paths, store, output.note)
+        learn_secrets(redact, paths, store.projects(include_removed=True), output.note)
         for table in TABLES:
             count = 0
             with (folder / f"{table}.jsonl").open("w", encoding="utf-8") as stream:

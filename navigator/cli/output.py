@@ -78,7 +78,9 @@ def _pad(text: str, width: int, *, right: bool) -> str:
 
 def percent(value: float | None) -> str:
     """A share as people read it; a dash where there is none."""
-    return "–" if value is None else f"{100 * value:.0f}%"
+    from navigator.evidence.intervals import percent_of
+
+    return "–" if value is None else f"{percent_of(value)}%"
 
 
 def duration(seconds: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from navigator.cascade.views.uncertainty import uncertainty_words
 from navigator.cli import output
 from navigator.cli.session import complete_projects, complete_proposals, known_project, reading, state_paths
 from navigator.domain.diff import FileDiff, choices, what_happens
@@ -86,6 +87,7 @@ def _row(proposal: Proposal, *, timed: bool = False) -> tuple[object, ...]:
     from navigator.cascade.views.effort import about, effort_of
 
     notes = [about(effort_of(proposal).seconds)] if timed else []
+    notes += [f"variant {proposal.variant} of {proposal.variant_of}"] if proposal.variant_of else []
     notes += [f"part of {proposal.parent}"] if proposal.parent else []
     notes += [
         f"{check.name} {_outcome(check)}"
@@ -127,6 +129,8 @@ def verdict_word(proposal: Proposal) -> str:
 def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
     """Show a proposal's change against its base, with the findings below the lines they quote."""
     from navigator.cascade.exam.worth import worth_of
+    from navigator.cascade.views.agents import agent_words, turns_of
+    from navigator.cascade.views.looks import looks_of, looks_words
     from navigator.cascade.views.repairs import mended_words
     from navigator.workspace.git.private import PrivateRepo
 
@@ -150,7 +154,12 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
                 continue
             whole = store.proposal(proposal.parent) if proposal.parent else None
             worth = worth_of(store, proposal.review) if proposal.review else ""
-            _show(proposal, files, other, whole, mended_words(store, proposal), worth)
+            made = (
+                looks_words(looks_of(store, proposal)),
+                agent_words(turns_of(store, proposal)),
+                mended_words(store, proposal),
+            )
+            _show(proposal, files, other, whole, [words for words in made if words], worth)
     if as_json:
         output.print_json({"diffs": documents})
 
@@ -166,12 +175,12 @@ def _show(
     files: Sequence[FileDiff],
     other: Proposal | None,
     whole: Proposal | None,
-    mended: str,
+    made: Sequence[str],
     worth: str,
 ) -> None:
     label = "  REHEARSAL" if proposal.rehearsed else ""
     output.say(f"{proposal.id}  {proposal.project}  {proposal.title}{label}", bold=True)
-    _show_review(proposal, whole, mended, worth)
+    _show_review(proposal, whole, made, worth)
     findings = list(proposal.review.findings) if proposal.review and other is None else []
     for finding in findings:
         if not finding.anchored:
@@ -224,12 +233,14 @@ def _outcome(check: CheckResult) -> str:
     return tests_words(check)
 
 
-def _show_review(proposal: Proposal, whole: Proposal | None, mended: str, worth: str) -> None:
+def _show_review(proposal: Proposal, whole: Proposal | None, made: Sequence[str], worth: str) -> None:
     output.say(f"  round {proposal.round}, {proposal.state.value}; checks: {checks_words(proposal)}")
+    if said := uncertainty_words(proposal):
+        output.say(f"  {said}")
     if proposal.experiment:
         output.say(f"  written in the experiment {proposal.experiment}")
-    if mended:
-        output.say(f"  {mended}")
+    for words in made:
+        output.say(f"  {words}")
     for item in proposal.policy:
         output.say(f"  ! {item.path}: {item.detail or item.rule}", fg="red")
     review = proposal.review

@@ -39,7 +39,7 @@ def report(file: Path, overwrite: bool, since: str) -> None:
     try:
         write_new(file, page.encode())
     except OSError as error:
-        raise UsageError(
-            f"{file} cannot be written: {error.strerror}.", hint="Choose another place."
-        ) from error
+        missing = not file.parent.exists()
+        hint = f"Make its folder first: `mkdir -p {file.parent}`." if missing else "Choose another place."
+        raise UsageError(f"{file} cannot be written: {error.strerror}.", hint=hint) from error
     output.say(f"Wrote {file}.")

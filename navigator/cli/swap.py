@@ -53,8 +53,10 @@ def swap() -> None:
 def status(as_json: bool) -> None:
     """Show which model is resident, the state of each server, and the GPU's memory."""
     from navigator.config.settings import load_settings
+    from navigator.serving.remote.ssh import ConnectionLost
     from navigator.serving.setup.gpu import cards
     from navigator.serving.swap import look_at_servers, make_strategy
+    from navigator.serving.swap.machine import servers_machine
 
     paths, settings = state_paths(), load_settings()
     try:
@@ -73,6 +75,9 @@ def status(as_json: bool) -> None:
     else:
         name, both, resident = live["strategy"], live["both_resident"], live["resident"]
     looks = look_at_servers(settings, paths)
+    found_cards = []
+    with suppress(ConnectionLost), servers_machine(settings) as machine:  # the servers' states say so
+        found_cards = cards(machine)
     document: dict[str, Any] = {
         "resident": resident,
         "both_resident": both,
@@ -84,7 +89,8 @@ def status(as_json: bool) -> None:
         "last_known": _last_known(paths),
         "servers": [look.document() for look in looks],
         "gpu": [
-            {"name": card.name, "total_mib": card.total_mib, "used_mib": card.used_mib} for card in cards()
+            {"name": card.name, "total_mib": card.total_mib, "used_mib": card.used_mib}
+            for card in found_cards
         ],
     }
     if as_json:

@@ -51,7 +51,7 @@ def measure(round_trips: int, yes: bool, time_scale: float | None, as_json: bool
     if strategy.both_resident:
         raise Conflict(f'Strategy "{strategy.name}" keeps both models loaded: there is no swap to measure.')
     verb = MeasureSwaps()
-    args = MeasureArgs(round_trips=round_trips, strategy=strategy.name, rehearsal=strategy.rehearsal)
+    args = MeasureArgs(round_trips=round_trips, strategy=strategy.recorded, rehearsal=strategy.rehearsal)
     with reading(paths) as store:
         verb.require(store, args)
         newest = max((swap.id for swap in store.swaps(1)), default=0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from navigator.cascade.variations import MOST, Vary
 from navigator.cascade.verbs.cancel import Cancel
 from navigator.cascade.verbs.link import Free, Link, LinkArgs
 from navigator.cascade.verbs.put_away import PutAway
@@ -70,6 +71,19 @@ def task() -> None:
 )
 @click.option("--priority", type=int, default=0, help="Higher priority goes first.")
 @_AFTER
+@click.option(
+    "--variants",
+    type=click.IntRange(1, MOST),
+    default=1,
+    help="Write so many proposals for it; they are tested and reviewed together, and you approve one.",
+)
+@click.option(
+    "--vary",
+    type=click.Choice([way.value for way in Vary]),
+    default=Vary.TEMPERATURE.value,
+    show_default=True,
+    help="How the variants differ.",
+)
 @click.option("--from", "source", type=click.Path(path_type=Path), help="Queue many tasks from a TOML file.")
 @output.JSON
 def add(
@@ -80,6 +94,8 @@ def add(
     files: tuple[str, ...],
     priority: int,
     after: tuple[str, ...],
+    variants: int,
+    vary: str,
     source: Path | None,
     as_json: bool,
 ) -> None:
@@ -96,6 +112,8 @@ def add(
             "priority": priority,
             "files": list(files),
             "after": list(after),
+            "variants": variants,
+            "vary": vary,
         }
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, everywhere)]
     verb = AddTasks()
@@ -119,7 +137,7 @@ def _targets(words: tuple[str, ...], everywhere: bool) -> list[tuple[str, str]]:
 
 
 def _from_file(source: Path) -> list[dict[str, Any]]:
-    """`[[task]]` tables with project (or all = true), text, kind, complexity, files, priority, name, after."""
+    """`[[task]]` tables with project (or all = true), text, kind, complexity, files, priority, name, after, variants, vary."""
     try:
         document = tomllib.loads(source.read_text(encoding="utf-8"))
     except OSError as error:
@@ -183,32 +201,43 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
 @output.JSON
 def show(identifier: str, as_json: bool) -> None:
     """Show one task: its text, its state and why, and its history."""
+    from navigator.cascade.views.agents import agent_lines, agent_words, agents_document
     from navigator.cascade.views.events import event_words
     from navigator.cascade.views.links import predecessor_words, why_it_waits
     from navigator.cascade.views.looks import look_lines, looks_document, looks_words
+    from navigator.cascade.views.variants import standing_lines, standings
 
     with reading() as store:
         held = store.task(identifier)
         looks = store.looks(held.id)
+        turns = store.agent_turns(held.id)
         proposals = store.proposals(task_id=held.id)
         before, behind = store.predecessors(held.id), store.successors(held.id)
         found = store.suggestions(held.id, attempt=held.attempt)
         events = store.task_events(held.id)
         calls = store.calls(task_id=held.id)
+        variants = standings(store, held.variant_of)
     if as_json:
         document = {
             "task": held.model_dump(mode="json"),
             "after": [asdict(one) for one in before],
             "before": behind,
+            "variants": [
+                {"task": one.task.id, "proposal": one.proposal.id if one.proposal else "", "words": one.words}
+                for one in variants
+            ],
             "proposals": [proposal.model_dump(mode="json") for proposal in proposals],
             "suggestions": [one.model_dump(mode="json") for one in found],
             "events": [event.model_dump(mode="json") for event in events],
             "looks": looks_document(looks),
+            "agent": agents_document(turns),
             "served": cache_document(calls),
         }
         output.print_json(document)
         return
     _say_task(held)
+    for line in standing_lines(variants):
+        output.say(f"  {line}")
     if before:
         output.say(f"  after: {predecessor_words(before, held.project_id)}")
     if behind:
@@ -223,6 +252,10 @@ def show(identifier: str, as_json: bool) -> None:
     if looks:
         output.say(f"  before it wrote: {looks_words(looks)}")
         for line in look_lines(looks):
+            output.say(f"    {line}")
+    if turns:
+        output.say(f"  written by {agent_words(turns)}")
+        for line in agent_lines(turns):
             output.say(f"    {line}")
     say_cache(calls)
     for event in events:

@@ -166,6 +166,8 @@ class GeneratorSettings(ServerSettings):
     """Tokens that it is shown at most in answer to these, in each round. The first prompt is shorter by as much."""
     self_review: bool = False
     """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
+    logprobs: bool = False
+    """Ask the server for the probabilities of its tokens: uncertain changes are reviewed first (docs/uncertainty.md)."""
 
 
 class ReviewerSettings(ServerSettings):
@@ -443,6 +445,35 @@ class EnergySettings(Section):
     """Seconds between two readings while the conductor runs."""
 
 
+class OnSettings(Section):
+    """Commands of your own that the conductor runs when something happened (docs/events.md): program and arguments, with what
+    happened as JSON on stdin. Empty: none."""
+
+    landed: tuple[str, ...] = ()
+    """An approved proposal has reached its branch."""
+    reviewed: tuple[str, ...] = ()
+    """A review has been stored, of a proposal or of an existing change."""
+    batch_ready: tuple[str, ...] = ()
+    """The reviewer's residency is over, and proposals of it wait for you."""
+    failed: tuple[str, ...] = ()
+    """A task has failed."""
+    swap_failed: tuple[str, ...] = ()
+    """A swap has failed."""
+    timeout_seconds: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
+    """Seconds that a command may take; then it is stopped with everything it started."""
+
+    def command(self, event: str) -> tuple[str, ...]:
+        """Of one event, by its name here; () where there is none."""
+        found: tuple[str, ...] = getattr(self, event)
+        return found
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The events that have a command."""
+        names = ("landed", "reviewed", "batch_ready", "failed", "swap_failed")
+        return tuple(name for name in names if self.command(name))
+
+
 class MetricsSettings(Section):
     """Figures of a running conductor for Prometheus (docs/scaling.md). Off until an address is set."""
 
@@ -584,6 +615,7 @@ class Settings(Section):
     checks: ChecksSettings = ChecksSettings()
     energy: EnergySettings = EnergySettings()
     metrics: MetricsSettings = MetricsSettings()
+    on: OnSettings = OnSettings()
     exam: ExamSettings = ExamSettings()
     experiment: ExperimentSettings = ExperimentSettings()
     project: tuple[ProjectEntry, ...] = ()

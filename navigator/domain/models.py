@@ -70,6 +70,16 @@ class Usage(Model):
         )
 
 
+class Uncertainty(Model):
+    """How unsure a model was of the tokens of an answer, in bits: `entropy_mean` over its tokens, `entropy_peak` the highest.
+
+    Servers tell the most likely few tokens only; what is left of the probability counts as one more. None: not told.
+    """
+
+    entropy_mean: float | None = None
+    entropy_peak: float | None = None
+
+
 class Project(Model):
     """A git repository in Navigator's care.
 
@@ -96,13 +106,35 @@ class Project(Model):
     removed: bool = False
 
 
+class Variation(Model):
+    """How one of several variants of a task is written, where that differs from the settings.
+
+    `temperature` is that of its calls; `approach` names the prompt that asks for it in another way; `writer` is "agent" for the
+    agent of the settings, "model" for the model's own answer.
+    """
+
+    temperature: float | None = None
+    approach: str = ""
+    writer: str = ""
+
+    @property
+    def words(self) -> str:
+        """`temperature 0.6`, `approach smallest`, `written by the agent`, `as the settings say`."""
+        said = [f"temperature {self.temperature:g}"] if self.temperature is not None else []
+        said += [f"approach {self.approach}"] if self.approach else []
+        said += [f"written by the {self.writer}"] if self.writer else []
+        return ", ".join(said) or "as the settings say"
+
+
 class Task(Model):
     """One instruction for one project. `attempt` counts from 0, `round` within the attempt from 0.
 
     `base_commit` is pinned when the attempt is first written, and cleared by the next attempt. `origin` is the id of the
     task this one came from: the scan that proposed it, or the task whose proposal was split; "" for one that was asked for.
     `escalated` is the reading that the developer asked for and that is still to come. `after` are the ids of the tasks, of any
-    project, that have to land, to be approved or to be done before an attempt of this one is written.
+    project, that have to land, to be approved or to be done before an attempt of this one is written. A task that is written
+    several times is as many tasks: `variant_of` is the first of them, for each, and `variant` counts from 1; 0 for a task that
+    is written once.
     `ref` names the existing change that the task reviews, such as `main..topic`; "" for a task that is written. `head` is the
     commit that holds that change. `base` is the branch or the commit that it is written on in place of the project's base.
     """
@@ -124,6 +156,9 @@ class Task(Model):
     base_commit: str = ""
     origin: TaskId = ""
     after: tuple[str, ...] = ()
+    variant_of: TaskId = ""
+    variant: int = 0
+    variation: Variation = Variation()
     escalated: Escalation = Escalation.NONE
     ref: str = ""
     head: str = ""
@@ -359,8 +394,10 @@ class Proposal(Model):
     that of the optional cloud model, which reads last;
     `own_review` the generator's of its own change, which decides nothing. A derived proposal holds only the `hunks` of its
     `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
-    the writer worked: "blocks" is one answer of edit blocks, "existing" a change that was there before. `residency` and
+    the writer worked: "blocks" is one answer of edit blocks, "existing" a change that was there before. `variant_of` and
+    `variant` are the task's. `residency` and
     `experiment` say in which residency of an experiment it was written, as those of a review do.
+    `entropy_mean` and `entropy_peak` are those of the answer (`Uncertainty`).
     """
 
     id: ProposalId
@@ -389,6 +426,8 @@ class Proposal(Model):
     own_review: Review | None = None
     parent: ProposalId = ""
     hunks: tuple[str, ...] = ()
+    variant_of: TaskId = ""
+    variant: int = 0
     decision: Decision | None = None
     landing: Landing | None = None
     seen: bool = False
@@ -396,6 +435,8 @@ class Proposal(Model):
     model: str = ""
     rehearsal: bool = False
     usage: Usage = Usage()
+    entropy_mean: float | None = None
+    entropy_peak: float | None = None
     residency: int = 0
     experiment: str = ""
     created: str = ""

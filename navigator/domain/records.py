@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from navigator.domain.ids import ProposalId, TaskId
-from navigator.domain.models import Model, Usage
+from navigator.domain.models import Model, Usage, Variation
 from navigator.domain.states import (
     Criterion,
     DecisionKind,
@@ -44,6 +44,8 @@ class ModelCall(Model):
     outcome: str
     error_code: str = ""
     usage: Usage = Usage()
+    entropy_mean: float | None = None
+    entropy_peak: float | None = None
     retries: int = 0
     repeat: bool = False
     residency: int = 0
@@ -223,6 +225,20 @@ class VersionCount(Versions):
     written: int = 0
 
 
+class EntropyRanks(Model):
+    """First verdicts on one writer's changes with a known entropy: how many, the ranks of those with REVISE added up (1 is the
+    lowest entropy; ties have their mean rank), and the entropies added up."""
+
+    model: str
+    measure: str
+    rehearsal: bool = False
+    revise: int
+    approve: int
+    revise_ranks: float
+    revise_sum: float
+    approve_sum: float
+
+
 class VerdictPair(Model):
     """First proposals that their writer and an independent reviewer have both reviewed."""
 
@@ -286,6 +302,39 @@ class EditTotals(Model):
     codes: dict[str, int] = Field(default_factory=dict)
 
 
+class LookCount(Model):
+    """Requests of writers to be shown something, by what they asked for and what became of them."""
+
+    rehearsal: bool = False
+    kind: str = ""
+    outcome: LookOutcome
+    n: int = 0
+    tokens: int = 0
+
+
+class LookRounds(Model):
+    """Rounds in which a writer looked: how many, and the looks, requests and tokens that were shown in them."""
+
+    rehearsal: bool = False
+    rounds: int = 0
+    looks: int = 0
+    requests: int = 0
+    tokens: int = 0
+
+
+class WayTotals(Model):
+    """Proposals by the way they were written, and what their rounds took; `accepted` were approved and not undone."""
+
+    rehearsal: bool = False
+    way: str
+    proposals: int = 0
+    accepted: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+
 class CallTotals(Model):
     """Ended calls of one role and model.
 
@@ -321,6 +370,24 @@ class ReproductionCount(Model):
     revised: RevisedOutcome = RevisedOutcome.NONE
     rehearsal: bool = False
     n: int = 1
+
+
+class VariantCount(Model):
+    """First proposals of tasks that were written several times, by how they were written.
+
+    `decided` are those of tasks of which one variant is approved, `chosen` those that are; `tested` had tests that passed or
+    failed, `read` a verdict that could be read.
+    """
+
+    variation: Variation
+    rehearsal: bool = False
+    n: int = 0
+    decided: int = 0
+    chosen: int = 0
+    tested: int = 0
+    passed: int = 0
+    read: int = 0
+    approved: int = 0
 
 
 class ReproducedDecision(Model):

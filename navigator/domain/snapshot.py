@@ -15,6 +15,8 @@ class TaskView:
     in `checking` for the tests of its review's findings. `escalated`: the developer asked for its next reading by name.
     `asked`: since which monotonic second the first call of its stage runs; None where none does, or an answer is there already.
     `put_back`: how often in this attempt such a call was put back.
+    `group`: the first of the variants of one task; "" where a task is written once.
+    `doubt`: how unsure its writer was of the proposal that waits, in bits a token; 0 where that is not known.
     """
 
     id: str
@@ -33,6 +35,8 @@ class TaskView:
     escalated: bool = False
     asked: float | None = None
     put_back: int = 0
+    group: str = ""
+    doubt: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,20 @@ class BatchRules:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """What uncertainty was seen to mean here: a change written with more than `bits` a token is sent back `above` times as often
+    as one is on average, another one `below` times."""
+
+    bits: float
+    above: float
+    below: float
+
+    def weight(self, doubt: float) -> float:
+        """How much a second of waiting of such a change counts; 1 where its doubt is not known."""
+        return 1.0 if not doubt else self.above if doubt > self.bits else self.below
+
+
+@dataclass(frozen=True, slots=True)
 class Prices:
     """What the scheduler weighs, measured where it can be. The defaults are the published figures of the two models.
 
@@ -60,6 +78,7 @@ class Prices:
         review_seconds: from one review to the next, likewise.
         revise_rate: share of proposals that are sent back.
         check_failures: share of proposals whose checks fail, and which are repaired.
+        doubt: what uncertainty says of the verdict; None unless the statistics show that it says anything.
     """
 
     swap_in: float = 42.7
@@ -68,6 +87,7 @@ class Prices:
     review_seconds: float = 10.4
     revise_rate: float = 0.35
     check_failures: float = 0.1
+    doubt: Doubt | None = None
 
     @property
     def round_trip(self) -> float:

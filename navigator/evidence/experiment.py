@@ -25,7 +25,7 @@ from navigator.domain.experiment import SHARES, Experiment, ResidencyOutcome
 from navigator.evidence.intervals import Share, share
 from navigator.evidence.monitor import SHOWN_FROM
 
-_EFFECTS = {True: (0.05, 0.1, 0.2, 0.35), False: (0.02, 0.05, 0.1, 0.2, 0.4)}
+_EFFECTS = {True: (0.05, 0.1, 0.2, 0.4, 0.8, 1.6), False: (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)}
 """Differences that are looked for, up and down: in points of a share, or of the logarithm of a speed."""
 
 _BETWEEN = {True: 0.01, False: 0.01}

@@ -54,6 +54,11 @@ class Share:
     high: float
 
 
+def percent_of(share: float) -> int:
+    """A share in whole percent, halves upwards as readers expect: 1 of 8 is 13 %."""
+    return math.floor(100 * share + 0.5)
+
+
 def wilson(k: int, n: int, z: float = Z_95) -> tuple[float, float]:
     """The score interval of Wilson (1927) for `k` of `n`, without continuity correction.
 

@@ -192,7 +192,7 @@ class Tools:
         if time.monotonic() - self._learnt < _FRESH_SECONDS:
             return
         with reading(self._paths) as store:
-            learn_secrets(self._redact, self._paths, store)
+            learn_secrets(self._redact, self._paths, store.projects(include_removed=True))
         self._learnt = time.monotonic()
 
     def _count(self) -> None:

@@ -55,6 +55,9 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--garbage-while", metavar="FILE", help="answer garbage while FILE exists; /health stays well"
     )
+    parser.add_argument(
+        "--telling", action="store_true", help="simulated probabilities are lower where a fault was planted"
+    )
     parser.add_argument("--speculation", action="store_true", help="simulate speculative decoding")
     parser.add_argument("--parent", type=int, default=0, help="exit when this process is gone")
     parser.add_argument("--die-with-parent", action="store_true", help="ask the kernel for SIGTERM (Linux)")
@@ -110,12 +113,15 @@ def make_brain(
         )
 
     def answer(
-        messages: Sequence[Mapping[str, str]], schema: dict[str, Any] | None = None, repeat: int = 0
+        messages: Sequence[Mapping[str, str]],
+        schema: dict[str, Any] | None = None,
+        repeat: int = 0,
+        temperature: float = 0.0,
     ) -> Completion:
         asked_to_write = any("[[begin " in message["content"] for message in messages)
         if read_review(messages).diff or (strong and not asked_to_write):
             return reader.answer(messages, schema, repeat)
-        return writer.answer(messages, schema, repeat)
+        return writer.answer(messages, schema, repeat, temperature)
 
     return answer
 
@@ -124,11 +130,14 @@ def spoilt_while(path: str | None, brain: Brain) -> Brain:
     """As `brain`, but token 0 of Qwen's vocabulary over and over while the file exists: what broken logits look like."""
 
     def answer(
-        messages: Sequence[Mapping[str, str]], schema: dict[str, Any] | None = None, repeat: int = 0
+        messages: Sequence[Mapping[str, str]],
+        schema: dict[str, Any] | None = None,
+        repeat: int = 0,
+        temperature: float = 0.0,
     ) -> Completion:
         if path and Path(path).exists():
             return Completion("!" * 400)
-        return brain(messages, schema, repeat)
+        return brain(messages, schema, repeat, temperature)
 
     return answer
 
@@ -149,6 +158,7 @@ async def serve(options: argparse.Namespace) -> None:
         ),
         max_running=options.max_running,
         context_tokens=options.context_tokens,
+        telling=options.telling,
     )
     server = HttpServer(api)
     await server.start(options.host, options.port)

@@ -16,6 +16,9 @@ _BEGIN = re.compile(r"\[\[begin ([a-z_-]+) ([0-9a-f]{12})(?: (\{.*\}))?\]\]\r?")
 _SKILL = re.compile(r"^Rehearsal: sensitivity (0?\.\d+|[01]), specificity (0?\.\d+|[01])$", re.MULTILINE)
 _KEY = re.compile(r"\bkey ([0-9a-f]{12})\b")
 _OPENER = re.compile(r"^(<{7,}) SEARCH$", re.MULTILINE)
+_APPROACH = re.compile(r"^Approach: (\w+)\.", re.MULTILINE)
+_LOOK = re.compile(r"^<{7,} LOOK$", re.MULTILINE)
+_LAST_LOOK = "You cannot look again."
 _WHOLE_ORDER = re.compile(r"^For (.+?) do not use SEARCH/REPLACE again", re.MULTILINE)
 
 Messages = Sequence[Mapping[str, str]]
@@ -36,13 +39,16 @@ class WritingPrompt:
 
     `turn` is "first", "repair" or "revise"; `previous` is the answer that the last turn is about; `objections` are the
     reviewer's findings wherever they are in the conversation and `objected` the answer they were about; `whole` names
-    files that the last turn wants written whole.
+    files that the last turn wants written whole; `approach` is how one of several variants is asked for. `files` has what was
+    read in looks, too, which are no turns; `looks` are the answers that asked for them, since the last answer of another kind,
+    and `looked` all that they were told.
     """
 
     task: str = ""
     kind: str = ""
     named: tuple[str, ...] = ()
     note: str = ""
+    approach: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     tree: tuple[str, ...] = ()
     marker: int = 7
@@ -54,6 +60,9 @@ class WritingPrompt:
     objections: tuple[Mapping[str, Any], ...] = ()
     objected: str = ""
     whole: tuple[str, ...] = ()
+    may_look: bool = False
+    looks: tuple[str, ...] = ()
+    looked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +124,16 @@ def key_of(system: str) -> str | None:
 def read_writing(messages: Messages) -> WritingPrompt:
     """The generator's prompt, from the first turn to the last."""
     system = "\n".join(m["content"] for m in messages if m["role"] == "system")
-    users = [m["content"] for m in messages if m["role"] == "user"]
+    talk, looks, told = _apart(messages)
+    users = [m["content"] for m in talk if m["role"] == "user"]
     if not users:
         return WritingPrompt()
     key = key_of(system)
     blocks = blocks_of(users[0], key)
+    read = [block for text in told for block in blocks_of(text, key)]
     task = next((b for b in blocks if b.kind == "task"), None)
     opener = _OPENER.search(system)
-    answers = [m["content"] for m in messages if m["role"] == "assistant"]
+    answers = [m["content"] for m in talk if m["role"] == "assistant"]
     last = users[-1]
     objections: tuple[Mapping[str, Any], ...] = ()
     objected = ""
@@ -138,8 +149,11 @@ def read_writing(messages: Messages) -> WritingPrompt:
         kind=str(task.attributes.get("kind", "")) if task else "",
         named=tuple(str(p) for p in _list(task.attributes.get("files"))) if task else (),
         note=next((b.text.strip() for b in blocks if b.kind == "note"), ""),
+        approach=found[1] if (found := _APPROACH.search(users[0])) else "",
         files={
-            str(b.attributes["path"]): b.text for b in blocks if b.kind == "file" and "path" in b.attributes
+            str(b.attributes["path"]): b.text
+            for b in (*blocks, *read)
+            if b.kind == "file" and "path" in b.attributes
         },
         tree=tuple(
             line.strip() for b in blocks if b.kind == "tree" for line in b.text.split("\n") if line.strip()
@@ -153,7 +167,30 @@ def read_writing(messages: Messages) -> WritingPrompt:
         objections=objections,
         objected=objected,
         whole=tuple(_WHOLE_ORDER.findall(last)) if turn == "repair" else (),
+        may_look=bool(_LOOK.search(system)) and not (told and _LAST_LOOK in told[-1]),
+        looks=tuple(looks),
+        looked="\n".join(told),
     )
+
+
+def _apart(messages: Messages) -> tuple[list[Mapping[str, str]], list[str], list[str]]:
+    """The conversation without its looks; the looks since the last answer that is none; what all of them were told."""
+    talk: list[Mapping[str, str]] = []
+    looks: list[str] = []
+    told: list[str] = []
+    looking = False
+    for message in messages:
+        text, own = message["content"], message["role"] == "assistant"
+        if looking and not own:
+            told.append(text)
+            looking = False
+        elif own and _LOOK.search(text) and not _OPENER.search(text):
+            looks.append(text)
+            looking = True
+        else:
+            talk.append(message)
+            looks = [] if own else looks
+    return talk, looks, told
 
 
 def read_review(messages: Messages) -> ReviewPrompt:

@@ -15,8 +15,10 @@ What is named, in this order, and never for a task in `busy`:
 - `ReadOwn`, in the slots that are left, for proposals that their writer is to review as well where the settings ask
   for it; the task keeps its state, and its review follows.
 - `ReviewTask` for proposals that wait, up to the slots that are left, escalated ones first, by priority and then project by
-  project, because the prompts of one project share their beginning. `FinalReview` where the cloud model is
+  project, because the prompts of one project share their beginning; the project and the proposal that their writer was least sure
+  of come first. `FinalReview` where the cloud model is
   enabled, and for escalated proposals.
+  Variants of one task are read once all of them are written and checked, so that one residency reads them all.
 - `AskExam` for items of the reviewer's exam, in the slots that reviews leave free; real work never counts an item as
   taking a slot, and the conductor cuts one off where a server would have too many.
 - `PutBack` for calls that run much longer than usual and alone hold up a swap, where waiting for them is dearer than making
@@ -69,13 +71,13 @@ from navigator.scheduling.stragglers import lacking, stragglers
 from navigator.scheduling.swap_rule import SwapDecision, SwapRule, decide_swap, is_repair
 from navigator.scheduling.view import (
     CHECKS_AT_ONCE,
-    REVIEWABLE_STATES,
     WRITABLE_STATES,
     answers,
     files_held,
     final_reviews,
     free_slots,
     hurried,
+    reviewable,
     self_reviews,
 )
 
@@ -165,8 +167,8 @@ def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now
 MAY_OVERTAKE = 100
 """A task is never written after one of the same priority that came more than this many tasks later: no project starves."""
 
-_Taken = defaultdict[int, set[str]]
-"""Project id -> the files named by tasks that are being written."""
+_Taken = defaultdict[int, dict[str, str]]
+"""Project id -> the files named by tasks that are being written, each with the group or the task that names it."""
 
 
 def _writes(
@@ -180,11 +182,22 @@ def _writes(
         if is_repair(snapshot, task):
             chosen.append(task)
             continue
-        if repairs_only or task.files & taken[task.project_id]:
+        if repairs_only or _meets(task, taken):
             continue
-        taken[task.project_id] |= task.files
+        _take(task, taken)
         chosen.append(task)
     return chosen
+
+
+def _take(task: TaskView, taken: _Taken) -> None:
+    taken[task.project_id] |= dict.fromkeys(task.files, task.group or task.id)
+
+
+def _meets(task: TaskView, taken: _Taken) -> bool:
+    """Whether a task names a file that another one is changing. Variants of one task do not hold each other up."""
+    mine = task.group or task.id
+    held = taken[task.project_id]
+    return any(held.get(file, mine) != mine for file in task.files)
 
 
 def _in_turn(snapshot: SchedulerSnapshot, role: Role) -> Iterator[TaskView]:
@@ -210,20 +223,31 @@ def _in_turn(snapshot: SchedulerSnapshot, role: Role) -> Iterator[TaskView]:
 
 def _taken_files(snapshot: SchedulerSnapshot, now: float) -> _Taken:
     """The files of tasks whose writing is under way: no task that names one of them is begun beside it."""
-    taken: _Taken = defaultdict(set)
+    taken: _Taken = defaultdict(dict)
     for task in snapshot.tasks:
         picked = task.state in WRITABLE_STATES and task.id in snapshot.busy
         if picked or (is_repair(snapshot, task) and answers(snapshot, task.writer, now)):
-            taken[task.project_id] |= task.files
+            _take(task, taken)
     for task in files_held(snapshot, now):
-        taken[task.project_id] |= task.files
+        _take(task, taken)
     return taken
 
 
 def _reviews(snapshot: SchedulerSnapshot) -> list[TaskView]:
+    waiting = [task for task in reviewable(snapshot) if task.id not in snapshot.busy]
+    doubts: defaultdict[int, float] = defaultdict(float)
+    for task in waiting:
+        doubts[task.project_id] = max(doubts[task.project_id], task.doubt)
     return sorted(
-        _free(snapshot, *REVIEWABLE_STATES),
-        key=lambda task: (not task.escalated, -task.priority, task.project_id, task.order),
+        waiting,
+        key=lambda task: (
+            not task.escalated,
+            -task.priority,
+            -doubts[task.project_id],
+            task.project_id,
+            -task.doubt,
+            task.order,
+        ),
     )
 
 

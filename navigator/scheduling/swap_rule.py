@@ -148,7 +148,7 @@ def reviewer_due(snapshot: SchedulerSnapshot, now: float) -> str:
     if written_out and now >= snapshot.last_arrival + batch.quiet:
         return f"nothing is left to write, and no task came for {minutes(batch.quiet)}"
     if now >= worth_from(snapshot):
-        together = waited(waiting, now)
+        together = waited(waiting, now, snapshot.prices.doubt)
         return f"{len(waiting)} waited {together:.0f} s together, as long as the swaps cost"
     return ""
 

@@ -107,12 +107,43 @@ def self_reviews(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
     ]
 
 
+def variants_under_way(snapshot: SchedulerSnapshot) -> frozenset[str]:
+    """Groups of variants of which one is still to be written or checked: the others are read with it, in one residency.
+
+    One that cannot be written any more in this session holds up none.
+    """
+    return frozenset(
+        task.group
+        for task in snapshot.tasks
+        if task.group and task.round == 0 and not task.reviewed and _may_still_be_written(snapshot, task)
+    )
+
+
+def _may_still_be_written(snapshot: SchedulerSnapshot, task: TaskView) -> bool:
+    if task.state is TaskState.CHECKING:
+        return True
+    if task.state not in WRITABLE_STATES or given_up(snapshot, task.writer):
+        return False
+    at_hand = snapshot.both_resident or snapshot.resident is task.writer or task.writer is Role.FINAL
+    return at_hand or snapshot.swaps_left != 0
+
+
+def reviewable(snapshot: SchedulerSnapshot) -> list[TaskView]:
+    """Proposals that are read now, or could be: those that wait for other variants are not among them."""
+    held = variants_under_way(snapshot)
+    return [
+        task
+        for task in snapshot.tasks
+        if task.state in REVIEWABLE_STATES
+        and (task.group not in held or task.escalated or task.round > 0 or task.state is TaskState.REVIEWING)
+    ]
+
+
 def reviewer_work(snapshot: SchedulerSnapshot) -> list[TaskView]:
     """What waits for the reviewer's residency: proposals to read, and tasks that it writes itself."""
     if given_up(snapshot, Role.REVIEWER):
         return []
-    to_read = [task for task in snapshot.tasks if task.state in REVIEWABLE_STATES]
-    return to_read + writes_left(snapshot, Role.REVIEWER)
+    return reviewable(snapshot) + writes_left(snapshot, Role.REVIEWER)
 
 
 def checks_holding(snapshot: SchedulerSnapshot, now: float) -> list[TaskView]:

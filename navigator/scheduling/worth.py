@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from navigator.domain.snapshot import SchedulerSnapshot, TaskView
+from navigator.domain.snapshot import Doubt, SchedulerSnapshot, TaskView
 from navigator.domain.states import Role
 from navigator.scheduling.view import reviewer_work, writes_left
 
@@ -26,9 +26,9 @@ def leaving_costs(snapshot: SchedulerSnapshot, waiting: int) -> float:
     return snapshot.batch.patience * prices.round_trip + len(writes_left(snapshot, Role.GENERATOR)) * away
 
 
-def waited(tasks: Sequence[TaskView], now: float) -> float:
-    """Seconds that the tasks have waited, together; by priority, urgent ones more dearly."""
-    return sum(_weight(task) * max(0.0, now - task.since) for task in tasks)
+def waited(tasks: Sequence[TaskView], now: float, doubt: Doubt | None = None) -> float:
+    """Seconds that the tasks have waited, together; urgent ones, and those likely to be sent back, more dearly."""
+    return sum(_weight(task, doubt) * max(0.0, now - task.since) for task in tasks)
 
 
 def worth_from(snapshot: SchedulerSnapshot) -> float:
@@ -37,11 +37,12 @@ def worth_from(snapshot: SchedulerSnapshot) -> float:
     cost = leaving_costs(snapshot, len(waiting))
     if not waiting or cost == math.inf:
         return math.inf
-    weights = [_weight(task) for task in waiting]
+    weights = [_weight(task, snapshot.prices.doubt) for task in waiting]
     return (cost + sum(weight * task.since for weight, task in zip(weights, waiting, strict=True))) / sum(
         weights
     )
 
 
-def _weight(task: TaskView) -> float:
-    return float(PRIORITY_WEIGHT ** max(-2, min(2, task.priority)))
+def _weight(task: TaskView, doubt: Doubt | None) -> float:
+    weight = float(PRIORITY_WEIGHT ** max(-2, min(2, task.priority)))
+    return weight * doubt.weight(task.doubt) if doubt is not None else weight

@@ -599,6 +599,11 @@ _SIXTH: Migration = (
         ended TEXT
     ) STRICT""",
     "CREATE INDEX agent_turns_round ON agent_turns (task_id, attempt, round)",
+    # Several proposals for one task: the first of its variants, the place among them, and how it is written.
+    "ALTER TABLE tasks ADD COLUMN variant_of INTEGER REFERENCES tasks (id)",
+    "ALTER TABLE tasks ADD COLUMN variant INTEGER NOT NULL DEFAULT 0 CHECK (variant >= 0)",
+    "ALTER TABLE tasks ADD COLUMN variation TEXT NOT NULL DEFAULT '{}'",
+    "CREATE INDEX tasks_variants ON tasks (variant_of, variant) WHERE variant_of IS NOT NULL",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)

@@ -46,9 +46,9 @@ def tool(session: str, number: int, kind: str, path: str) -> None:
     write({"method": "session/update", "params": {"sessionId": session, "update": update}})
 
 
-def ask(messages: list[dict[str, str]], *, stream: bool = True) -> str:
+def ask(messages: list[dict[str, str]], *, stream: bool = True, **more: Any) -> str:
     """The model's answer, streamed or whole."""
-    body = json.dumps({"model": "whatever", "messages": messages, "stream": stream, "tools": []}).encode()
+    body = json.dumps({"model": "whatever", "messages": messages, "stream": stream, **more}).encode()
     request = urllib.request.Request(
         f"{os.environ['OPENAI_BASE_URL']}/chat/completions", body, {"content-type": "application/json"}
     )
@@ -145,15 +145,25 @@ def behave(how: str, session: str, text: str) -> str:
     if how == "keeps":
         say(session, "NO_CHANGE: it is right as it is")
         return "end_turn"
+    if how == "dictate":
+        Path("notes.txt").write_text(
+            ask([{"role": "user", "content": "Say a word."}], grammar='root ::= "note: " [a-z]{8} "\\n"')
+        )
+        say(session, "Wrote what the model said.")
+        return "end_turn"
     if how == "secret":
         Path(".env").write_text("KEY=stolen")
     if how == "link":
         Path("app.py").unlink()
         Path("app.py").symlink_to("/etc/passwd")
+        return "end_turn"
     for number in range(int((re.search(r"ASK=(\d+)", text) or [0, 1])[1])):
         tool(session, number, "read", f"{Path.cwd()}/app.py")
         ask([{"role": "user", "content": f"question {number} of {text[:400]}"}], stream=True)
     edit()
+    if how == "clumsy":
+        wrong = "tests fail" not in text
+        Path("app.py").write_text(f"def double(x):\n    return x * {3 if wrong else 2}\n")
     if how == "commit":
         subprocess.run(["git", "commit", "-qam", "mine"], check=True)
         Path("new.py").write_text("NEW = 1\n")

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import threading
+from typing import Any
+
+from navigator.cascade.conductor import Conductor, RunOptions
+from navigator.cascade.verbs.registry import perform
+from navigator.cli.session import locked_dependencies
+from navigator.domain.models import Proposal
 from navigator.domain.states import TaskState
-from tests.cascade.support import commits_of_proposals
+from tests.agents.conftest import configure
+from tests.agents.test_misbehaving import left
+from tests.cascade.scripted_models import Messages, approval, objection
+from tests.cascade.support import commits_of_proposals, git
 from tests.cascade.test_conductor import Room
 
 
@@ -27,3 +39,96 @@ def test_the_edited_copy_becomes_a_proposal_and_lands(room: Room) -> None:
     room.work()
     assert len(commits_of_proposals(room.repository)) == 1
     assert room.task(task).state is TaskState.LANDED
+
+
+def test_a_revision_goes_on_in_the_same_session_where_the_agent_can_load_it(room: Room) -> None:
+    object_once(room)
+    task = room.queue("Make double() multiply ASK=1")
+    room.work()
+    first, second = room.read().agent_turns(task)
+    assert (first.round, first.purpose, first.loaded) == (0, "write", False)
+    assert (second.round, second.purpose, second.loaded, second.session) == (1, "revise", True, first.session)
+    (proposal,) = [one for one in room.proposals() if one.round == 1]
+    assert proposal.way == "agent scripted 1.0"
+    assert blob(room, proposal) == "def double(x):\n    return 2 * x"
+    # The session's home is gone once nothing more is to be written.
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL
+    room.work()
+    assert [path.name for path in (room.paths.root / "agents").iterdir()] == []
+
+
+def test_an_agent_that_cannot_load_is_told_everything_in_a_new_session(room: Room) -> None:
+    configure(room, AGENT="forgetful")
+    object_once(room)
+    task = room.queue("Make double() multiply ASK=1")
+    room.work()
+    _, second = room.read().agent_turns(task)
+    assert (second.round, second.loaded) == (1, False)
+    (_, asked) = room.models.written
+    assert "An earlier session changed code" in asked[0]["content"]
+
+
+def test_failing_tests_go_back_to_the_agent(room: Room) -> None:
+    check = "python3 -B -c 'import app; assert app.double(3) == 6'"
+    room.act("project.set", name="code", check=check)
+    task = room.queue("Make double() multiply ASK=1 BEHAVE=clumsy")
+    room.work()
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL, room.task(task).reason
+    turns = room.read().agent_turns(task)
+    assert [(turn.purpose, turn.outcome) for turn in turns] == [("write", "tests_failed"), ("tests", "ok")]
+    (proposal,) = room.proposals()
+    assert blob(room, proposal) == "def double(x):\n    return x * 2"
+    assert [(one.name, one.outcome.value) for one in proposal.checks][-1] == ("tests", "passed")
+
+
+def object_once(room: Room) -> None:
+    """Have the reviewer ask for one revision, and approve it."""
+    said: dict[str, Any] = {"findings": [objection("return x * 2")], "verdict": "REVISE"}
+    answers = iter([json.dumps({"summary": "No.", "addressed": [], **said})])
+    room.models.read = lambda messages: next(answers, approval(addressed=[{"number": 1, "how": "fixed"}]))
+
+
+def blob(room: Room, proposal: Proposal) -> str:
+    return git(next(room.paths.private.glob("*.git")), "show", f"{proposal.tree}:app.py")
+
+
+def test_a_cancelled_task_ends_its_agent_and_what_it_asked_for(room: Room) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def write(messages: Messages) -> str:
+        asked.set()
+        answer.wait(60)
+        return "late"
+
+    room.models.write = write
+    task = room.queue("Make double() multiply ASK=2")
+
+    async def session() -> None:
+        with locked_dependencies(room.paths) as world:
+            conductor = Conductor(world, RunOptions(until="idle"))
+            running = asyncio.create_task(conductor.run())
+            await asyncio.to_thread(asked.wait)
+            await perform(world, "task.cancel", {"ids": [task]})
+            await running
+
+    try:
+        asyncio.run(session())
+    finally:
+        answer.set()
+    assert room.task(task).state is TaskState.CANCELLED
+    assert [turn.outcome for turn in room.read().agent_turns(task)] == ["lost"]
+    (call,) = [call for call in room.read().calls(task_id=task) if call.purpose == "agent"]
+    assert (call.outcome, call.usage.completion_tokens) == ("cancelled", 0)
+    assert left(room) == []
+    assert room.proposals() == []
+
+
+def test_tasks_that_the_settings_leave_to_the_model_are_the_models(room: Room) -> None:
+    configure(room, 'kinds = ["fix"]\n')
+    plain = room.queue("Make double() multiply", kind="refactor")
+    agents = room.queue("Make double() multiply ASK=0", kind="fix")
+    room.work()
+    assert {one.task_id: one.way for one in room.proposals()} == {
+        plain: "blocks",
+        agents: "agent scripted 1.0",
+    }

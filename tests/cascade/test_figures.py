@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from navigator.cascade.views.figures import measured_prices
+from navigator.config.paths import StatePaths
 from navigator.domain.states import Role, TaskState
 from navigator.evidence.intervals import Tables
 from navigator.evidence.outcomes import Outcomes, outcomes
+from navigator.evidence.uncertainty import RELATED, relations
+from navigator.store.database import open_reader
+from navigator.store.reads.reader import Reader
 from tests.cascade.splitting import SplitBench
+from tests.tui import world
 
 
 @pytest.fixture
@@ -48,3 +55,19 @@ def test_a_task_of_a_rehearsals_scan_is_no_figure_until_a_model_was_asked(bench:
         tx.end_call(tx.begin_call(Role.GENERATOR, accepted.id, 0, 0, "generate"))
         tx.set_task_state(accepted.id, TaskState.CANCELLED)
     assert counted(bench).real.states == {"cancelled": 1, "queued": 1}
+
+
+def test_uncertainty_is_weighed_only_where_it_is_shown_to_tell_something(tmp_path: Path) -> None:
+    """In this world changes that were sent back had a higher entropy; a rehearsal's own figures say nothing of that."""
+    paths = StatePaths(tmp_path / "s").ensure()
+    world.fill(paths)
+    with closing(open_reader(paths.database)) as connection:
+        reader = Reader(connection)
+        (mean, _) = relations(reader.entropy_ranks())
+        assert (mean.verdict, mean.n) == (RELATED, 40)
+        doubt = measured_prices(reader, with_rehearsal=False).doubt
+        assert doubt is not None
+        assert doubt.above > 1 > doubt.below
+        above, revised = reader.sent_back_above(mean.model, doubt.bits)
+        assert revised / above > mean.revise / mean.n
+        assert measured_prices(reader, with_rehearsal=True).doubt is None

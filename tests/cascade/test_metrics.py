@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 import socket
 import urllib.request
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ text_string_to_metric_families = pytest.importorskip(
     "prometheus_client.parser", reason="prometheus-client is not installed: pip install -e '.[metrics]'"
 ).text_string_to_metric_families
 
+DOCS = Path(__file__).parents[2] / "docs" / "scaling.md"
 ORDER = ("role", "to", "verdict", "outcome", "kind", "rehearsal")
 SECRET = "sk-planted-0123456789abcdef"
 
@@ -91,6 +93,8 @@ def test_a_session_is_counted_from_its_queue_to_its_verdicts(room: Room, models:
         for role, total in totals.items():
             assert last["navigator_tokens_total", role, "completion", "false"] == total.completion_tokens
             assert last["navigator_tokens_total", role, "prompt", "false"] == total.prompt_tokens
+        documented = set(re.findall(r"navigator_\w+", DOCS.read_text("utf-8")))
+        assert documented == {name for name, *_ in last if name.startswith("navigator_")}
         assert not [word for word in (SECRET, "double", "code", WRITER, READER) if word in text]
 
     staying(room, meanwhile)

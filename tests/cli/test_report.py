@@ -37,7 +37,7 @@ def test_a_report_is_one_file_and_replaces_none_unasked(filled: Command, tmp_pat
 
 def test_a_place_that_cannot_be_written_is_named(filled: Command, tmp_path: Path) -> None:
     refused = filled.run("report", str(tmp_path / "absent" / "report.html"), code=None)
-    assert refused.returncode != 0 and "cannot be written" in refused.stderr
+    assert refused.returncode != 0 and "cannot be written" in refused.stderr and "mkdir -p" in refused.stderr
 
 
 def test_without_a_name_the_three_questions_are_answered(filled: Command) -> None:

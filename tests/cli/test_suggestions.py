@@ -71,8 +71,8 @@ def test_what_cannot_be_chosen_is_said(command: Command, scanned: str) -> None:
     ):
         assert said in command.run(*words, code=2).stderr
     (made,) = command.json("task", "add", "thing", "Compare with None by identity")["tasks"]
-    assert "is not a scan" in command.run("task", "suggestions", made["id"], code=2).stderr
-    assert "is not a scan" in command.run("task", "accept", made["id"], "1", code=2).stderr
+    assert "has no suggestions" in command.run("task", "suggestions", made["id"], code=2).stderr
+    assert "has no suggestions" in command.run("task", "accept", made["id"], "1", code=2).stderr
 
 
 def test_a_scan_is_sent_back_with_a_note(command: Command, scanned: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.evidence.intervals import Z_95, needed, percentile, share, summarise, wilson
+from navigator.evidence.intervals import Z_95, needed, percent_of, percentile, share, summarise, wilson
 
 
 @pytest.mark.parametrize(
@@ -91,3 +91,7 @@ def test_summaries_of_little() -> None:
         percentile([], 0.5)
     with pytest.raises(ValueError, match="fraction"):
         percentile([1.0], 1.5)
+
+
+def test_halves_are_rounded_up_as_readers_do() -> None:
+    assert [percent_of(share) for share in (0.0, 1 / 8, 3 / 8, 0.124, 1.0)] == [0, 13, 38, 12, 100]

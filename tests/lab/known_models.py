@@ -58,6 +58,11 @@ def draw(*words: str) -> float:
     return int(hashlib.sha256("\0".join(words).encode()).hexdigest()[:12], 16) / 16**12
 
 
+def ended(text: str | None) -> str:
+    """With a newline at its end: a marker begins a line."""
+    return f"{text}\n" if text and not text.endswith("\n") else text or ""
+
+
 def known(changes: Mapping[str, Change], quality: Quality) -> Models:
     """Both models, by the texts of the tasks."""
     texts = {text.strip(): text for text in changes}
@@ -77,7 +82,7 @@ def known(changes: Mapping[str, Change], quality: Quality) -> Models:
             if after == old or after is None:
                 continue
             files.append(
-                f"{path}\n{'<' * wide} SEARCH\n{old or ''}{'=' * wide}\n{after}{'>' * wide} REPLACE\n"
+                f"{path}\n{'<' * wide} SEARCH\n{ended(old)}{'=' * wide}\n{ended(after)}{'>' * wide} REPLACE\n"
             )
         return "\n".join(files)
 

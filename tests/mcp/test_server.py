@@ -32,11 +32,13 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
     made = Command(folder / "state", config)
     repo = make_repo(folder / "thing")
     (repo / ".env").write_text(f"DB_PASSWORD={PASSWORD}\n")
-    (repo / "notes.md").write_text(f"The key is {SECRET}, the password {PASSWORD}.\n\n- one  \n- two\n")
+    (repo / "notes.md").write_text("# Notes\n\n- one \n- two\n")
+    (repo / "keys.txt").write_text(f"The key is {SECRET}, the password {PASSWORD}.\n")
     git(repo, "add", "-Af")
     git(repo, "commit", "-qm", f"Note \x1b[31m{SECRET}")
     made.run("project", "add", str(repo))
-    made.run("task", "add", "thing", "Clean up trailing whitespace in notes.md", "--kind", "docs")
+    text = f"Clean up trailing whitespace in notes.md, not {SECRET} or {PASSWORD}"
+    made.run("task", "add", "thing", text, "--kind", "docs")
     made.run("review", "thing", "HEAD")
     made.run("run", "--until", "idle", "--time-scale", "0", code=None)
     return made

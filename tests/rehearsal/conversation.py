@@ -69,6 +69,7 @@ def writing(
         close=">" * marker,
         allow_delete=False,
         allow_rename=False,
+        looks=0,
         blocks=blocks,
         task=data_block("task", key, text, kind=kind, files=list(named)),
         note=data_block("note", key, note) if note else "",

@@ -222,7 +222,7 @@ async def test_one_prompt_is_read_at_a_time_and_nothing_is_written_meanwhile() -
 async def test_the_brain_is_told_how_often_a_prompt_came_before() -> None:
     seen: list[int] = []
 
-    def brain(messages: object, schema: object, repeat: int) -> Completion:
+    def brain(messages: object, schema: object, repeat: int, temperature: float) -> Completion:
         seen.append(repeat)
         return Completion("x")
 
@@ -236,7 +236,7 @@ async def test_the_brain_is_told_how_often_a_prompt_came_before() -> None:
 async def test_text_parts_are_joined() -> None:
     prompts: list[Any] = []
 
-    def brain(messages: Any, schema: object, repeat: int) -> Completion:
+    def brain(messages: Any, schema: object, repeat: int, temperature: float) -> Completion:
         prompts.extend(messages)
         return Completion("x")
 

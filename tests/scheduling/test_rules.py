@@ -10,9 +10,11 @@ import pytest
 from navigator.domain.snapshot import (
     BatchRules,
     Check,
+    Doubt,
     FinalReview,
     Generate,
     Land,
+    Prices,
     Renew,
     ReviewTask,
     SchedulerSnapshot,
@@ -25,6 +27,7 @@ from navigator.domain.states import Role, TaskState
 from navigator.scheduling.next_actions import MAY_OVERTAKE, next_actions
 from navigator.scheduling.rest import LONGEST_SLEEP_SECONDS
 from navigator.scheduling.view import CHECKS_AT_ONCE, FILES_HELD_SECONDS, hold_seconds
+from navigator.scheduling.worth import worth_from
 
 NOW = 10_000.0
 G, R, F = Role.GENERATOR, Role.REVIEWER, Role.FINAL
@@ -195,6 +198,32 @@ def test_reviews_of_one_project_follow_each_other() -> None:
         capacity={R: 3},
     )
     assert next_actions(snapshot, NOW) == (ReviewTask("T4"), ReviewTask("T2"), ReviewTask("T1"))
+
+
+def test_within_a_batch_the_least_certain_are_read_first_project_by_project() -> None:
+    snapshot = snap(
+        task(1, S.AWAITING_REVIEW, project_id=1, doubt=0.2),
+        task(2, S.AWAITING_REVIEW, project_id=2, doubt=0.1),
+        task(3, S.AWAITING_REVIEW, project_id=2, doubt=0.9),
+        task(4, S.AWAITING_REVIEW, priority=1, project_id=3),
+        resident=R,
+        capacity={R: 4},
+    )
+    order = [action.task_id for action in next_actions(snapshot, NOW) if isinstance(action, ReviewTask)]
+    assert order == ["T4", "T3", "T2", "T1"]
+
+
+def test_a_likely_revision_makes_the_swap_worth_it_sooner_once_that_is_known() -> None:
+    sure, unsure = task(1, S.AWAITING_REVIEW, doubt=0.1), task(1, S.AWAITING_REVIEW, doubt=0.9)
+    known = Prices(doubt=Doubt(bits=0.5, above=2.0, below=0.5))
+    moments = [
+        worth_from(snap(one, prices=prices)) - NOW
+        for prices in (Prices(), known)
+        for one in (sure, unsure, task(1, S.AWAITING_REVIEW))
+    ]
+    plain, other, unknown, later, sooner, as_before = moments
+    assert plain == other == unknown == as_before
+    assert sooner < plain < later
 
 
 def test_only_so_many_checks_at_once() -> None:

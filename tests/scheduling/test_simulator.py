@@ -15,23 +15,17 @@ from navigator.domain.timing import StepTimes
 from navigator.scheduling.simulator.bounds import bound, lower_bound, optimum
 from navigator.scheduling.simulator.card import Card
 from navigator.scheduling.simulator.policies import contenders
-from navigator.scheduling.simulator.scenario import ARRIVALS, Request, Scenario, read_scenario, workload
+from navigator.scheduling.simulator.scenario import (
+    ARRIVALS,
+    PUBLISHED,
+    Request,
+    Scenario,
+    read_scenario,
+    workload,
+)
 from navigator.scheduling.simulator.session import Outcome, simulate
 
 NAVIGATOR, *OPPONENTS = contenders(BatchRules())
-
-# 30 proposals of 2,000 tokens, 500-token reviews, one stream at a time, no prompts counted: as the figures were published.
-PUBLISHED = Scenario(
-    tasks=30,
-    spread=0,
-    revise_rate=0,
-    check_failures=0,
-    check_seconds=0,
-    prompt_tokens=0,
-    review_prompt_tokens=0,
-    swap_spread=0,
-    streams=(1, 1),
-)
 
 
 def run(scenario: Scenario, contender: object = NAVIGATOR, until: str = "") -> Outcome:

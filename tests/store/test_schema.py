@@ -43,7 +43,7 @@ SCHEMAS = [
     "2e2b70343f467df7",
     "46c3dbae3f7cf509",
     "0dd6a58dcfa75a02",
-    "0bbb6b103663c92a",
+    "dff27bc7cf068b49",
 ]
 
 

@@ -61,7 +61,9 @@ def verdict(
 def counted(*rows: tuple[str, VerdictCount]) -> Rates:
     counts = [count for _, count in rows]
     weekly = [count.model_copy(update={"group": week}) for week, count in rows]
-    return Rates(revise_rate(counts, whole=True), revise_rate(counts), revise_rate(weekly), "project")
+    return Rates(
+        revise_rate(counts, whole=True), revise_rate(counts), revise_rate(weekly), "project", revise_rate(())
+    )
 
 
 def text_of(lines: Sequence[Line]) -> str:
@@ -296,8 +298,8 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
             await pilot.press("tab")
             name = PAGES[screen._page].name
             assert "7 days" in screen.query_one(PageTabs).render().plain
-            # Every call of that state was made today, and it has no exam and no test of a finding.
-            if name not in ("throughput", "exam", "findings", "forecast"):
+            # Every call of that state was made today, and it has no exam, no test of a finding and no variant.
+            if name not in ("throughput", "exam", "findings", "forecast", "variants"):
                 assert shown(screen) != whole[name], name
         assert "landed" in screen.counted["outcomes"].outcomes.real.states
         assert screen.counted["edits"].real.clean_first.n < before["edits"].real.clean_first.n

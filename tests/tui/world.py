@@ -154,6 +154,7 @@ class Maker:
         title: str = "",
         tree: str = "",
         base: str = "b" * 40,
+        entropy: float | None = None,
     ) -> Proposal:
         checks = [
             CheckResult(name="apply", outcome=CheckOutcome.PASSED, seconds=0.01),
@@ -187,6 +188,8 @@ class Maker:
                 model=f"rehearsal/{GENERATOR}" if rehearsal else GENERATOR,
                 rehearsal=rehearsal,
                 usage=Usage(prompt_tokens=14_200, completion_tokens=1_204, cached_tokens=11_000, seconds=8.2),
+                entropy_mean=entropy,
+                entropy_peak=None if entropy is None else 5 * entropy,
             )
         )
 
@@ -376,9 +379,10 @@ def _history(make: Maker, projects: dict[str, Project]) -> None:
             make.clock.ago(days=18 - place - number * 0.3 if number * 0.3 < 10 else 4, hours=place)
             task = make.task(projects[name], f"Earlier work {number + 1}", kinds[number % len(kinds)])
             make.to(task, TaskState.GENERATING, TaskState.CHECKING)
-            proposal = make.propose(task)
-            make.to(task, TaskState.AWAITING_REVIEW, TaskState.REVIEWING)
             revise = number * revised // total != (number + 1) * revised // total
+            told = name == "granite-db"  # only there was it asked for
+            proposal = make.propose(task, entropy=0.3 + number % 7 / 20 + revise / 10 if told else None)
+            make.to(task, TaskState.AWAITING_REVIEW, TaskState.REVIEWING)
             make.review(proposal, Verdict.REVISE if revise else Verdict.APPROVE)
             make.to(task, TaskState.AWAITING_APPROVAL)
             make.land(proposal)

@@ -13,6 +13,7 @@ from navigator.cascade.prompts.blocks import KeyRing, data_block
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.prompts.repo_maps import MapShelf
 from navigator.cascade.stages.calls import Message, opening
+from navigator.cascade.variations import APPROACH
 from navigator.config.settings import Settings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project, Task
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 CONTEXT_AIM = 24_000
 """Tokens of context aimed at: solved tasks of this model class stayed under 20-30k (arXiv 2602.16069)."""
 
-LOOKING_AIM = 8_000
+LOOKING_AIM = 12_000
 """Tokens of context aimed at where the writer may look: the rest of `CONTEXT_AIM` is for what it asks for (docs/context.md)."""
 
 OVERHEAD = 1_500
@@ -192,9 +193,19 @@ def _render(
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",
     )
+    if changes:
+        user, version = in_its_way(deps.prompts_for(writer), task, user, version)
     messages = opening(system, user)
     tokens = deps.counter.count(system) + deps.counter.count(user)
     return Prompted(context, messages, version, key, marker, tokens, room, looks)
+
+
+def in_its_way(prompts: PromptLibrary, task: Task, user: str, version: str) -> tuple[str, str]:
+    """A prompt for one of several variants, with how this one is to be approached, and its version."""
+    if not task.variation.approach:
+        return user, version
+    _, approach, its_version = prompts.render(f"{APPROACH}{task.variation.approach}")
+    return f"{user}\n\n{approach}", f"{version}+{its_version}"
 
 
 def context_texts(context: Context) -> list[str]:

@@ -94,7 +94,8 @@ async def settle(deps: Dependencies, task: Task) -> tuple[Ground, list[Elsewhere
 
 async def _pinned(deps: Dependencies, project: Project, task: Task, before: Sequence[Proposal]) -> Ground:
     here = [change for change in before if change.project_id == project.id]
-    base, private, on = await asyncio.to_thread(_pinned_base, deps, project, task, here)
+    shared = _base_of_others(deps, task)
+    base, private, on = await asyncio.to_thread(_pinned_base, deps, project, task, shared, here)
     if base != task.base_commit:
         with deps.store.transaction() as tx:
             tx.set_task_base(task.id, base)
@@ -151,12 +152,20 @@ async def _elsewhere(deps: Dependencies, project: Project, before: Sequence[Prop
     return found
 
 
+def _base_of_others(deps: Dependencies, task: Task) -> str:
+    """The base of the other variants' present attempts, so that all of them are compared on one; "" where there is none."""
+    if not task.variant_of or task.base_commit:
+        return ""
+    others = [one for one in deps.reader.variants(task.variant_of) if one.attempt == task.attempt]
+    return next((one.base_commit for one in others if one.base_commit), "")
+
+
 def _pinned_base(
-    deps: Dependencies, project: Project, task: Task, before: Sequence[Proposal]
+    deps: Dependencies, project: Project, task: Task, shared: str, before: Sequence[Proposal]
 ) -> tuple[str, PrivateRepo, str]:
     private, on = deps.private(project), ""
     with at_home(project):
-        base = task.base_commit
+        base = task.base_commit or shared
         if not base:
             own = task.based(project)
             base, on = base_on(own, private, task, new_base(own, private), before)

@@ -20,17 +20,18 @@ from navigator.cascade.reviewing.join import Answered
 from navigator.cascade.reviewing.prompt import Plan, ReviewPromptDependencies
 from navigator.cascade.stages import review as reviewing
 from navigator.cascade.stages.calls import Message, chat_request
-from navigator.cascade.stages.drafting import Draft, NoChange, draft
+from navigator.cascade.stages.drafting import Draft, NoChange, TooLarge, draft
 from navigator.cascade.stages.subject import Subject, read_subject
 from navigator.domain.errors import MissingPart, UsageError
 from navigator.domain.models import Proposal, Task
 from navigator.domain.states import Role
 from navigator.serving.client.tokens import load_counter
+from navigator.workspace.edits import parse_answer
 from navigator.workspace.git.private import PrivateRepo
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
-    from navigator.config.settings import Settings
+    from navigator.config.settings import ServerSettings, Settings
     from navigator.serving.client.chat import ChatAnswer
     from navigator.serving.client.client import ModelClient
     from navigator.store.reads.reader import Reader
@@ -234,12 +235,12 @@ async def send(
         MissingPart: another model holds the GPU, or none.
         ServingError: the server did not answer.
     """
-    from navigator.serving.client.client import ModelClient
     from navigator.serving.swap import make_strategy
 
-    server = settings.server(trial.role)
-    if trial.role is not Role.FINAL:
-        strategy = make_strategy(settings, paths, time_scale=time_scale)
+    if trial.role is Role.FINAL:
+        return await _sent(settings, settings.final, trial)
+    strategy = make_strategy(settings, paths, time_scale=time_scale)
+    async with strategy.connected():
         resident = await strategy.resident()
         if not strategy.both_resident and resident is not trial.role:
             held = resident.value if resident else "nothing"
@@ -247,7 +248,12 @@ async def send(
                 f"{held} is resident, but the prompt is for the {trial.role.value}.",
                 hint=f"Run `navigator swap to {trial.role.value}`, then try again.",
             )
-        server = strategy.server(trial.role)
+        return await _sent(settings, strategy.server(trial.role), trial)
+
+
+async def _sent(settings: Settings, server: ServerSettings, trial: Trial) -> dict[str, Any]:
+    from navigator.serving.client.client import ModelClient
+
     async with ModelClient(server) as client:
         if trial._plan is not None:
             return await _reviewed(client, settings, trial)
@@ -304,12 +310,16 @@ def _became(trial: Trial, text: str) -> dict[str, Any]:
     assert trial._made is not None
     material = trial._made.material
     prompted = material.prompted
+    parsed = parse_answer(text, marker=prompted.marker)
+    if prompted.looks and parsed.asks_to_look:
+        return {"what": "look", "asks": list(parsed.looks)}
     outcome = draft(
         text,
         material.source,
         marker=prompted.marker,
         kind=trial.task.kind,
         shown=prompted.context.shown_whole,
+        divisible=prompted.looks > 0,
     )
     if isinstance(outcome, Draft):
         edits = [edit.model_dump(mode="json") for edit in outcome.edits]
@@ -317,4 +327,6 @@ def _became(trial: Trial, text: str) -> dict[str, Any]:
         return {"what": "proposal", "tree": outcome.tree, "edits": edits, "policy": policy}
     if isinstance(outcome, NoChange):
         return {"what": "no change", "reason": outcome.reason}
+    if isinstance(outcome, TooLarge):
+        return {"what": "too large", "reason": outcome.reason}
     return {"what": "does not apply", "problems": list(outcome.problems)}

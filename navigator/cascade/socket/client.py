@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from navigator.cascade.socket import wire
-from navigator.cascade.socket.wire import NoConductor, NotResponding
+from navigator.cascade.socket.wire import START, NoConductor, NotResponding
 
 
 def request(path: Path, op: str, args: dict[str, Any], *, timeout: float = 600.0) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def request(path: Path, op: str, args: dict[str, Any], *, timeout: float = 600.0
                 hint="Its log says what it does. If it was stopped, continue it (`kill -CONT PID`), or end it (`kill PID`).",
             ) from error
         except OSError as error:
-            raise NoConductor("No conductor answers.", hint="Start one: `navigator run`.") from error
+            raise NoConductor("No conductor answers.", hint=START) from error
     if not line.endswith(b"\n"):
         raise NoConductor("The conductor went away before it answered.", hint="Ask again.")
     return _result(wire.decode(line))
@@ -84,7 +84,7 @@ class ConductorClient:
         try:
             reader, writer = await asyncio.open_unix_connection(str(self._path), limit=wire.MAX_LINE)
         except OSError as error:
-            raise NoConductor("No conductor answers.", hint="Start one: `navigator run`.") from error
+            raise NoConductor("No conductor answers.", hint=START) from error
         self._writer = writer
         self._listener = asyncio.create_task(self._listen(reader))
         await self.request("subscribe", {"after": after})
@@ -96,7 +96,7 @@ class ConductorClient:
             NoConductor: the connection is gone. RemoteError: what the conductor answered.
         """
         if self._writer is None:
-            raise NoConductor("No conductor answers.", hint="Start one: `navigator run`.")
+            raise NoConductor("No conductor answers.", hint=START)
         number = next(self._numbers)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
@@ -105,7 +105,7 @@ class ConductorClient:
             await self._writer.drain()
             return _result(await answer)
         except ConnectionError as error:
-            raise NoConductor("The conductor went away.", hint="Start one: `navigator run`.") from error
+            raise NoConductor("The conductor went away.", hint=START) from error
         finally:
             self._waiting.pop(number, None)
 

@@ -35,6 +35,10 @@ class NoConductor(NavigatorError):
     code = "no_conductor"
 
 
+START = "Start one: `navigator run --detach` in the background, or `navigator run` here."
+"""What to do without a conductor."""
+
+
 class NotResponding(NoConductor):
     """A conductor listens, but does not answer: it is stopped (SIGSTOP), or hangs."""
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Sequence
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.prompts.assemble import Elsewhere, elsewhere_blocks, task_block
+from navigator.cascade.prompts.assemble import Elsewhere, elsewhere_blocks, in_its_way, task_block
 from navigator.cascade.prompts.blocks import KeyRing, data_block
 from navigator.cascade.prompts.material import Ground, findings_block, worth_sending
 from navigator.cascade.stages.testing import of_round, tests_of
@@ -33,6 +33,7 @@ def first(deps: Dependencies, ground: Ground, elsewhere: Sequence[Elsewhere] = (
         check=safe_line(project.check),
         may_report=task.kind in EITHER_KINDS,
     )
+    text, version = in_its_way(deps.prompts_for(Role.GENERATOR), task, text, version)
     return version, text
 
 
@@ -72,6 +73,8 @@ def again(
         check=safe_line(project.check),
         problems=[safe_line(problem)[:500] for problem in problems],
     )
+    if fresh:
+        text, version = in_its_way(deps.prompts_for(Role.GENERATOR), task, text, version)
     return version, text
 
 

@@ -62,6 +62,7 @@ DEATHS = 2
 
 _NO_CHANGE = re.compile(r"^\W*NO_CHANGE:\s*(\S.*)$", re.MULTILINE)
 _SUMMARY = 1_000
+_LAST_WORDS = 200
 
 
 def agent_writes(deps: Dependencies, task: Task) -> bool:
@@ -71,7 +72,9 @@ def agent_writes(deps: Dependencies, task: Task) -> bool:
     if any(turn.outcome != "lost" for turn in deps.reader.agent_turns(task.id, task.attempt)):
         return True
     began = deps.reader.wrote(task.id) is not None and not deps.reader.agent_turns(task.id, task.attempt)
-    return not began and deps.settings.generator.agent.writes(task.kind, task.project)
+    agent, named = deps.settings.generator.agent, task.variation.writer
+    wanted = bool(agent.command) if named == "agent" else not named and agent.writes(task.kind, task.project)
+    return not began and wanted
 
 
 async def write_with_agent(deps: Dependencies, task: Task) -> None:
@@ -247,7 +250,8 @@ class _Run:
         live = {"task": self.ground.task.id, "role": Role.GENERATOR.value, "purpose": "agent"}
         sandbox = await asyncio.to_thread(probe)
         async with deps.lent_client(Role.GENERATOR) as client:
-            forwarder = Forwarder(client, journal, most=min(server.agent.requests, TURN_CALLS))
+            most, heat = min(server.agent.requests, TURN_CALLS), self.ground.task.variation.temperature
+            forwarder = Forwarder(client, journal, most=most, temperature=heat)
             async with opened(
                 server.agent,
                 endpoint,
@@ -343,7 +347,7 @@ class _Run:
                 return NoChange(safe_line(said[1])[:500])
             if task.kind in EITHER_KINDS and task.round == 0 and "\n# " in f"\n{text}":
                 return text[f"\n{text}".index("\n# ") :]
-            words = safe_line(_summary(text)).strip()
+            words = safe_line(_summary(text)).strip()[-_LAST_WORDS:]
             return NotApplied(
                 (f"NO_OP: no file differs from the last commit. The agent's last words: {words or 'none'}",),
                 ((EditCode.NO_OP.value, ""),),

@@ -30,6 +30,9 @@ _FIRST = frozenset({"generate", "revise", "report", "scan", "review"})
 FAILED_CALLS_A_ROUND = 3
 """Calls of one round that may break off (stalled, cut, timed out) before the task, not the server, is at fault."""
 
+TOP_LOGPROBS = 5
+"""Alternatives of each token that the generator's server is asked for: every server allows so many."""
+
 TASKS_OWN_FAULT = frozenset({400, 413, 422})
 """HTTP statuses about this request; others (401, 404 …) are about the server and concern every task."""
 
@@ -46,6 +49,7 @@ async def call_model(
     schema: dict[str, Any] | None = None,
     seq: int = 0,
     thinking: bool | None = None,
+    temperature: float | None = None,
     exam_item: int | None = None,
 ) -> ChatAnswer:
     """Ask the server of `role` once; the call is recorded whatever becomes of it.
@@ -54,7 +58,7 @@ async def call_model(
 
     Args:
         seq: tells apart the calls of one purpose in a round, so that only asking the same thing again counts as a repeat.
-        thinking: None is as the settings say.
+        thinking, temperature: None is as the settings say.
         exam_item: what it is about where that is no task; its progress is not told.
 
     Raises:
@@ -75,7 +79,8 @@ async def call_model(
             rehearsal=is_rehearsal(deps.settings.server(role).model),
         )
     about = task.id or f"exam item {exam_item}"
-    request = chat_request(deps.settings.server(role), messages, max_tokens, schema, thinking)
+    server = deps.settings.server(role)
+    request = chat_request(server, messages, max_tokens, schema, thinking, temperature)
     live = {"task": task.id, "role": role.value, "purpose": purpose}
 
     def tell(chars: int, _: object) -> None:
@@ -106,6 +111,7 @@ async def call_model(
         outcome="ok",
         model=answer.model,
         usage=answer.usage,
+        uncertainty=answer.uncertainty,
         retries=answer.retries,
         rehearsal=is_rehearsal(answer.model),
         # Some servers put what a schema constrains into the reasoning channel, even with thinking off.
@@ -138,16 +144,18 @@ def chat_request(
     max_tokens: int,
     schema: dict[str, Any] | None = None,
     thinking: bool | None = None,
+    temperature: float | None = None,
 ) -> ChatRequest:
-    """A request with the server's own sampling settings; `thinking` None is as they say."""
+    """A request with the server's own sampling settings; `thinking` and `temperature` None are as they say."""
     return ChatRequest(
         messages=list(messages),
         max_tokens=max_tokens,
-        temperature=server.temperature,
+        temperature=server.temperature if temperature is None else temperature,
         top_p=server.top_p,
         schema=schema,
         thinking=server.thinking if thinking is None else thinking,
         extra=server.extra_body,
+        top_logprobs=TOP_LOGPROBS if getattr(server, "logprobs", False) else 0,
     )
 
 

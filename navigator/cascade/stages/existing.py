@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from navigator.cascade.dependencies import Dependencies, at_home
 from navigator.cascade.views.parts import change_name
-from navigator.domain.models import EXISTING, Project, Proposal, Task
-from navigator.domain.states import Role, TaskState
+from navigator.domain.models import EXISTING, AppliedEdit, Project, Proposal, Task
+from navigator.domain.states import Role, Rung, TaskState
 from navigator.store.writes.writer import Transaction
 from navigator.workspace.git.existing import Change, Found
 from navigator.workspace.git.facts import RepoFacts, read_facts
-from navigator.workspace.git.private import PrivateRepo
+from navigator.workspace.git.private import LineCounts, PrivateRepo
 
 MOST_LINES = 50_000
 """Changed lines of one change at most: what screens and diffs are made for."""
@@ -40,8 +40,7 @@ class Queued:
 class _Measured:
     change: Change
     tree: str
-    added: int
-    removed: int
+    counts: LineCounts
     left_out: str = ""
 
 
@@ -97,7 +96,7 @@ def _measure(private: PrivateRepo, project: Project, find: Find) -> tuple[Found,
     pairs = [(trees[change.base], trees[change.head]) for change in found.changes]
     counts = private.count_lines(pairs)
     measured = [
-        _Measured(change, pair[1], *counts[pair], _why_not(pair, counts[pair]))
+        _Measured(change, pair[1], counts[pair], _why_not(pair, counts[pair]))
         for change, pair in zip(found.changes, pairs, strict=True)
     ]
     # Before the rows that name them exist: a crash here leaves only unused names.
@@ -111,12 +110,13 @@ def _measure(private: PrivateRepo, project: Project, find: Find) -> tuple[Found,
     return found, measured
 
 
-def _why_not(pair: tuple[str, str], counts: tuple[int, int]) -> str:
+def _why_not(pair: tuple[str, str], counts: LineCounts) -> str:
     """Why a change is not reviewed; "" where it is."""
     if pair[0] == pair[1]:
         return "it changes nothing"
-    if sum(counts) > MOST_LINES:
-        return f"it changes {sum(counts):,} lines; {MOST_LINES:,} can be reviewed at a time"
+    lines = counts.added + counts.removed
+    if lines > MOST_LINES:
+        return f"it changes {lines:,} lines; {MOST_LINES:,} can be reviewed at a time"
     return ""
 
 
@@ -141,8 +141,9 @@ def _add(tx: Transaction, project: Project, one: _Measured, priority: int) -> st
             way=EXISTING,
             title=change.title,
             summary=f"by {change.author}" if change.author else "",
-            added=one.added,
-            removed=one.removed,
+            edits=tuple(AppliedEdit(path=path, rung=Rung.EXACT) for path in one.counts.paths),
+            added=one.counts.added,
+            removed=one.counts.removed,
         )
     )
     return task.id

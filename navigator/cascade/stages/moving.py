@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from navigator.cascade.dependencies import Dependencies
+from navigator.cascade.stages.choosing import NOT_REVISED, good_variant, stop_revising
 from navigator.domain.models import Review, Task
 from navigator.domain.states import Escalation, TaskState, Verdict
 
@@ -18,9 +19,16 @@ def move_on(tx: Transaction, deps: Dependencies, task: Task, review: Review) -> 
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, escalated=Escalation.NONE)
         return
     revise = review.verdict is Verdict.REVISE and not review.advice and not task.ref
-    if revise and task.round < deps.settings.batch.revisions:
+    good = good_variant(tx, task) if revise else ""
+    if good:
+        tx.set_task_state(
+            task.id, TaskState.AWAITING_APPROVAL, reason=NOT_REVISED.format(good), escalated=Escalation.NONE
+        )
+    elif revise and task.round < deps.settings.batch.revisions:
         tx.set_task_state(task.id, TaskState.REVISING, round=task.round + 1, escalated=Escalation.NONE)
     elif deps.settings.final.enabled:
         tx.set_task_state(task.id, TaskState.FINAL_REVIEW, escalated=Escalation.NONE)
     else:
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, escalated=Escalation.NONE)
+    if not revise:
+        stop_revising(tx, task)

@@ -6,6 +6,7 @@ from navigator.cascade.dependencies import Dependencies, is_rehearsal
 from navigator.cascade.experimenting import words_of
 from navigator.cascade.prompts.material import Ground
 from navigator.cascade.stages.checking import UNTESTED
+from navigator.cascade.stages.choosing import put_away_as_same
 from navigator.cascade.stages.drafting import Draft
 from navigator.cascade.stages.testing import keep
 from navigator.domain.models import Proposal
@@ -41,11 +42,14 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str =
         model=cost.model,
         rehearsal=is_rehearsal(cost.model),
         usage=cost.usage,
+        **cost.uncertainty.model_dump(),
         residency=cost.residency,
         experiment=words_of(deps.reader.experiment_of(cost.residency)),
     )
     await keep(deps, ground, made.tree)
     with deps.store.transaction() as tx:
+        if put_away_as_same(tx, task, proposal):
+            return
         added = tx.add_proposal(proposal)
         if not ground.source.project.check.strip():
             tx.set_checks(added.id, (*made.checks, UNTESTED))

@@ -1,11 +1,13 @@
-"""A scan: the model reads a project and proposes tasks; the developer accepts some and dismisses the rest."""
+"""Tasks as suggestions, of a scan or of a task that is divided: the developer accepts some and dismisses the rest."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.material import Material
+from navigator.cascade.stages.calls import Message
 from navigator.cascade.stages.scan_answer import (
     KINDS,
     MOST,
@@ -40,14 +42,40 @@ async def scan(deps: Dependencies, material: Material) -> None:
     Raises:
         ServingError: the server did not answer; the task is back in the queue.
     """
+    kinds = [kind.value for kind in KINDS]
+    messages, version = material.asking(deps.prompts, "scan", kinds=kinds, most=MOST)
+    shown = {file.path: file.text for file in material.prompted.context.files}
+    await offer(deps, material, "scan", version, messages, shown)
+
+
+async def offer(
+    deps: Dependencies,
+    material: Material,
+    purpose: str,
+    version: str,
+    messages: Sequence[Message],
+    shown: Mapping[str, str],
+    why: str = "",
+) -> None:
+    """Ask for tasks as suggestions, unless a stored answer of this purpose is there, and end the task with them.
+
+    Args:
+        shown: path -> text of what the model was shown: suggestions quote it.
+        why: what the report begins with, before the list.
+
+    Raises:
+        ServingError: the server did not answer; the task is back in the queue.
+    """
     task, role = material.task, material.writer
     while True:
         stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=role)
-        if stored is None or stored.outcome == REFUSED:
-            if stored is not None and deps.reader.answers_refused(*_place(task), role) >= TRIES:
-                _unreadable(deps, task, stored.text)
+        if stored is None or stored.purpose != purpose or stored.outcome == REFUSED:
+            asked = len(deps.reader.answers_of(task.id, task.attempt, task.round, purpose))
+            if stored is not None and asked >= TRIES:
+                _unreadable(deps, task, stored.text, why)
                 return
-            if await _ask(deps, material) is None:
+            schema = scan_schema(list(shown))
+            if await ask(deps, task, role, purpose, version, messages, schema=schema) is None:
                 return
             continue
         try:
@@ -58,7 +86,7 @@ async def scan(deps: Dependencies, material: Material) -> None:
                 tx.event("scan_unreadable", task_id=task.id, data={"why": str(error)})
             continue
         break
-    known = await asyncio.to_thread(_known, material, _said_before(deps, task))
+    known = await asyncio.to_thread(_known, material, shown, _said_before(deps, task))
     found = sift(raw, known)
     not_shown = [f"{entry.path or 'files'}: {entry.why}" for entry in material.prompted.context.left_out]
     with deps.store.transaction() as tx:
@@ -67,30 +95,19 @@ async def scan(deps: Dependencies, material: Material) -> None:
         tx.set_task_state(
             task.id,
             TaskState.AWAITING_APPROVAL,
-            report=report_text(found, not_shown),
+            report=why + report_text(found, not_shown),
             reason=f"{count} suggestion{'' if count == 1 else 's'}",
         )
 
 
-def _place(task: Task) -> tuple[str, int, int]:
-    return task.id, task.attempt, task.round
-
-
-async def _ask(deps: Dependencies, material: Material) -> str | None:
-    kinds = [kind.value for kind in KINDS]
-    messages, version = material.asking(deps.prompts, "scan", kinds=kinds, most=MOST)
-    schema = scan_schema([file.path for file in material.prompted.context.files])
-    return await ask(deps, material.task, material.writer, "scan", version, messages, schema=schema)
-
-
-def _unreadable(deps: Dependencies, task: Task, text: str) -> None:
+def _unreadable(deps: Dependencies, task: Task, text: str, why: str) -> None:
     """No answer could be read: the report shows the last one as it came."""
     more = f"\n… and {len(text) - RAW_SHOWN:,} characters more" if len(text) > RAW_SHOWN else ""
     shown = "\n".join(f"    {line}" for line in text[:RAW_SHOWN].splitlines())
     keep_report(
         deps,
         task,
-        "# The suggestions could not be read\n\n"
+        f"{why}# The suggestions could not be read\n\n"
         f"The model was asked {TRIES} times and did not answer in the required form, so nothing here can be "
         f"accepted as a task. Its last answer:\n\n{shown}{more}\n",
     )
@@ -109,7 +126,9 @@ def _said_before(deps: Dependencies, task: Task) -> list[tuple[str, frozenset[st
     ]
 
 
-def _known(material: Material, titles: list[tuple[str, frozenset[str], str]]) -> Known:
+def _known(
+    material: Material, shown: Mapping[str, str], titles: list[tuple[str, frozenset[str], str]]
+) -> Known:
     """What the project holds. Runs git: call it in a thread."""
     source = material.source
 
@@ -119,7 +138,7 @@ def _known(material: Material, titles: list[tuple[str, frozenset[str], str]]) ->
         return source.mode(path) is None and in_scope(path, source.project)
 
     return Known(
-        shown={file.path: file.text for file in material.prompted.context.files},
+        shown=shown,
         paths=frozenset(source.paths()),
         may_be_new=may_be_new,
         titles=titles,

@@ -42,6 +42,7 @@ async def ask(
             messages=messages,
             max_tokens=server.max_tokens,
             schema=schema,
+            temperature=task.variation.temperature,
             seq=deps.reader.answers_refused(*place, writer) + looked,
         )
     except CutByLength:

@@ -15,7 +15,16 @@ from navigator.cascade.prompts.material import Material, findings_block, gather,
 from navigator.cascade.routing import writer_for
 from navigator.cascade.stages.agent_write import agent_writes, write_with_agent
 from navigator.cascade.stages.calls import Message
-from navigator.cascade.stages.drafting import POLICY_CODE, Draft, NoChange, NotApplied, draft
+from navigator.cascade.stages.dividing import TOO_LARGE, divide
+from navigator.cascade.stages.drafting import (
+    POLICY_CODE,
+    Draft,
+    NoChange,
+    NotApplied,
+    Outcome,
+    TooLarge,
+    draft,
+)
 from navigator.cascade.stages.looking import ask_looking, restore_looks
 from navigator.cascade.stages.proposing import no_change, propose
 from navigator.cascade.stages.scan import scan
@@ -32,6 +41,7 @@ from navigator.domain.states import (
 )
 from navigator.domain.text import safe_line
 from navigator.store.errors import StoreError
+from navigator.store.reads.ledger import StoredAnswer
 from navigator.store.space import require_space
 from navigator.workspace.edits import parse_answer
 
@@ -62,6 +72,12 @@ async def write(deps: Dependencies, task_id: str) -> None:
         await write_with_agent(deps, task)
         return
     resumed = task.state is TaskState.CHECKING
+    if task.variation.writer == "agent" and task.state is TaskState.QUEUED:
+        move(deps, task, TaskState.GENERATING)
+        give_up(
+            deps, task, "This variant is the agent's, and the settings name none: [generator.agent] command."
+        )
+        return
     if not resumed:
         move(deps, task, TaskState.GENERATING)
     try:
@@ -106,6 +122,8 @@ async def _write_change(deps: Dependencies, material: Material, *, may_call: boo
     """Judge the stored answer, or a new one, until one applies, none is to be asked for, or the task is given up."""
     task = material.task
     await restore_looks(deps, material)
+    if await _divide(deps, material, may_call=may_call):
+        return
     stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
     text = stored.text if stored is not None else await _open(deps, material)
     if text is not None and _is_report(task, text, marker=material.prompted.marker):
@@ -116,14 +134,14 @@ async def _write_change(deps: Dependencies, material: Material, *, may_call: boo
         text = await _fix_tests(deps, material, stored.text)
     while text is not None:
         outcome = await _judge(deps, material, text, again=judged)
+        if isinstance(outcome, TooLarge):
+            await _divide(deps, material, may_call=may_call)
         if not isinstance(outcome, NotApplied):
             return
         text, judged = await _repaired(deps, material, text, outcome, may_call=may_call), False
 
 
-async def _judge(
-    deps: Dependencies, material: Material, text: str, *, again: bool
-) -> Draft | NoChange | NotApplied:
+async def _judge(deps: Dependencies, material: Material, text: str, *, again: bool) -> Outcome:
     """Apply an answer and act on the result: a proposal, the end without a change, or a recorded refusal.
 
     Args:
@@ -140,18 +158,40 @@ async def _judge(
     elif isinstance(outcome, NoChange):
         if not review_as_is(deps, task, f"The {material.writer.value} keeps its change: {outcome.reason}"):
             no_change(deps, material, outcome.reason)
+    elif isinstance(outcome, TooLarge):
+        answer = _newest(deps, material)
+        assert answer is not None
+        with deps.store.transaction() as tx:
+            tx.judge_call(answer.call_id, TOO_LARGE)
     elif not again:
         _record(deps, material, outcome)
     return outcome
 
 
-def _drafted(material: Material, text: str) -> Draft | NoChange | NotApplied:
+async def _divide(deps: Dependencies, material: Material, *, may_call: bool) -> bool:
+    """Go on with a task whose writer called it too large; whether it did."""
+    task = material.task
+    place = (task.id, task.attempt, task.round)
+    large = deps.reader.last_answer(*place, role=material.writer, outcome=TOO_LARGE)
+    if large is None:
+        return False
+    if not may_call:
+        requeue(deps, task, "it is to be divided")
+        return True
+    move(deps, task, TaskState.GENERATING)
+    reason = parse_answer(large.text, marker=material.prompted.marker).too_large or ""
+    await divide(deps, material, _conversation(deps, material, large), large.text, reason)
+    return True
+
+
+def _drafted(material: Material, text: str) -> Outcome:
     return draft(
         text,
         material.source,
         marker=material.prompted.marker,
         kind=material.task.kind,
         shown=material.shown_whole(),
+        divisible=material.talk is not None and material.task.round == 0,
     )
 
 
@@ -170,7 +210,8 @@ async def _repaired(
         return None
     move(deps, task, TaskState.GENERATING)
     version, message = next_step
-    messages = [*_conversation(deps, material), {"role": "assistant", "content": text}, *message]
+    conversation = _conversation(deps, material, _newest(deps, material))
+    messages = [*conversation, {"role": "assistant", "content": text}, *message]
     return await ask_looking(deps, material, "repair", version, messages)
 
 
@@ -200,18 +241,22 @@ async def _fix_tests(deps: Dependencies, material: Material, text: str) -> str |
     if asked is None:
         give_up(deps, material.task, "The test output was not kept.")
         return None
-    messages = [*_conversation(deps, material), {"role": "assistant", "content": text}, *asked[1]]
+    conversation = _conversation(deps, material, _newest(deps, material))
+    messages = [*conversation, {"role": "assistant", "content": text}, *asked[1]]
     return await ask_looking(deps, material, "repair-tests", asked[0], messages)
 
 
-def _conversation(deps: Dependencies, material: Material) -> list[Message]:
-    """What came before the newest answer of this round: the opening, and the looks that the answer was written after."""
+def _newest(deps: Dependencies, material: Material) -> StoredAnswer | None:
     task = material.task
+    return deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
+
+
+def _conversation(deps: Dependencies, material: Material, answer: StoredAnswer | None) -> list[Message]:
+    """What came before an answer of this round: the opening, and the looks that the answer was written after."""
     opening = _opening_messages(deps, material)[0]
-    newest = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
-    if material.talk is None or newest is None:
+    if material.talk is None or answer is None:
         return opening
-    return [*opening, *material.talk.messages(task.round, before=newest.call_id)]
+    return [*opening, *material.talk.messages(material.task.round, before=answer.call_id)]
 
 
 async def _open(deps: Dependencies, material: Material) -> str | None:

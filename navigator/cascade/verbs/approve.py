@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from navigator.cascade.stages.choosing import open_variants, put_away_others
 from navigator.cascade.verbs.base import ConfirmItem, Question, Subject, Told, plural
 from navigator.cascade.verbs.deciding import (
     Decide,
@@ -66,6 +67,11 @@ class Approve(Decide[ApproveArgs]):
                 f"{on.proposal} is refused by policy: {on.refused}.",
                 hint=f"Reject it, or send it back: `navigator send-back {on.proposal} --note …`.",
             )
+        if on.rival:
+            return Conflict(
+                f"{on.proposal} is a variant of a task for which {on.rival} is approved.",
+                hint=f"Take that one back first: `navigator undo {on.rival}`.",
+            )
         if on.waits_for:
             return Conflict(
                 f"{on.proposal} was written on top of {on.waits_for}, which has not landed yet.",
@@ -99,6 +105,7 @@ class Approve(Decide[ApproveArgs]):
         if tx.read.task(proposal.task_id).state is not TaskState.APPROVED:
             tx.set_task_state(proposal.task_id, TaskState.APPROVED)
         tx.set_landing(proposal.id, Landing(state=LandingState.PENDING, at=utc_now()))
+        put_away_others(tx, proposal)
 
     async def perform(self, deps: Dependencies, args: ApproveArgs) -> Decided:
         rows = (await super().perform(deps, args)).decisions
@@ -172,6 +179,7 @@ def approval_lines(reader: Reader, proposal: Proposal) -> list[str]:
     lines = [f"{project.name}   +{proposal.added} −{proposal.removed}   tree {proposal.tree[:12]}"]
     lines += _where(project, proposal.batch)
     lines += review_lines(reader, proposal)
+    lines += _variant_lines(reader, proposal)
     lines += [f"⚠ failed check: {check.name}" for check in proposal.failed_checks]
     lines += [
         f"⚠ tests: {check.outcome.value.replace('_', ' ')}"
@@ -185,6 +193,15 @@ def approval_lines(reader: Reader, proposal: Proposal) -> list[str]:
     if not proposal.seen:
         lines.append("⚠ you have not looked at all of it")
     return lines
+
+
+def _variant_lines(reader: Reader, proposal: Proposal) -> list[str]:
+    """Which other variants of its task the approval puts away."""
+    others = open_variants(reader, proposal.variant_of, besides=proposal.task_id)
+    if not others:
+        return []
+    names = [f"{task.id} ({task.state.value.replace('_', ' ')})" for task in others]
+    return [f"puts away the other variants: {', '.join(names)}"]
 
 
 def review_lines(reader: Reader, proposal: Proposal) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from navigator.cascade.socket.wire import NoConductor
+from navigator.cascade.socket.wire import START, NoConductor
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.models import Model
 from navigator.domain.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
@@ -167,8 +167,9 @@ class Subject:
     """The task, and its proposal if it has one, that a verb is about: what `refuse_one` decides from.
 
     Screens make it of a row (`of_card`), everything else of the store (`read`). `existing`: the proposal is a change that was
-    there before. `newer` is the open proposal that replaced this one; `waits_for` the part that has to land first; `refused`
-    what policy forbids. A card does not know these three: `perform` looks again.
+    there before. `newer` is the open proposal that replaced this one; `waits_for` the part that has to land first; `rival` the
+    variant of the same task that is approved; `refused` what policy forbids. A card does not know these four: `perform` looks
+    again.
     """
 
     task: str
@@ -185,6 +186,7 @@ class Subject:
     existing: bool = False
     newer: str = ""
     waits_for: str = ""
+    rival: str = ""
     refused: str = ""
 
     @property
@@ -246,6 +248,7 @@ class Subject:
     def of(reader: Reader, proposal: Proposal) -> Subject:
         """From a proposal as it is in the store now."""
         from navigator.cascade.views.parts import waits_for
+        from navigator.cascade.views.variants import approved_variant
 
         task = reader.task(proposal.task_id)
         newer = ""
@@ -270,6 +273,7 @@ class Subject:
             existing=proposal.existing,
             newer=newer,
             waits_for=part.id if part else "",
+            rival=approved_variant(reader, proposal) if proposal.state is ProposalState.OPEN else "",
             refused=f"{refused.path}: {refused.detail or refused.rule}" if refused else "",
         )
 
@@ -307,7 +311,7 @@ def controls(deps: Dependencies) -> Controls:
         NoConductor: none is running.
     """
     if deps.conductor is None:
-        raise NoConductor("No conductor is running.", hint="Start one: `navigator run`.")
+        raise NoConductor("No conductor is running.", hint=START)
     return deps.conductor
 
 

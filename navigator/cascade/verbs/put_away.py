@@ -9,7 +9,7 @@ from navigator.cascade.verbs.deciding import state_words
 from navigator.cascade.verbs.task_verbs import TasksArgs, TaskVerb
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Task
-from navigator.domain.states import ProposalState, TaskKind, TaskState
+from navigator.domain.states import ProposalState, TaskState
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
@@ -41,16 +41,14 @@ class PutAway(TaskVerb):
         left = 0
         for identifier in args.ids:
             task = reader.task(identifier)
-            if task.kind is TaskKind.SCAN:
-                left += sum(one.state == "open" for one in reader.suggestions(task.id, attempt=task.attempt))
+            left += sum(one.state == "open" for one in reader.suggestions(task.id, attempt=task.attempt))
         if not left:
             return None
         line = f"{plural(left, 'open suggestion')} will be dismissed."
         return Question(f"Put {', '.join(args.ids)} away?", (line,), "put away")
 
     def move(self, tx: Transaction, task: Task) -> None:
-        if task.kind is TaskKind.SCAN:
-            tx.dismiss_suggestions(task.id, task.attempt)
+        tx.dismiss_suggestions(task.id, task.attempt)
         for read in tx.read.proposals({ProposalState.OPEN}, task_id=task.id):
             tx.set_proposal_state(
                 read.id, ProposalState.DECIDED

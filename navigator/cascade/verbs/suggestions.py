@@ -121,15 +121,15 @@ class Dismiss(_Settle):
 
 
 def scan_of(reader: Reader, identifier: str) -> Task:
-    """A task that is a scan.
+    """A task that is a scan, or that was divided into suggestions.
 
     Raises:
         UsageError: it is another kind.
     """
     scan = reader.task(identifier)
-    if scan.kind is not TaskKind.SCAN:
+    if scan.kind is not TaskKind.SCAN and not reader.suggestions(scan.id, attempt=scan.attempt):
         raise UsageError(
-            f"{scan.id} is not a scan; it has no suggestions.",
+            f"{scan.id} has no suggestions.",
             hint="`navigator task list` shows every task's kind.",
         )
     return scan

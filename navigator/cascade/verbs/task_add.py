@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
+from navigator.cascade.routing import writer_of
+from navigator.cascade.variations import APPROACH, MOST, Vary, variations
 from navigator.cascade.verbs.base import Told, Verb
+from navigator.cascade.views.variants import variant_words
 from navigator.domain.errors import UsageError
-from navigator.domain.models import Model, Project, Task
-from navigator.domain.states import Complexity, TaskKind
+from navigator.domain.models import Model, Project, Task, Variation
+from navigator.domain.states import REPORT_KINDS, Complexity, Role, TaskKind
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -25,6 +28,7 @@ class NewTask(Model):
     """A task as a client asks for it.
 
     `after` are tasks that have to land, to be approved or to be done first: ids, or the `name`s of tasks in the same request.
+    `variants` of it are written, which differ as `vary` says; one of them is approved.
     """
 
     project: str
@@ -35,6 +39,14 @@ class NewTask(Model):
     files: tuple[str, ...] = ()
     name: str = ""
     after: tuple[str, ...] = ()
+    variants: int = Field(default=1, ge=1, le=MOST)
+    vary: Vary = Vary.TEMPERATURE
+
+    @model_validator(mode="after")
+    def _changes(self) -> Self:
+        if self.variants > 1 and (self.kind is TaskKind.SCAN or self.kind in REPORT_KINDS):
+            raise ValueError(f"has variants, and a {self.kind.value} ends without a change to choose")
+        return self
 
     @field_validator("text")
     @classmethod
@@ -90,21 +102,29 @@ class AddTasks(Verb[AddTasksArgs, AddedTasks]):
 
     async def perform(self, deps: Dependencies, args: AddTasksArgs) -> AddedTasks:
         projects = {task.project: deps.reader.project(task.project) for task in args.tasks}
+        ways = [_ways(deps, task) for task in args.tasks]
         with deps.store.transaction() as tx:
             added = [
-                tx.add_task(
-                    projects[task.project].id,
-                    task.text,
-                    kind=task.kind,
-                    complexity=task.complexity,
-                    priority=task.priority,
-                    files=task.files,
-                )
-                for task in args.tasks
+                [
+                    tx.add_task(
+                        projects[task.project].id,
+                        task.text,
+                        kind=task.kind,
+                        complexity=task.complexity,
+                        priority=task.priority,
+                        files=task.files,
+                    ).id
+                    for _ in differing
+                ]
+                for task, differing in zip(args.tasks, ways, strict=True)
             ]
-            added = _link(tx, args.tasks, added)
+            for ids, differing in zip(added, ways, strict=True):
+                if len(ids) > 1:
+                    tx.make_variants(ids, differing)
+            _link(tx, args.tasks, added)
+            made = [tx.read.task(identifier) for ids in added for identifier in ids]
         unknown = await asyncio.to_thread(_unknown_files, args.tasks, projects)
-        return AddedTasks(tasks=tuple(added), unknown_files=tuple(unknown))
+        return AddedTasks(tasks=tuple(made), unknown_files=tuple(unknown))
 
     def tell(self, result: AddedTasks) -> list[Told]:
         after = {task.id: f", after {', '.join(task.after)}" for task in result.tasks if task.after}
@@ -115,24 +135,45 @@ class AddTasks(Verb[AddTasksArgs, AddedTasks]):
         return [
             Told(
                 task.id,
-                f"queued for {task.project}{after.get(task.id, '')}",
+                f"queued for {task.project}{_as_variant(task)}{after.get(task.id, '')}",
                 hint=unknown.get(task.project, ""),
             )
             for task in result.tasks
         ]
 
 
-def _link(tx: Transaction, wanted: Sequence[NewTask], added: Sequence[Task]) -> list[Task]:
-    """The tasks as added, each after those that it names."""
+def _as_variant(task: Task) -> str:
+    words = variant_words(task)
+    return f", {words}" if words else ""
+
+
+def _ways(deps: Dependencies, task: NewTask) -> list[Variation]:
+    """How each variant of a task is written."""
+    if task.variants == 1:
+        return [Variation()]
+    writer = writer_of(deps.settings, task.kind, task.complexity)
+    approaches = [one.name.removeprefix(APPROACH) for one in deps.prompts if one.name.startswith(APPROACH)]
+    temperature = deps.settings.server(writer).temperature
+    agent = deps.settings.generator.agent
+    writers: tuple[str, ...] = ()
+    if agent.command and writer is Role.GENERATOR:
+        writers = ("model",) if agent.writes(task.kind, task.project) else ("agent",)
+    return variations(
+        task.variants, task.vary, temperature=temperature, approaches=approaches, writers=writers
+    )
+
+
+def _link(tx: Transaction, wanted: Sequence[NewTask], added: Sequence[Sequence[str]]) -> None:
+    """Have each task, all its variants, start after those that it names; of variants that are named, the first one stands
+    for all until one is approved."""
     named: dict[str, list[str]] = {}
-    for task, made in zip(wanted, added, strict=True):
+    for task, ids in zip(wanted, added, strict=True):
         if task.name:
-            named.setdefault(task.name, []).append(made.id)
-    linked = []
-    for task, made in zip(wanted, added, strict=True):
+            named.setdefault(task.name, []).append(ids[0])
+    for task, ids in zip(wanted, added, strict=True):
         after = [identifier for name in task.after for identifier in named.get(name, [name])]
-        linked.append(tx.link_task(made.id, after) if after else made)
-    return linked
+        for identifier in ids if after else ():
+            tx.link_task(identifier, after)
 
 
 def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> list[UnknownFile]:

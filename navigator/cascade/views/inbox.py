@@ -51,15 +51,19 @@ def with_overlaps(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Each open proposal with the ids of the other open ones of its project that touch a path of its own."""
     by_path: dict[tuple[int, str], list[Proposal]] = {}
     for proposal in proposals:
-        if proposal.state is ProposalState.OPEN:
+        if _may_land(proposal):
             for path in proposal.paths:
                 by_path.setdefault((proposal.project_id, path), []).append(proposal)
     return [
         proposal.model_copy(update={"overlaps": _others(proposal, by_path)})
-        if proposal.state is ProposalState.OPEN
+        if _may_land(proposal)
         else proposal
         for proposal in proposals
     ]
+
+
+def _may_land(proposal: Proposal) -> bool:
+    return proposal.state is ProposalState.OPEN and not proposal.existing
 
 
 def _could_not_run(check: CheckResult) -> bool:
@@ -73,6 +77,7 @@ def _others(proposal: Proposal, by_path: dict[tuple[int, str], list[Proposal]]) 
         for path in proposal.paths
         for other in by_path[(proposal.project_id, path)]
         if other.task_id != proposal.task_id
+        and not (proposal.variant_of and other.variant_of == proposal.variant_of)
     }
     return tuple(sorted(meeting, key=lambda identifier: int(identifier[1:])))
 
@@ -94,10 +99,13 @@ def batch_choice(proposals: Iterable[Proposal], *, confirmed: frozenset[str] = f
     """
     proposals = with_overlaps(list(proposals))
     shared = shared_items(proposals)
+    variants = Counter(proposal.variant_of for proposal in proposals)
     taken: list[Proposal] = []
     left: list[tuple[Proposal, str]] = []
     for proposal in proposals:
         reason = why_left_out(proposal, confirmed, shared)
+        if proposal.variant_of and variants[proposal.variant_of] > 1:
+            reason = f"one of {variants[proposal.variant_of]} variants of {proposal.variant_of}: approve one separately"
         if reason:
             left.append((proposal, reason))
         else:

@@ -28,7 +28,8 @@ def why_it_waits(task: str, waits: Iterable[tuple[str, TaskState]]) -> str:
     said = "; ".join(f"{other} is {state.value.replace('_', ' ')}" for other, state in held)
     stuck = [other for other, state in held if state in ENDED]
     if not stuck:
-        return f"It starts when {_names(other for other, _ in held)} landed: {said}."
+        have = "has" if len(held) == 1 else "have"
+        return f"It starts when {_names(other for other, _ in held)} {have} landed, or been approved: {said}."
     return (
         f"It waits, and will not start by itself: {said}. `navigator task retry {' '.join(stuck)}` tries again; "
         f"`navigator task free {task}` starts it all the same."

@@ -117,6 +117,8 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
         yield from remote_items(settings)
     else:
         yield from serving_items(settings, disk=disk)
+    if settings.generator.agent.command:
+        yield _agent(settings)
 
 
 def _git() -> Check:
@@ -126,6 +128,33 @@ def _git() -> Check:
         return Check("git", "ok", str(find_git()))
     except NavigatorError as error:
         return Check("git", "missing", error.message, error.hint)
+
+
+def _agent(settings: Settings) -> Check:
+    """The coding agent that writes: started in the sandbox, and asked one question where the generator is loaded."""
+    from navigator.agents.trial import Tried, try_agent
+    from navigator.serving.client.client import ModelClient
+    from navigator.serving.client.errors import ServingError
+
+    async def tried() -> Tried:
+        try:
+            async with ModelClient(settings.generator) as client:
+                await client.require_model()
+            loaded = True
+        except ServingError:
+            loaded = False
+        return await try_agent(settings, ask=loaded)
+
+    found = asyncio.run(tried())
+    if found.problem:
+        said = f"{found.agent} starts, but: {found.problem}" if found.agent else found.problem
+        return Check("agent", "missing", said, found.hint)
+    if found.reached is None:
+        hint = "Load the generator (`navigator swap generator`) and run doctor again to see whether it reaches the model."
+        return Check(
+            "agent", "ok", f"{found.agent} starts; the generator is not loaded, so it was not asked", hint
+        )
+    return Check("agent", "ok", f"{found.agent} starts and reaches the model ({found.reached} requests)")
 
 
 def _identity(paths: StatePaths) -> Check:

@@ -22,16 +22,16 @@ _NEEDED = ("bash", "systemctl", "curl", "flock", "timeout", "stat", "tail", "tr"
 
 def remote_items(settings: Settings) -> Iterator[Check]:
     """What a swap needs on the other machine. Nothing is started or changed there."""
-    from navigator.serving.remote.ssh import Connection, ConnectionLost
+    from navigator.serving.remote.ssh import ConnectionLost
     from navigator.serving.setup.machine import There
+    from navigator.serving.swap.machine import servers_machine
 
-    connection = Connection(settings.swap.host)
     try:
-        yield from _items(settings, There(connection))
+        with servers_machine(settings) as machine:
+            assert isinstance(machine, There)
+            yield from _items(settings, machine)
     except ConnectionLost as error:
         yield Check("ssh", "missing", error.message, error.hint)
-    finally:
-        connection.close()
 
 
 def _items(settings: Settings, there: There) -> Iterator[Check]:

@@ -256,7 +256,7 @@ def share_words(found: Share) -> str:
     if found.rate is None:
         return "–"
     note = ", anecdotal" if found.n < ANECDOTAL_BELOW else ""
-    return f"{found.rate:.0%} [{100 * found.low:.0f}–{100 * found.high:.0f}], n = {found.n}{note}"
+    return f"{100 * found.rate:.1f}% [{100 * found.low:.1f}–{100 * found.high:.1f}], n = {found.n}{note}"
 
 
 def _pair_row(pair: PairResult) -> tuple[object, ...]:
@@ -264,8 +264,8 @@ def _pair_row(pair: PairResult) -> tuple[object, ...]:
         f"{pair.first} – {pair.second}",
         pair.first_only,
         pair.second_only,
-        f"{100 * pair.difference:+.0f}",
-        f"{100 * pair.low:+.0f} to {100 * pair.high:+.0f}",
+        f"{100 * pair.difference:+.1f}",
+        f"{100 * pair.low:+.1f} to {100 * pair.high:+.1f}",
         f"{pair.p:.3g}",
         f"{pair.p_adjusted:.3g}",
     )

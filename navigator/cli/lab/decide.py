@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from navigator.cli import output
-from navigator.cli.lab.places import runs_file
+from navigator.cli.lab.places import role_option, runs_file
 from navigator.domain.errors import MissingPart, UsageError
 from navigator.domain.states import Role
 from navigator.lab.speculation.controller import Replay, Trace, replay
@@ -23,13 +23,7 @@ from navigator.lab.speculation.traces import ngram_trace, words_of
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
-@click.option(
-    "--role",
-    type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value]),
-    default=Role.GENERATOR.value,
-    show_default=True,
-    help="Whose server is decided about.",
-)
+@role_option("Whose server is decided about.")
 @click.option(
     "--restart-seconds",
     type=click.FloatRange(min=0),

@@ -9,7 +9,7 @@ import click
 
 from navigator.cli import output
 from navigator.cli.lab.estimates import tell_estimates
-from navigator.cli.lab.places import runs_file
+from navigator.cli.lab.places import role_option, runs_file
 from navigator.domain.states import Role
 from navigator.lab.speculation.checks import Facts, Finding, findings
 from navigator.lab.speculation.estimates import Estimate, estimates
@@ -20,13 +20,7 @@ from navigator.lab.speculation.runs import read_runs
 
 @click.command()
 @click.argument("plan", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--role",
-    type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value]),
-    default=Role.GENERATOR.value,
-    show_default=True,
-    help="Whose server the plan starts; names the file of results.",
-)
+@role_option("Whose server the plan starts; names the file of results.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),

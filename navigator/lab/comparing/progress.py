@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.lab.comparing.arms import ARMS
 from navigator.lab.comparing.journal import Journal
 from navigator.lab.runs import Plot, Point, Recorder
 
 if TYPE_CHECKING:
+    from navigator.lab.comparing.result import PairResult
     from navigator.lab.comparing.session import Finished
 
 SIMULATED = "Simulated: no model answered. The figures say nothing about a real one."
@@ -48,7 +50,7 @@ def note_result(record: Recorder, done: Finished, total: int) -> None:
             low=pair.low,
             high=pair.high,
             n=pair.n,
-            note=f"p = {pair.p_adjusted:.3g}",
+            note=f"p = {pair.p_adjusted:.3g}{', anecdotal' if pair.n < ANECDOTAL_BELOW else ''}",
         )
         for pair in done.pairs
     ]
@@ -68,14 +70,13 @@ def sentence(done: Finished) -> str:
     shown = [pair for pair in done.pairs if pair.p_adjusted < _LEVEL]
     if not shown:
         widest = max(done.pairs, key=lambda pair: abs(pair.difference))
-        size = f"{100 * widest.difference:+.0f} points (95 %: {100 * widest.low:+.0f} to {100 * widest.high:+.0f})"
         return (
-            f"No two arms are shown to differ on {widest.n} tasks; the largest difference is {size},"
+            f"No two arms are shown to differ on {widest.n} tasks; the largest difference is {_size(widest)},"
             f" {widest.first} against {widest.second}."
         )
-    words = [
-        f"{pair.first} against {pair.second} {100 * pair.difference:+.0f} points (95 %: {100 * pair.low:+.0f} to"
-        f" {100 * pair.high:+.0f})"
-        for pair in shown
-    ]
+    words = [f"{pair.first} against {pair.second} {_size(pair)}" for pair in shown]
     return f"Shown to differ on {shown[0].n} tasks: {'; '.join(words)}."
+
+
+def _size(pair: PairResult) -> str:
+    return f"{100 * pair.difference:+.1f} points (95 %: {100 * pair.low:+.1f} to {100 * pair.high:+.1f})"

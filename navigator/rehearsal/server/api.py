@@ -40,7 +40,7 @@ FLUSHED = (
 
 THOUGHT = "The rehearsal works by rule; it does not think.\n"
 
-Brain = Callable[[Sequence[Mapping[str, str]], "dict[str, Any] | None", int], Completion]
+Brain = Callable[[Sequence[Mapping[str, str]], "dict[str, Any] | None", int, float], Completion]
 """`(messages, JSON schema or None, how often this very prompt came before) -> answer`. Pure; runs in a thread."""
 
 Route = Callable[[Request], Awaitable[Response]]
@@ -65,7 +65,9 @@ class Api:
         *,
         max_running: int = 8,
         context_tokens: int = 131_072,
+        telling: bool = False,
     ) -> None:
+        self._telling = telling
         self.role = role
         self.model = MODEL_NAMES[role]
         self.pace = pace
@@ -181,7 +183,7 @@ class Api:
         if self.engine.knows(body.rid):
             raise RequestProblem(f"Duplicate request ID detected: {body.rid}")
         job = self._job(body)
-        wording = Wording(job, self.model, top_logprobs=body.top_logprobs)
+        wording = Wording(job, self.model, top_logprobs=body.top_logprobs, telling=self._telling)
         if body.stream:
             return await self._streamed(body, job, wording)
         parts: dict[str, list[str]] = {"content": [], "reasoning": []}
@@ -217,7 +219,7 @@ class Api:
         self._seen[mark] += 1
 
         def compute() -> Completion:
-            answer = self._brain(body.messages, body.schema, repeat)
+            answer = self._brain(body.messages, body.schema, repeat, body.temperature)
             return Completion(answer.text, answer.finish_reason, THOUGHT) if body.thinking else answer
 
         return EngineJob(

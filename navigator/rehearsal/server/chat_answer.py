@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from navigator.faults.chance import fraction
 from navigator.rehearsal.server.engine import EngineJob
 from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN
 
@@ -24,9 +25,16 @@ VOCABULARY = 248_320
 
 
 class Wording:
-    """The wording of one answer."""
+    """The wording of one answer.
 
-    def __init__(self, job: EngineJob, model: str, *, top_logprobs: int | None) -> None:
+    Args:
+        telling: the simulated probabilities are lower, as a rule, where a fault was planted; else they tell nothing.
+    """
+
+    def __init__(
+        self, job: EngineJob, model: str, *, top_logprobs: int | None, telling: bool = False
+    ) -> None:
+        self._telling = telling
         self._job = job
         self._model = model
         self._top = top_logprobs
@@ -129,8 +137,11 @@ class Wording:
         if self._top is None:
             return None
         content = []
+        doubt = 1.0 + 1.5 * fraction("doubt", self._job.prompt)
+        if self._telling and self._job.spoilt:
+            doubt += 1.5
         for token in token_texts(text):
-            content.append(_simulated(token, self._written, self._top))
+            content.append(_simulated(token, self._written, self._top, doubt))
             self._written += 1
         return {"content": content}
 
@@ -163,10 +174,14 @@ def token_ids(text: str) -> list[int]:
     ]
 
 
-def _simulated(token: str, position: int, top: int) -> dict[str, Any]:
-    """One entry of `logprobs.content`: likely tokens mostly, and alternatives that share what is left by halves."""
+def _simulated(token: str, position: int, top: int, doubt: float) -> dict[str, Any]:
+    """One entry of `logprobs.content`: likely tokens mostly, and alternatives that share what is left by halves.
+
+    Args:
+        doubt: of the whole answer, from 1 on; more makes each token less likely.
+    """
     seed = hashlib.blake2b(f"{position} {token}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    likely = 0.5 + 0.4999 * (seed[0] / 255) ** 0.25
+    likely = (0.5 + 0.4999 * (seed[0] / 255) ** 0.25) ** doubt
     alternatives = [(token, likely)]
     left = 1.0 - likely
     for n in range(1, top):

@@ -59,6 +59,7 @@ class ChatBody:
     prompt_tokens: int
     max_tokens: int
     schema: dict[str, Any] | None
+    temperature: float
     rid: str
     thinking: bool
     stream: bool
@@ -121,6 +122,7 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
         prompt_tokens=tokens,
         max_tokens=context - tokens if limit is None else limit,
         schema=schema,
+        temperature=float(temperature) if isinstance(temperature, int | float) else 0.0,
         rid=rid,
         thinking=bool(kwargs.get("enable_thinking")),
         stream=stream,

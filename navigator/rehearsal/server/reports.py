@@ -20,7 +20,7 @@ CACHE_GB = {Role.GENERATOR: 60.0, Role.REVIEWER: 15.0}
 """Assumed room for keys and values on a GPU of 96 GB. Nothing is allocated."""
 
 SIMULATED = {
-    "logprobs": "from a hash of the text; there is no model that has probabilities",
+    "logprobs": "from a hash of prompt and text; there is no model that has probabilities",
     "tokens": "estimated at four characters each; their numbers are no tokenizer's",
     "memory": "the published size of the weights, an assumed one of the cache",
 }
@@ -147,7 +147,7 @@ class Reports:
                         "token_capacity": engine.cache.capacity_tokens,
                     },
                     "startup_time": startup,
-                    "avg_spec_accept_length": self._pace.accept_length,
+                    **({"avg_spec_accept_length": length} if (length := self._pace.accept_length) else {}),
                 }
             ],
         }

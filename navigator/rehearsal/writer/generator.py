@@ -18,12 +18,16 @@ from navigator.rehearsal.reading import WritingPrompt, read_writing
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.instances import fitted, instance_of
 from navigator.rehearsal.writer.edits import Edit, render_edits
+from navigator.rehearsal.writer.look import look_block, looks_first, too_large
 from navigator.rehearsal.writer.report import write_report, write_suggestions
 from navigator.rehearsal.writer.spoil import SpoiltAnswer, spoil
 from navigator.rehearsal.writer.work import FileWork, Work, plan_work, redo
 
 FIX_RATE = 0.85
 """Share of revisions in which the generator follows the findings; in the others it insists."""
+
+COOL = 0.3
+"""Up to this temperature every answer to a prompt is the same; each one above it draws its faults anew."""
 
 _PLURALS = {
     "places": ("place", "places"),
@@ -50,9 +54,13 @@ class Generator:
         self._rate = fault_rate
 
     def answer(
-        self, messages: Sequence[Mapping[str, str]], schema: dict[str, Any] | None = None, repeat: int = 0
+        self,
+        messages: Sequence[Mapping[str, str]],
+        schema: dict[str, Any] | None = None,
+        repeat: int = 0,
+        temperature: float = 0.0,
     ) -> Completion:
-        """The answer to a conversation. `repeat` is ignored: the same prompt gets the same answer."""
+        """The answer to a conversation. `repeat` is ignored: the same prompt gets the same answer at the same temperature."""
         if schema is not None and "suggestions" not in schema.get("properties", {}):
             return Completion(json.dumps(instance_of(schema), ensure_ascii=False))
         prompt = read_writing(messages)
@@ -61,12 +69,18 @@ class Generator:
             return Completion(json.dumps(value, ensure_ascii=False))
         if not prompt.wants_edits:
             return Completion(write_report(prompt))
+        requests = looks_first(prompt, self._seed)
+        if requests:
+            return Completion(look_block(requests, prompt.marker))
+        if why := too_large(prompt):
+            return Completion(f"TOO_LARGE: {why}\n")
         work = plan_work(prompt)
         if not work.files or work.rule is None:
             return Completion(f"NO_CHANGE: {work.reason}\n")
         if prompt.turn == "first":
-            fault = _fault(self._seed, self._rate, prompt, work)
-            return Completion(_written(prompt, work, fault.edits if fault else work.edits))
+            fault = _fault(self._seed, self._rate, prompt, work, temperature)
+            written = _written(prompt, work, fault.edits if fault else work.edits)
+            return Completion(written, spoilt=fault is not None)
         work = _without_objections(prompt, work, self._seed)
         if not work.files:
             return Completion("NO_CHANGE: what the findings ask for leaves nothing of this change.\n")
@@ -99,8 +113,13 @@ def planted(seed: int, messages: Sequence[Mapping[str, str]], fault_rate: float 
     return f"{fault.kind}: {fault.path}" if fault else None
 
 
-def _fault(seed: int, rate: float, prompt: WritingPrompt, work: Work) -> SpoiltAnswer | None:
-    salt = (seed, prompt.task, prompt.note, work.files[0].path)
+def _fault(
+    seed: int, rate: float, prompt: WritingPrompt, work: Work, temperature: float = 0.0
+) -> SpoiltAnswer | None:
+    other = [prompt.approach] if prompt.approach else []
+    if temperature > COOL:
+        other.append(f"{temperature:g}")
+    salt = (seed, prompt.task, prompt.note, work.files[0].path, *other)
     if fraction("fault", *salt) >= rate:
         return None
     return spoil(work, salt)

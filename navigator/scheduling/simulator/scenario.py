@@ -123,6 +123,20 @@ class Scenario:
         return self.swap_in if to is Role.REVIEWER else self.swap_back
 
 
+PUBLISHED = Scenario(
+    tasks=30,
+    spread=0,
+    revise_rate=0,
+    check_failures=0,
+    check_seconds=0,
+    prompt_tokens=0,
+    review_prompt_tokens=0,
+    swap_spread=0,
+    streams=(1, 1),
+)
+"""The published batch: 30 proposals of 2,000 tokens and 500-token reviews, one stream at a time, nothing revised, no prompts."""
+
+
 def read_scenario(values: Mapping[str, Any]) -> Scenario:
     """A scenario from a TOML table; `generator` and `reviewer` are tables of speeds.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from navigator.domain.models import Usage
 from navigator.domain.text import safe_line
+from navigator.serving.client.entropy import EntropySum
 from navigator.serving.client.errors import (
     Aborted,
     BadAnswer,
@@ -98,6 +99,7 @@ class Assembly:
     _reasoning: list[str] = field(default_factory=list)
     _tail: str = ""
     _tokens: tuple[int, int, int] = (0, 0, 0)
+    entropy: EntropySum = field(default_factory=EntropySum)
 
     @property
     def started(self) -> bool:
@@ -162,6 +164,8 @@ class Assembly:
             self._add(self._content, delta.get("content"))
             # One name or the other: servers that send both send the same text twice.
             self._add(self._reasoning, delta.get("reasoning_content") or delta.get("reasoning"))
+            if delta.get("content"):  # what it thought before is no part of the answer
+                self.entropy.add(choice.get("logprobs"))
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self.finish_reason = reason

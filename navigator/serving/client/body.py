@@ -16,7 +16,15 @@ from navigator.serving.client.chat import ChatRequest
 PROTECTED = ("messages", "stream")
 """Keys that `extra_body` may not touch: without them an answer could not be understood."""
 
-_OPTIONAL = ("chat_template_kwargs", "stream_options", "rid", "top_p", "temperature")
+_OPTIONAL = (
+    "chat_template_kwargs",
+    "stream_options",
+    "rid",
+    "top_p",
+    "temperature",
+    "top_logprobs",
+    "logprobs",
+)
 _UNWANTED = re.compile(
     r"unsupported|not\s+support|unrecogni[sz]ed|unknown|unexpected|not\s+permitted|not\s+allowed|extra_forbidden"
     r"|extra (?:inputs|fields)|invalid (?:field|argument|parameter)",
@@ -91,6 +99,8 @@ def build_body(
             "type": "json_schema",
             "json_schema": {"name": request.schema_name, "schema": dict(request.schema), "strict": True},
         }
+    if request.top_logprobs:
+        body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
     if rid:
         body["rid"] = rid
     return _merged(_merged(body, extra_body), request.extra)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from navigator.domain.models import Usage
+from navigator.domain.models import Uncertainty, Usage
 
 ServerKind = Literal["sglang", "vllm", "llamacpp", "ollama", "openai"]
 """What software answers. "openai" is every server that none of the probes recognised."""
@@ -49,6 +49,7 @@ class ChatRequest:
         schema_name: the schema's name on the wire.
         thinking: whether the model may reason before it answers.
         extra: keys for the request's body, merged after everything else.
+        top_logprobs: of each token of the answer, how many of the most likely ones the server is to tell; 0: none.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -59,6 +60,7 @@ class ChatRequest:
     schema_name: str = "review"
     thinking: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
+    top_logprobs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class ChatAnswer:
     """A whole answer: it ended with finish_reason "stop" and [DONE].
 
     `usage` is all zero but for the seconds where the server told no tokens. `model` is the name the server
-    gave, or the wanted one where it gave none.
+    gave, or the wanted one where it gave none. `uncertainty` is empty where the server told no probabilities.
     """
 
     text: str
@@ -76,6 +78,7 @@ class ChatAnswer:
     model: str
     retries: int
     request_id: str
+    uncertainty: Uncertainty = field(default_factory=Uncertainty)
 
 
 @dataclass(frozen=True, slots=True)

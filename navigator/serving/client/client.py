@@ -318,6 +318,7 @@ class ModelClient:
             model=(not self._numbered and assembly.model) or self.settings.model,
             retries=retries,
             request_id=rid,
+            uncertainty=assembly.entropy.result(),
         )
 
     async def _exchange(

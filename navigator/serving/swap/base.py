@@ -9,7 +9,7 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -179,6 +179,15 @@ class SwapStrategy(ABC):
     def outage(self) -> str:
         """Why the servers' machine cannot be reached now; "" where it can, and where it is this one."""
         return ""
+
+    @property
+    def recorded(self) -> str:
+        """The name under which swaps are kept: those with the same name are comparable."""
+        return self.name
+
+    def connected(self) -> AbstractAsyncContextManager[object]:
+        """Within it the servers can be asked by a process that did not `prepare`."""
+        return nullcontext()
 
     async def reach(self) -> str:
         """Try to reach the servers' machine; why it cannot be reached, "" if it can."""

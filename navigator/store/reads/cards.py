@@ -21,7 +21,9 @@ LIVE_STATES = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVE
 
 _CARDS = f"""
 SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexity, t.priority, t.state, t.attempt, t.round,
-       t.since, t.created, t.reason, length(t.report) AS report_length, t.files AS named, t.after,
+       t.since, t.created, t.reason, length(t.report) AS report_length, t.files AS named, t.after, t.variant_of, t.variant,
+       CASE WHEN t.variant_of IS NOT NULL THEN
+           (SELECT count(*) FROM tasks WHERE variant_of = t.variant_of) ELSE 0 END AS variants,
        CASE WHEN t.after <> '[]' THEN
            (SELECT group_concat(o.id || ' ' || o.state) FROM {LINKED} WHERE NOT {MET}) END AS waits,
        a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
@@ -51,6 +53,7 @@ class Card:
         title: the proposal's, or the task's first line.
         after: the tasks that it comes after.
         waits: those that still hold it up, with their states.
+        variant_of: the first of its task's `variants`, of which it is number `variant`; "" where it is written once.
         proposal: its id, or "".
         proposal_round: the round it is from; the task's own is later where a revision came to nothing.
         verdict: of its newest review; None while it has none.
@@ -87,6 +90,9 @@ class Card:
     named: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     waits: tuple[tuple[str, TaskState], ...] = ()
+    variant_of: str = ""
+    variant: int = 0
+    variants: int = 0
     proposal: str = ""
     proposal_round: int = 0
     open: bool = False
@@ -171,6 +177,9 @@ def _card(row: sqlite3.Row) -> Card:
         "change": row["of_change"],
         "named": tuple(json.loads(row["named"])) if row["named"] != "[]" else (),
         "after": tuple(json.loads(row["after"])) if row["after"] != "[]" else (),
+        "variant_of": task_id(row["variant_of"]) if row["variant_of"] else "",
+        "variant": row["variant"],
+        "variants": row["variants"],
         "waits": _waits(row["waits"]) if row["state"] == TaskState.QUEUED else (),
     }
     if proposal is None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
-from navigator.domain.models import Event, Proposal, Review, Usage
+from navigator.domain.models import Event, Proposal, Review, Uncertainty, Usage
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, PUT_BACK, WRITTEN
 from navigator.store.reads.reproductions import ReproductionReads
@@ -27,6 +27,7 @@ class RoundCost:
     model: str
     prompt_version: str
     residency: int = 0
+    uncertainty: Uncertainty = field(default_factory=Uncertainty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class LoopTask:
 
     `wrote` is the role whose answer the present attempt continues; None where nothing is written yet, or the task
     starts again. `escalated`: its next reading was asked for by name.
-    `reviewed`: it is in `checking` for the tests of its findings, which have no effect on any model's work.
+    `reviewed`: it is in `checking` for the tests of its findings, which have no effect on any model's work. `doubt`: the mean
+    entropy of the proposal that waits for its review; 0 where it is not known.
     `put_back`: how many calls of this attempt were cut off for a swap; counted while a model is asked.
     """
 
@@ -71,6 +73,8 @@ class LoopTask:
     wrote: Role | None = None
     reviewed: bool = False
     escalated: bool = False
+    group: str = ""
+    doubt: float = 0.0
     put_back: int = 0
 
 
@@ -111,6 +115,12 @@ _PUT_BACK = (
 )
 
 
+_DOUBT = (
+    "SELECT coalesce(max(entropy_mean), 0.0) FROM proposals WHERE task_id = t.id AND state = 'open' AND attempt = t.attempt"
+    " AND round = t.round"
+)
+
+
 class LoopReads(ReproductionReads):
     """Queries that the conductor's stages ask."""
 
@@ -119,31 +129,34 @@ class LoopReads(ReproductionReads):
         text of a task."""
         found = self._all(
             "SELECT id, project_id, state, priority, attempt, round, files, updated, kind, complexity,"
-            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END,"
-            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END, escalated <> '',"
-            f" CASE WHEN state IN ('generating', 'reviewing') THEN ({_PUT_BACK}) ELSE 0 END FROM tasks t"
+            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END AS wrote,"
+            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END AS reviewed, escalated <> '' AS named,"
+            f" CASE WHEN state = 'awaiting_review' THEN ({_DOUBT}) ELSE 0.0 END AS doubt, variant_of,"
+            f" CASE WHEN state IN ('generating', 'reviewing') THEN ({_PUT_BACK}) ELSE 0 END AS put_back FROM tasks t"
             f" WHERE state IN ({', '.join('?' * len(states))}) AND NOT {BLOCKED} ORDER BY id",
             *(state.value for state in states),
         )
         return [
             LoopTask(
-                task_id(key),
-                key,
-                project,
-                TaskState(state),
-                priority,
-                attempt,
-                round,
-                _files(files),
-                updated,
-                TaskKind(kind),
-                Complexity(complexity),
-                Role(wrote) if wrote else None,
-                bool(read),
-                bool(named),
-                cut,
+                id=task_id(row["id"]),
+                order=row["id"],
+                project_id=row["project_id"],
+                state=TaskState(row["state"]),
+                priority=row["priority"],
+                attempt=row["attempt"],
+                round=row["round"],
+                files=_files(row["files"]),
+                updated=row["updated"],
+                kind=TaskKind(row["kind"]),
+                complexity=Complexity(row["complexity"]),
+                wrote=Role(row["wrote"]) if row["wrote"] else None,
+                reviewed=bool(row["reviewed"]),
+                escalated=bool(row["named"]),
+                doubt=row["doubt"],
+                put_back=row["put_back"],
+                group=task_id(row["variant_of"]) if row["variant_of"] else "",
             )
-            for key, project, state, priority, attempt, round, files, updated, kind, complexity, wrote, read, named, cut in found
+            for row in found
         ]
 
     def blocked_tasks(self) -> int:
@@ -238,16 +251,19 @@ class LoopReads(ReproductionReads):
         where = f"WHERE task_id = ? AND attempt = ? AND round = ? AND role = ? AND {WRITTEN}"
         total = self._all(f"SELECT count(*) AS calls, {_USAGE} FROM calls {where}", *place)[0]
         answered = self._all(
-            f"SELECT model, prompt_version, purpose, residency FROM calls {where} AND answer IS NOT NULL ORDER BY id",
+            f"SELECT model, prompt_version, purpose, residency, entropy_mean, entropy_peak FROM calls"
+            f" {where} AND answer IS NOT NULL ORDER BY id",
             *place,
         )
-        leading = [row["prompt_version"] for row in answered if row["purpose"] != "repair"]
+        whole = [row for row in answered if row["purpose"] != "repair"]
+        leading = [row["prompt_version"] for row in whole]
         return RoundCost(
             calls=int(total["calls"]),
             usage=from_row(Usage, total),
             model=answered[-1]["model"] if answered else "",
             prompt_version=leading[0] if leading else "",
             residency=answered[0]["residency"] if answered else 0,
+            uncertainty=from_row(Uncertainty, whole[-1]) if whole else Uncertainty(),
         )
 
     def answers_refused(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> int:

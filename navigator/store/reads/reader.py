@@ -36,6 +36,7 @@ from navigator.store.reads.agents import AgentReads
 from navigator.store.reads.costs import CostReads
 from navigator.store.reads.experiments import ExperimentReads
 from navigator.store.reads.ledger import LedgerReads
+from navigator.store.reads.looks import LookReads
 from navigator.store.reads.loop import LoopReads
 from navigator.store.reads.outcomes import OutcomeReads
 from navigator.store.reads.queries import limited
@@ -48,7 +49,7 @@ _CHUNK = 500
 
 _TASKS = "SELECT t.*, p.name AS project FROM tasks t JOIN projects p ON p.id = t.project_id"
 _PROPOSALS = (
-    "SELECT a.*, t.project_id AS project_id, p.name AS project FROM proposals a"
+    "SELECT a.*, t.project_id AS project_id, t.variant_of, t.variant, p.name AS project FROM proposals a"
     " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
 )
 _REVIEWS = {"review": Role.REVIEWER, "final_review": Role.FINAL, "own_review": Role.GENERATOR}
@@ -77,7 +78,9 @@ _FLAGS = ("counted", "withdrawn")
 """Flags of the store's own, in no model."""
 
 
-class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExperimentReads, AgentReads):
+class Reader(
+    LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExperimentReads, AgentReads, LookReads
+):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
     # Projects and tasks
@@ -133,6 +136,11 @@ class Reader(LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, E
         if not found:
             raise NotFound(f"There is no task {identifier}.", hint="`navigator task list` shows them.")
         return from_row(Task, found[0])
+
+    def variants(self, first: str) -> list[Task]:
+        """All variants of a task, by the id of the first one, in their order."""
+        found = self._all(f"{_TASKS} WHERE t.variant_of = ? ORDER BY t.variant", number_of(first, "T"))
+        return from_rows(Task, found)
 
     # Suggestions and baselines
 

@@ -11,6 +11,7 @@ from navigator.domain.records import (
     EditTotals,
     ReviewTotals,
     TaskCount,
+    VariantCount,
     VerdictPair,
 )
 from navigator.store.reads.verdicts import FIRST, VerdictReads
@@ -23,13 +24,14 @@ _FINDINGS = (
 _UNANCHORED = _FINDINGS.format("coalesce(json_extract(value, '$.anchored'), 0) = 0")
 _REMARKS = _FINDINGS.format("json_extract(value, '$.remark') = 1")
 _READ = "r.verdict <> 'UNREVIEWED'"
-_ANSWERED = "outcome IN ('ok', 'refused', 'tests_failed')"
+_WRITTEN = "outcome IN ('ok', 'refused', 'tests_failed')"
+_ANSWERED = "outcome IN ('ok', 'refused', 'tests_failed', 'looked', 'too_large')"
 _REVIEWING = "(purpose >= 'review' AND purpose < 'reviex')"
 _BATCH = (
     f"(CASE role WHEN 'reviewer' THEN {_REVIEWING}"
     f" ELSE NOT {_REVIEWING} AND purpose NOT IN ('scan', 'report') END)"
 )
-"""Whether a call is the work that a batch is made of: a change written, or a review."""
+"""Whether a call is the work that a batch is made of: a change written, or a review. A look is part of the one it leads to."""
 
 _ENDED = (
     " FROM calls WHERE rehearsal = ? AND role = ? AND model = ? AND ended >= ?"
@@ -39,7 +41,7 @@ _SUMS = (
     f"SELECT role, model, rehearsal, count(*) AS calls, sum(NOT {_ANSWERED}) AS failed,"
     " sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,"
     " sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds, max(ended) AS newest,"
-    f" sum({_BATCH} AND {_ANSWERED}) AS batch_calls, sum({_BATCH} * completion_tokens) AS batch_tokens{_ENDED}"
+    f" sum({_BATCH} AND {_WRITTEN}) AS batch_calls, sum({_BATCH} * completion_tokens) AS batch_tokens{_ENDED}"
 )
 _KEPT_SUMS = (
     "SELECT s.role, s.model, s.rehearsal, sum(s.calls) AS calls,"
@@ -48,7 +50,7 @@ _KEPT_SUMS = (
     " total(s.seconds) AS seconds, round(max(coalesce(b.seconds, 0)), 3) AS busy_seconds,"
     " (SELECT c.ended FROM calls c WHERE c.rehearsal = s.rehearsal AND c.role = s.role AND c.model = s.model"
     " AND c.outcome NOT IN ('started', 'lost') AND c.purpose <> 'exam' ORDER BY c.ended DESC LIMIT 1) AS newest,"
-    f" sum(s.calls * ({_BATCH} AND {_ANSWERED})) AS batch_calls, sum({_BATCH} * s.completion_tokens) AS batch_tokens"
+    f" sum(s.calls * ({_BATCH} AND {_WRITTEN})) AS batch_calls, sum({_BATCH} * s.completion_tokens) AS batch_tokens"
     " FROM call_sums s LEFT JOIN call_busy b USING (rehearsal, role, model)"
     " WHERE s.outcome <> 'lost' AND s.purpose <> 'exam' GROUP BY 3, 1, 2 HAVING sum(s.calls) > 0 ORDER BY 3, 1, 2"
 )
@@ -89,6 +91,26 @@ class StatisticsReads(VerdictReads):
                 " OR EXISTS (SELECT 1 FROM calls WHERE task_id = t.id)"
                 " OR EXISTS (SELECT 1 FROM proposals WHERE task_id = t.id AND parent IS NOT NULL))"
                 " GROUP BY 1, 2",
+                since,
+            ),
+        )
+
+    def variant_counts(self, since: str = "") -> list[VariantCount]:
+        """First proposals of tasks that were written several times, by how each was written; the usual way first."""
+        kept = "('approved', 'landed')"
+        return from_rows(
+            VariantCount,
+            self._all(
+                f"SELECT t.variation, (a.rehearsal OR coalesce(r.rehearsal, 0)) AS rehearsal, count(*) AS n,"
+                f" sum(EXISTS (SELECT 1 FROM tasks x WHERE x.variant_of = t.variant_of AND x.state IN {kept})) AS decided,"
+                f" sum(t.state IN {kept}) AS chosen,"
+                " sum(a.tests IN ('passed', 'failed')) AS tested, sum(a.tests = 'passed') AS passed,"
+                " sum(coalesce(r.verdict, '') IN ('APPROVE', 'REVISE')) AS read,"
+                " sum(coalesce(r.verdict, '') = 'APPROVE') AS approved"
+                " FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.attempt = 0 AND a.round = 0"
+                " AND a.parent IS NULL LEFT JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1"
+                " AND r.role = 'reviewer' WHERE t.variant_of IS NOT NULL AND a.created >= ?"
+                " GROUP BY 1, 2 ORDER BY min(t.variant), 1",
                 since,
             ),
         )
@@ -140,7 +162,8 @@ class StatisticsReads(VerdictReads):
         )
         rungs = self._all(
             "SELECT a.rehearsal, json_extract(e.value, '$.rung') AS name, count(*) AS n"
-            " FROM proposals a JOIN json_each(a.edits) e WHERE a.parent IS NULL AND a.created >= ? GROUP BY 1, 2",
+            " FROM proposals a JOIN json_each(a.edits) e WHERE a.parent IS NULL AND a.way <> 'existing'"
+            " AND a.created >= ? GROUP BY 1, 2",
             since,
         )
         codes = self._all(

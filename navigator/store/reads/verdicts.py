@@ -5,7 +5,7 @@ Every `since` is a UTC time as the store writes it ("" for all): only what happe
 
 from __future__ import annotations
 
-from navigator.domain.records import VerdictCount, VersionCount, Versions
+from navigator.domain.records import EntropyRanks, VerdictCount, VersionCount, Versions
 from navigator.store.reads.queries import Queries
 from navigator.store.rows import from_rows
 
@@ -41,21 +41,29 @@ GROUPINGS = tuple(name for name in _GROUPS if name)
 ALIASES = {"model": "reviewer-model", "prompt": "reviewer-prompt"}
 """Short names of groupings."""
 
+VARIANT = "(SELECT variant FROM tasks WHERE id = a.task_id) > 1"
+"""Whether a proposal is a further one for a task that is written several times: no verdict of its own, since all are of
+one task, and written in other ways than the settings say."""
+
 FIRST = (
     " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
-    " WHERE a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND a.way <> 'existing' AND r.at >= ?"
+    f" WHERE NOT {VARIANT} AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND a.way <> 'existing' AND r.at >= ?"
 )
+_OF_EXISTING = FIRST.replace("a.way <> 'existing'", "a.way = 'existing'")
 
 
 class VerdictReads(Queries):
     """Counts over one connection."""
 
-    def verdict_counts(self, by: str = "", since: str = "", *, weekly: bool = False) -> list[VerdictCount]:
+    def verdict_counts(
+        self, by: str = "", since: str = "", *, weekly: bool = False, existing: bool = False
+    ) -> list[VerdictCount]:
         """What the revise rate is counted from: each task's first proposal as it was first reviewed.
 
         Args:
             by: one of `GROUPINGS` or `ALIASES`, or "" for no grouping.
             weekly: count each week separately, too.
+            existing: count the reviews of existing changes instead, which are never pooled with proposals.
         """
         tasks = " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
         return from_rows(
@@ -64,10 +72,22 @@ class VerdictReads(Queries):
                 f'SELECT {_GROUPS[ALIASES.get(by, by)]} AS "group",'
                 f" {_GROUPS['week'] if weekly else _GROUPS['']} AS week, {_VERSIONS}, r.verdict, r.stated_verdict,"
                 f" r.self_review, {_REHEARSAL} AS rehearsal, count(*) AS n FROM proposals a"
-                f"{tasks if by in ('kind', 'complexity', 'project') else ''}{FIRST}"
+                f"{tasks if by in ('kind', 'complexity', 'project') else ''}"
+                f"{_OF_EXISTING if existing else FIRST}"
                 " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12",
                 since,
             ),
+        )
+
+    def variant_verdicts(self, since: str = "") -> int:
+        """Real first verdicts on further variants of a task, which no rate counts."""
+        return int(
+            self._one(
+                "SELECT count(*) FROM proposals a JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1"
+                f" AND r.role = 'reviewer' WHERE {VARIANT} AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL"
+                f" AND r.at >= ? AND NOT {_REHEARSAL}",
+                since,
+            )
         )
 
     def version_counts(self) -> list[VersionCount]:
@@ -82,6 +102,35 @@ class VerdictReads(Queries):
                 "",
             ),
         )
+
+    def entropy_ranks(self, since: str = "") -> list[EntropyRanks]:
+        """First verdicts against the entropy of the change, by writer and measure; self-reviews are left out."""
+        one = (
+            "SELECT model, '{0}' AS measure, rehearsal, sum(revise) AS revise, sum(1 - revise) AS approve,"
+            " total(revise * place) AS revise_ranks, total(revise * bits) AS revise_sum,"
+            " total((1 - revise) * bits) AS approve_sum FROM (SELECT *, rank() OVER (PARTITION BY model, rehearsal"
+            " ORDER BY bits) + (count(*) OVER (PARTITION BY model, rehearsal, bits) - 1) / 2.0 AS place FROM ("
+            f"SELECT a.model, a.entropy_{{0}} AS bits, {_REHEARSAL} AS rehearsal, r.verdict = 'REVISE' AS revise"
+            f" FROM proposals a{FIRST} AND r.self_review = 0 AND r.verdict IN ('REVISE', 'APPROVE')"
+            " AND a.entropy_{0} IS NOT NULL)) GROUP BY 1, 2, 3"
+        )
+        return [
+            row
+            for name in ("mean", "peak")
+            for row in from_rows(EntropyRanks, self._all(one.format(name), since))
+        ]
+
+    def sent_back_above(self, model: str, bits: float, *, rehearsal: bool = False) -> tuple[int, int]:
+        """Of one writer's changes with a mean entropy above `bits`: first verdicts, and those with REVISE; as `entropy_ranks`."""
+        row = self._all(
+            f"SELECT count(*) AS n, total(r.verdict = 'REVISE') AS revise FROM proposals a{FIRST} AND r.self_review = 0"
+            f" AND r.verdict IN ('REVISE', 'APPROVE') AND a.entropy_mean > ? AND a.model = ? AND {_REHEARSAL} = ?",
+            "",
+            bits,
+            model,
+            rehearsal,
+        )[0]
+        return int(row["n"]), int(row["revise"])
 
     def verdicts_of(
         self, versions: Versions, *, rehearsal: bool = False, since: str = "", until: str = "~"

@@ -9,7 +9,7 @@ from navigator.domain.errors import Conflict, NotFound, UsageError
 from navigator.domain.ids import number_of
 from navigator.domain.ids import proposal_id as proposal_name
 from navigator.domain.ids import task_id as task_name
-from navigator.domain.models import Canary, Swap, Usage, utc_now
+from navigator.domain.models import Canary, Swap, Uncertainty, Usage, utc_now
 from navigator.domain.records import EditFailure, ForecastRecord, Look, ModelCall
 from navigator.domain.states import LOOP_TASK_STATES, EditCode, Role
 from navigator.store.rows import dumped, packed
@@ -100,6 +100,7 @@ class LedgerWrites(TransactionCore):
         model: str | None = None,
         rehearsal: bool | None = None,
         error_code: str = "",
+        uncertainty: Uncertainty | None = None,
     ) -> None:
         """Record how a call ended.
 
@@ -123,7 +124,16 @@ class LedgerWrites(TransactionCore):
         if answer is not None:
             values["answer"] = packed(answer)
         ended = {"outcome": outcome, "error_code": error_code, "retries": retries, "ended": utc_now()}
-        self._update("calls", call_id, {**values, **ended, **(usage or Usage()).model_dump()})
+        self._update(
+            "calls",
+            call_id,
+            {
+                **values,
+                **ended,
+                **(usage or Usage()).model_dump(),
+                **(uncertainty or Uncertainty()).model_dump(),
+            },
+        )
         self._call_event("call_ended", call_id)
 
     def judge_call(self, call_id: int, outcome: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from navigator.domain.errors import NotFound, UsageError
 from navigator.domain.ids import number_of, task_id
-from navigator.domain.models import Baseline, Project, Suggestion, Task, utc_now
+from navigator.domain.models import Baseline, Project, Suggestion, Task, Variation, utc_now
 from navigator.domain.states import (
     Complexity,
     Escalation,
@@ -258,6 +258,14 @@ class TaskWrites(TransactionCore):
         self._update("tasks", row["id"], encoded(Task, {"after": before}))
         self.event("task_linked", task_id, data={"after": list(before)})
         return self.read.task(task_id)
+
+    def make_variants(self, tasks: Sequence[str], ways: Sequence[Variation]) -> list[Task]:
+        """Have these tasks be the variants of one: each is written in its way."""
+        first = number_of(tasks[0], "T")
+        for place, (task, way) in enumerate(zip(tasks, ways, strict=True), 1):
+            columns = encoded(Task, {"variant": place, "variation": way})
+            self._update("tasks", number_of(task, "T"), {**columns, "variant_of": first})
+        return self.read.variants(tasks[0])
 
     def escalate_task(self, task_id: str, escalation: Escalation) -> Task:
         """Note which reading the developer asked for by name, or that it is withdrawn; the task's state stays."""

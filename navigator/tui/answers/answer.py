@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.dependencies import is_rehearsal
 from navigator.domain.models import Suggestion, Task
-from navigator.domain.states import Role, TaskKind
+from navigator.domain.states import Role
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, thousands
 
@@ -36,7 +36,7 @@ def read_answer(reader: Reader, identifier: str) -> AnswerText:
     task = reader.task(identifier)
     role = reader.wrote(identifier) or Role.GENERATOR
     cost = reader.round_cost(task.id, task.attempt, task.round, role)
-    found = reader.suggestions(task.id, attempt=task.attempt) if task.kind is TaskKind.SCAN else []
+    found = reader.suggestions(task.id, attempt=task.attempt)
     return AnswerText(task, cost, role, tuple(found))
 
 

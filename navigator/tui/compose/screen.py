@@ -20,6 +20,7 @@ from navigator.tui.compose.sheet import (
     BUILT_IN,
     DRAFT_KEY,
     TEMPLATES,
+    VARIANTS,
     BaseFiles,
     Sheet,
     look_at,
@@ -167,6 +168,12 @@ class ComposeScreen(NavScreen):
             self._fact(
                 "priority", f"{sheet.priority:+d}" if sheet.priority else "normal", "more_urgent", width
             ),
+            self._fact(
+                "variants",
+                f"{sheet.variants}, by {sheet.vary.value}" if sheet.variants > 1 else "one proposal",
+                "variants",
+                width,
+            ),
             self._fact("after", shortened(sheet.after, 6) or "no other task", "after", width),
             self._fact("files", shortened(sheet.files, 4) or "found automatically", "files", width),
         ]
@@ -270,6 +277,13 @@ class ComposeScreen(NavScreen):
         )
         if chosen is not None:
             self._change(replace(self._sheet, files=chosen))
+
+    def action_variants(self) -> None:
+        """More variants, then by prompt, then one again."""
+        held = (self._sheet.variants, self._sheet.vary)
+        place = VARIANTS.index(held) if held in VARIANTS else -1
+        number, vary = VARIANTS[(place + 1) % len(VARIANTS)]
+        self._change(replace(self._sheet, variants=number, vary=vary))
 
     @work(group="pick")
     async def action_after(self) -> None:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from navigator.cascade.variations import Vary
 from navigator.cascade.verbs.task_add import AddTasksArgs, NewTask
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
@@ -33,6 +34,8 @@ class Sheet:
     priority: int = 0
     files: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    variants: int = 1
+    vary: Vary = Vary.TEMPERATURE
 
     def draft(self) -> str:
         """As a draft is stored; "" for a sheet with nothing on it."""
@@ -55,6 +58,8 @@ class Sheet:
                 priority=int(held["priority"]),
                 files=tuple(map(str, held["files"])),
                 after=tuple(map(str, held.get("after", ()))),
+                variants=int(held.get("variants", 1)),
+                vary=Vary(held.get("vary", Vary.TEMPERATURE)),
             )
         except (ValueError, KeyError, TypeError):
             return cls(text=text)
@@ -77,6 +82,8 @@ class Sheet:
                         path for path in self.files if project not in trees or path in trees[project]
                     ),
                     after=self.after,
+                    variants=self.variants,
+                    vary=self.vary,
                 )
                 for project in self.projects
             )
@@ -184,6 +191,14 @@ def shortened(paths: Sequence[str], most: int = 3) -> str:
     """`a, b, c and 4 more`."""
     more = f" and {len(paths) - most} more" if len(paths) > most else ""
     return ", ".join(paths[:most]) + more
+
+
+VARIANTS = (
+    (1, Vary.TEMPERATURE),
+    *((number, way) for way in (Vary.TEMPERATURE, Vary.PROMPT) for number in (2, 3, 4)),
+    (2, Vary.WRITER),
+)
+"""What the key for variants offers, in this order."""
 
 
 MOST_UNCOMMITTED = 200

@@ -31,7 +31,10 @@ ENDED_STATES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ProjectRow:
-    """A project and how many of its tasks are where. `rate` is of real reviews, else of the rehearsal's."""
+    """A project and how many of its tasks are where. `rate` is of real reviews, else of the rehearsal's.
+
+    `seconds`: until all of its tasks are expected to wait for the developer; None where nothing is to do, or nothing is known.
+    """
 
     project: Project
     queued: int = 0
@@ -39,6 +42,7 @@ class ProjectRow:
     waiting: int = 0
     rate: RateRow | None = None
     rehearsed_rate: bool = False
+    seconds: float | None = None
 
     @property
     def name(self) -> str:
@@ -216,7 +220,7 @@ def overlaps_of(cards: Iterable[Card]) -> dict[str, tuple[str, ...]]:
     """Which open proposals of a project touch a common path."""
     holders: dict[tuple[int, str], list[Card]] = {}
     for card in cards:
-        if card.open:
+        if card.open and not card.existing:
             for path in card.paths:
                 holders.setdefault((card.project_id, path), []).append(card)
     met: dict[str, set[str]] = {}
@@ -224,9 +228,15 @@ def overlaps_of(cards: Iterable[Card]) -> dict[str, tuple[str, ...]]:
         if len(sharing) > 1:
             for card in sharing:
                 met.setdefault(card.proposal, set()).update(
-                    other.proposal for other in sharing if other is not card
+                    other.proposal
+                    for other in sharing
+                    if other is not card and not (card.variant_of and other.variant_of == card.variant_of)
                 )
-    return {name: tuple(sorted(others, key=lambda other: int(other[1:]))) for name, others in met.items()}
+    return {
+        name: tuple(sorted(others, key=lambda other: int(other[1:])))
+        for name, others in met.items()
+        if others
+    }
 
 
 def _project_row(project: Project, counts: Counter[tuple[int, str]], figured: Figured) -> ProjectRow:
@@ -239,6 +249,7 @@ def _project_row(project: Project, counts: Counter[tuple[int, str]], figured: Fi
         counts[project.id, "waiting"],
         figured.rehearsed_rates.get(project.name) if rehearsed else rate,
         rehearsed,
+        figured.finish.expected.by_project.get(project.id) if figured.finish else None,
     )
 
 

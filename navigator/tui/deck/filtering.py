@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from navigator.cascade.views.effort import by_effort
+from navigator.cascade.views.variants import leaders, spread
 from navigator.domain.states import Verdict
 from navigator.tui.data.deck_snapshot import ProjectRow
 
@@ -29,6 +30,7 @@ IS: dict[str, Callable[[Card, Overlaps], bool]] = {
     "overlap": lambda card, overlaps: card.proposal in overlaps,
     "unseen": lambda card, _: bool(card.proposal) and not card.seen,
     "advice": lambda card, _: card.advice,
+    "variant": lambda card, _: card.variants > 1,
     "self": lambda card, _: card.self_review,
     "refused": lambda card, _: card.landing == "refused",
 }
@@ -103,6 +105,14 @@ PROJECT_ORDERS: dict[str, Callable[[Sequence[ProjectRow]], list[ProjectRow]]] = 
     ),
 }
 """Orders of the projects; a snapshot holds them by name."""
+
+
+def in_order(cards: Sequence[Card], order: str, groups: dict[str, list[Card]]) -> list[Card]:
+    """The inbox in an order; variants of one task stay together, the best first, where the best one belongs."""
+    shown = {card.task for card in cards}
+    held = {name: [card for card in group if card.task in shown] for name, group in groups.items()}
+    held = {name: group for name, group in held.items() if group}
+    return spread(CARD_ORDERS.get(order, list)(leaders(cards, held)), held)
 
 
 def following(orders: Mapping[str, object], name: str) -> str:

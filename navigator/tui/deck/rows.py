@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from navigator.cascade.views.effort import about, card_seconds, card_why
 from navigator.cascade.views.links import ENDED as ENDED_FOR_GOOD
 from navigator.domain.states import NO_CHANGE_NEEDED, TaskState, Verdict
+from navigator.evidence.intervals import percent_of
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import LiveStatus, ProjectRow
 from navigator.tui.data.meter import CHARS_PER_TOKEN
@@ -22,6 +23,7 @@ from navigator.tui.widgets.cells import (
     right,
     thousands,
 )
+from navigator.tui.widgets.strip_text import coarse
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
@@ -71,11 +73,12 @@ def project_heading(width: int, count: int, order: str) -> list[Piece]:
         (fit(f"  PROJECTS {count}{by}", name + 4), "heading"),
         (columns, "muted"),
         (fit("   revise rate", _rate_room(width - 2)), "muted"),
+        (right("done in", _finish_room(width - 2)), "muted"),
     ]
 
 
 def draw_project(row: ProjectRow, width: int) -> list[Piece]:
-    """A project, its counts, and its revise rate with the interval."""
+    """A project, its counts, its revise rate with the interval, and when it is done where there is room."""
     busy = row.waiting or row.work
     return [
         ("● " if busy else "  ", "accent" if row.waiting else "muted"),
@@ -87,7 +90,18 @@ def draw_project(row: ProjectRow, width: int) -> list[Piece]:
             fit(rate_text(row, long=_rate_room(width) == _LONG_RATE), _rate_room(width)),
             "muted" if row.rate else "faint",
         ),
+        (right(finish_text(row), _finish_room(width)), ""),
     ]
+
+
+def finish_text(row: ProjectRow) -> str:
+    """`~4 min`: until all of a project's tasks wait for the developer."""
+    return "" if row.seconds is None else f"~{duration(coarse(row.seconds))}"
+
+
+def _finish_room(width: int) -> int:
+    """Cells of the time to finish: only where everything else has room."""
+    return 9 if width >= 68 else 0
 
 
 def _rate_room(width: int) -> int:
@@ -97,7 +111,7 @@ def _rate_room(width: int) -> int:
 
 def _name_room(width: int) -> int:
     """Cells of the name. Where no rate is shown, one blank cell keeps the counts off the border."""
-    return max(8, width - 2 - 19 - (_rate_room(width) or 1))
+    return max(8, width - 2 - 19 - (_rate_room(width) or 1) - _finish_room(width))
 
 
 def _count(number: int, width: int) -> str:
@@ -109,8 +123,8 @@ def rate_text(row: ProjectRow, *, long: bool) -> str:
     rate = row.rate
     if rate is None or rate.rate is None:
         return right("–", 6)
-    percent = f"{'~' if row.rehearsed_rate else ''}{100 * rate.rate:.0f}%"
-    interval = f"[{100 * rate.low:.0f}–{100 * rate.high:.0f}]"
+    percent = f"{'~' if row.rehearsed_rate else ''}{percent_of(rate.rate)}%"
+    interval = f"[{percent_of(rate.low)}–{percent_of(rate.high)}]"
     return f"{right(percent, 6)} {interval:<8}" + (f"{right(f'n{rate.n}', 4)} " if long else "")
 
 
@@ -134,11 +148,14 @@ def effort_words(card: Card) -> str:
     return f"{card.proposal or card.task} {about(card_seconds(card))}: {card_why(card)}"
 
 
-def draw_waiting(card: Card, width: int, overlaps: Overlaps, *, timed: bool = False) -> list[Piece]:
+def draw_waiting(
+    card: Card, width: int, overlaps: Overlaps, *, timed: bool = False, best: bool = False
+) -> list[Piece]:
     """What waits for the user, in one line: who, what the reviewer says, what it is, what to mind, how much.
 
     Args:
         timed: say how long it may take to decide, too, where there is room.
+        best: it is the best of the variants of its task that wait.
     """
     short = width < NARROW
     word, style = waiting_word(card)
@@ -146,7 +163,7 @@ def draw_waiting(card: Card, width: int, overlaps: Overlaps, *, timed: bool = Fa
     head = _head(card, "•" if unseen else " ", card.proposal or card.task, short)
     round_ = f" r{card.proposal_round}" if card.proposal and card.verdict is not Verdict.UNREVIEWED else ""
     tail: list[Piece] = []
-    for flag in flags_of(card, overlaps, short=short):
+    for flag in flags_of(card, overlaps, short=short, best=best):
         tail += [("  ", ""), flag]
     if card.proposal:
         tail += [(right(f"+{card.added} −{card.removed}", 10), "muted")]
@@ -195,9 +212,14 @@ def waiting_word(card: Card) -> tuple[str, str]:
     return VERDICTS[card.verdict]
 
 
-def flags_of(card: Card, overlaps: Overlaps, *, short: bool) -> list[Piece]:
+def flags_of(card: Card, overlaps: Overlaps, *, short: bool, best: bool = False) -> list[Piece]:
     """What a batch key would leave out, and why, in words."""
     flags: list[Piece] = [(f"part of {card.parent}", "muted")] if card.parent else []
+    if card.variants > 1:
+        place = f"{'' if short else 'variant '}{card.variant}/{card.variants}"
+        flags.append((f"best {card.variant}/{card.variants}" if best else place, "good" if best else "muted"))
+    if card.existing:
+        flags.append(("existing" if short else f"existing: {clip(card.change, 24)}", "muted"))
     if card.failed_check:
         flags.append((f"✗ {card.failed_check}", "bad"))
     if card.confirm:
@@ -233,6 +255,7 @@ def draw_work(card: Card, width: int, live: LiveStatus) -> list[Piece]:
         note = duration(seconds_since(card.since))
     head = [*_head(card, " ", card.task, width < NARROW), (fit(word, _VERDICT), style)]
     again = f"r{card.round} " if card.round else ""
+    again += f"{card.variant}/{card.variants} " if card.variants > 1 else ""
     room = width - length(head)
     return [
         *head,

@@ -11,11 +11,12 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
+from navigator.cascade.views.variants import best_first
 from navigator.domain.states import NO_CHANGE_NEEDED, DecisionKind, TaskKind, TaskState
 from navigator.domain.text import safe_line
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
-from navigator.tui.deck.filtering import CARD_ORDERS, PROJECT_ORDERS, Query, following, parse_query
+from navigator.tui.deck.filtering import CARD_ORDERS, PROJECT_ORDERS, Query, following, in_order, parse_query
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import RowList
@@ -63,6 +64,8 @@ class DeckScreen(NavScreen):
         self._project_order = "name"
         self._card_order = next(iter(CARD_ORDERS))
         self._greeted = False
+        self._variants: dict[str, list[Card]] = {}
+        self._best: frozenset[str] = frozenset()
 
     def compose_body(self) -> ComposeResult:
         """Four lists and the filter."""
@@ -141,7 +144,9 @@ class DeckScreen(NavScreen):
             self.pane("inbox").empty = _BEGIN
         self.pane("projects").empty = _NOTHING_MATCHES if snapshot.projects else _NO_PROJECTS
         inbox = self._admitted(snapshot.inbox)
-        self.pane("inbox").set_rows(CARD_ORDERS.get(self._card_order, list)(inbox))
+        self._variants = best_first(snapshot.inbox)
+        self._best = frozenset(group[0].task for group in self._variants.values())
+        self.pane("inbox").set_rows(in_order(inbox, self._card_order, self._variants))
         projects = (
             [row for row in snapshot.projects if query.admits_project(row)] if query else snapshot.projects
         )
@@ -204,7 +209,10 @@ class DeckScreen(NavScreen):
         return f"{key} → " + " · ".join(f"{words[other]} {len(self.pane(other).rows)}" for other in others)
 
     def _draw_waiting(self, card: Card, width: int) -> list[Piece]:
-        return draw.draw_waiting(card, width, self._snapshot.overlaps, timed=self._card_order == "effort")
+        timed = self._card_order == "effort"
+        return draw.draw_waiting(
+            card, width, self._snapshot.overlaps, timed=timed, best=card.task in self._best
+        )
 
     def _draw_work(self, card: Card, width: int) -> list[Piece]:
         return draw.draw_work(card, width, self.app.link.live)
@@ -299,8 +307,14 @@ class DeckScreen(NavScreen):
         self._decide_all(DecisionKind.APPROVE)
 
     def action_reject_batch(self) -> None:
-        """The same, rejected."""
-        self._decide_all(DecisionKind.REJECT)
+        """The same, rejected; on a project, have existing work of it reviewed."""
+        row: Card | ProjectRow | None = self.pane(self.focused_pane).current
+        if isinstance(row, ProjectRow):
+            from navigator.tui.reviewing import review_existing
+
+            begin(self, partial(review_existing, self.app, row.name), group="verb")
+        else:
+            self._decide_all(DecisionKind.REJECT)
 
     def batch_cards(self) -> list[Card]:
         """What a batch key is about. A row without a waiting proposal means every waiting proposal."""
@@ -322,7 +336,7 @@ class DeckScreen(NavScreen):
     def _why_no_batch(self) -> str:
         """What the inbox holds when no proposal in it can be decided on."""
         cards = self.pane("inbox").selected_rows or self.pane("inbox").rows
-        reports = sum(not card.proposal for card in cards)
+        reports = sum(not card.proposal or card.existing for card in cards)
         landing = sum(card.state is TaskState.APPROVED for card in cards)
         parts = [
             f"{reports} to read" if reports else "",
@@ -432,7 +446,7 @@ def _task_of(card: Card) -> str:
 
 def _waits(card: Card) -> bool:
     """Whether its proposal can be decided on now."""
-    return card.open and card.state is TaskState.AWAITING_APPROVAL
+    return card.open and card.state is TaskState.AWAITING_APPROVAL and not card.existing
 
 
 def page_of(card: Card) -> str:

@@ -29,16 +29,17 @@ TERMS: dict[str, tuple[str, ...]] = {
     for screen, terms in {
         "deck": (
             "conductor; batch; verdict; UNREVIEWED; r0, r1, r2; revise rate; interval; n; swap cost; "
-            "effort; seen; overlap; part; policy item; self-review; escalate; stale; not landed; rehearsal; ↺; ◇; ≡; ◪; "
+            "effort; variant; after; seen; overlap; part; policy item; self-review; escalate; stale; "
+            "not landed; rehearsal; ↺; ◇; ≡; ◪; "
             "∩; ⚠; •; ◆; ~"
         ),
         "review": (
-            "round; verdict; UNREVIEWED; stated; unanchored; reproduced; met; remark; reversal; self-review; "
+            "round; variant; verdict; UNREVIEWED; stated; unanchored; reproduced; met; remark; reversal; self-review; "
             "escalate; first reading; final review; "
             "writer's own review; seen; superseded; stale; transplanted; part; hunk; untested; failed "
             "before; ◉; ◪; ≈; ↔"
         ),
-        "compose": "task; kind; after; base",
+        "compose": "task; kind; variant; after; base",
         "stats": (
             "revise rate; interval; n; anecdotal; stated rate; differs; unread; mixture; way of writing; evidence; to ±10; rung; "
             "repaired; lost; repeated; harmful; met; reverted; kappa; accepted change; "

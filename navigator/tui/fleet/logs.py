@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
+from navigator.domain.errors import NavigatorError
 from navigator.serving.swap import strategy_class
+from navigator.serving.swap.machine import servers_machine
 
 TAIL_BYTES = 64 * 1024
 _LINES = 200
@@ -37,20 +37,23 @@ def log_sources(settings: Settings, paths: StatePaths) -> tuple[LogSource, ...]:
         if log.path is not None:
             name, read = log.path.name, LogTail(log.path).read
         else:
-            name, read = log.unit, Journal(log.scope, log.unit).read
+            name, read = log.unit, Journal(settings, log.scope, log.unit).read
+            name += f" on {log.host}" if log.host else ""
         found.append(LogSource(f"the {log.role.value}'s server, {name}", read))
     return tuple(found)
 
 
 class Journal:
-    """The end of a unit's journal.
+    """The end of a unit's journal, on the servers' machine.
 
     Args:
+        settings: which machine that is.
         scope: "user" or "system".
         unit: its name.
     """
 
-    def __init__(self, scope: str, unit: str) -> None:
+    def __init__(self, settings: Settings, scope: str, unit: str) -> None:
+        self._settings = settings
         self._words = ["--user" if scope == "user" else "--system", "--unit", unit]
         self._seen: list[str] | None = None
 
@@ -63,25 +66,16 @@ class Journal:
         return lines
 
     def _ask(self) -> list[str]:
-        program = shutil.which("journalctl")
-        if program is None:
-            return ["journalctl is not installed; the unit file says where its output goes."]
-        words = [
-            program,
-            *self._words,
-            "--lines",
-            str(_LINES),
-            "--no-pager",
-            "--quiet",
-            "--output",
-            "short-iso",
-        ]
+        words = ["journalctl", *self._words, "--lines", str(_LINES), "--no-pager", "--quiet"]
         try:
-            done = subprocess.run(
-                words, capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return ["journalctl did not answer."]
+            with servers_machine(self._settings) as machine:
+                done = machine.run([*words, "--output", "short-iso"], _SECONDS)
+        except NavigatorError as error:
+            return [str(error)]
+        if done is None:
+            return [
+                "journalctl did not answer or is not installed; the unit file says where its output goes."
+            ]
         said = done.stdout or done.stderr
         return said.decode("utf-8", "replace").splitlines()[-_LINES:]
 

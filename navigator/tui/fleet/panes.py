@@ -11,7 +11,7 @@ from navigator.cascade.views.statistics.swaps import swap_table
 from navigator.domain.models import Swap
 from navigator.domain.text import safe_line
 from navigator.evidence.swaps import swap_stats
-from navigator.scheduling.forecast import break_even_tokens, forecast
+from navigator.scheduling.forecast import best_batch, break_even_tokens, forecast
 from navigator.serving.status import ServerLook
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
@@ -269,7 +269,10 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
         (f"revisions, at {figures.revise_rate:.0%}", duration(made.revision_seconds)),
         ("total", duration(made.total_seconds)),
         ("swap cost per proposal", f"{made.swap_each:.1f} s"),
+        ("overall", f"{made.tokens_per_second:.0f} tok/s"),
     ]
+    if (best := best_batch(figures)) is not None:
+        rows.append(("best batch", f"{best}"))
     head: list[Piece] = [
         ("FORECAST", "title"),
         (f"   a batch of {made.batch}", ""),

@@ -74,9 +74,10 @@ def plot_lines(plot: Plot, width: int) -> list[Line]:
     every = [figures(plot, point) for point in plot.points]
     cells = [max((len(row[column]) for row in every), default=0) + 2 for column in range(3)]
     label = min(_LABEL, max((len(safe_line(point.label)) for point in plot.points), default=0) + 1)
-    room = width - label - sum(cells) - 2
+    notes = max((len(safe_line(point.note)) + 2 for point in plot.points if point.note), default=0)
+    room = width - label - sum(cells) - notes - 2
     if room < _LEAST_PLOT:  # the plot shows the interval, too
-        room, cells[1] = width - label - cells[0] - cells[2] - 2, 0
+        room, cells[1] = room + cells[1], 0
     room = min(_MOST_PLOT, room)
     low, high = _scale(plot)
     marks = () if plot.reference is None else ((plot.reference - low) / (high - low),)

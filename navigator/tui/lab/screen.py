@@ -88,6 +88,7 @@ class LabScreen(NavScreen):
             return
         if found != list(self.rows.rows):
             self.rows.set_rows(found)
+        self.set_class(not found, "-empty")
         self.query_one("#run", Page).redraw()
         self.refresh_keys()
 

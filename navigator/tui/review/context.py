@@ -8,7 +8,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.cascade.views.reproductions import reproduction_lines
+from navigator.cascade.views.variants import Standing, standings
 from navigator.domain.models import Finding, Project, Proposal, Review, Task
+from navigator.domain.records import Look
 from navigator.domain.states import ProposalState, Role, TaskState, Verdict
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.diff.model import Comment, FindingNote, Side
@@ -57,7 +59,10 @@ class ReviewContext:
         met: by (proposal id, index of the finding) what the next review said about it: met or not, and why.
         whole: the proposal that this task's first one is a part of.
         worth: by proposal whose review says REVISE, what the exam says of such a verdict.
+        variants: all variants of the task, the best first; empty where it is written once.
+        agents: by proposal that a coding agent wrote, in words, what it did.
         mended: by proposal, in words, that its tests failed first and were sent back to the writer.
+        looks: by proposal, what its writer asked to be shown before it wrote.
     """
 
     task: Task
@@ -69,7 +74,10 @@ class ReviewContext:
     met: Mapping[tuple[str, int], tuple[bool, str]] = field(default_factory=dict)
     whole: Proposal | None = None
     mended: Mapping[str, str] = field(default_factory=dict)
+    looks: Mapping[str, Sequence[Look]] = field(default_factory=dict)
     worth: Mapping[str, str] = field(default_factory=dict)
+    variants: tuple[Standing, ...] = ()
+    agents: Mapping[str, str] = field(default_factory=dict)
 
     def index(self, proposal: str) -> int:
         """The index of a proposal among the versions; the newest one for an id that is not among them."""
@@ -102,6 +110,8 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
     Raises:
         NotFound: there is no such proposal.
     """
+    from navigator.cascade.views.agents import agent_words, turns_of
+    from navigator.cascade.views.looks import looks_of
     from navigator.cascade.views.repairs import mended_words
 
     with reader.snapshot():
@@ -123,7 +133,10 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
             _met(versions),
             next((reader.proposal(version.parent) for version in versions if version.parent), None),
             {version.id: words for version in versions if (words := mended_words(reader, version))},
+            {version.id: looks for version in versions if (looks := looks_of(reader, version))},
             _worth(reader, versions),
+            tuple(standings(reader, task.variant_of)),
+            {version.id: agent_words(turns) for version in versions if (turns := turns_of(reader, version))},
         )
 
 

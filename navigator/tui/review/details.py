@@ -13,6 +13,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from navigator.cascade.views.effort import about, effort_of
+from navigator.cascade.views.looks import look_lines, looks_words
+from navigator.cascade.views.uncertainty import uncertainty_words
+from navigator.cascade.views.variants import standing_lines
 from navigator.domain.models import Proposal, Review
 from navigator.domain.states import PolicyAction
 from navigator.domain.text import safe_text
@@ -73,6 +76,8 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
     task = context.task
     files = f"\nfiles: {', '.join(task.files)}" if task.files else ""
     yield f"{task.id}  {task.kind.value} · {task.complexity.value}", f"{task.text.strip()}{files}"
+    if context.variants:
+        yield "variants, the best first", "\n".join(standing_lines(context.variants))
     if why := why_it_waits(context, shown):
         yield "why the change is kept", why
     if task.note:
@@ -94,6 +99,8 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         if review is not None:
             yield _review(review, first=review is shown.first_review)
             yield from _tests(review)
+    if looks := context.looks.get(shown.id, ()):
+        yield f"before it wrote: {looks_words(looks)}", "\n".join(look_lines(looks))
     if shown.own_review is not None:
         yield _own_review(shown.own_review)
     if overlaps:
@@ -108,7 +115,9 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         "origin",
         f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}\n"
         f"{shown.usage.completion_tokens:,} tokens written by {shown.model} with {shown.prompt_version}"
-        f" in {shown.usage.seconds:.1f} s" + (f"\nexperiment {shown.experiment}" if shown.experiment else ""),
+        f" in {shown.usage.seconds:.1f} s"
+        + (f"\n{words}" if (words := uncertainty_words(shown)) else "")
+        + (f"\nexperiment {shown.experiment}" if shown.experiment else ""),
     )
 
 

@@ -13,13 +13,16 @@ from textual.message import Message
 from textual.widgets import Static
 
 from navigator.cascade.verbs.approve import Approve, ApproveArgs
-from navigator.cascade.verbs.base import Subject
+from navigator.cascade.verbs.base import A, R, Subject, Verb
 from navigator.cascade.verbs.deciding import Decide, DecideArgs, Pinned
+from navigator.cascade.verbs.fix_findings import FixArgs, RequestFix
 from navigator.cascade.verbs.keep_tests import KeepTests, KeepTestsArgs
 from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
+from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.split import Split, SplitArgs
+from navigator.cascade.verbs.task_verbs import TasksArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs
 from navigator.domain.diff import FileDiff
 from navigator.domain.errors import NavigatorError
@@ -33,6 +36,7 @@ from navigator.tui.diff.messages import ChoiceAsked, ContextRequested
 from navigator.tui.diff.model import Comment, Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.escalating import escalate
+from navigator.tui.keys.registry import Action
 from navigator.tui.messages import DecideAll, OpenProposal
 from navigator.tui.review import comments, tools
 from navigator.tui.review.context import (
@@ -394,6 +398,37 @@ class ReviewScreen(NavScreen):
         """Send back with a note and the comments on its lines."""
         self._decide(SendBack(), SendBackArgs)
 
+    def action_request_fix(self) -> None:
+        """Have the findings of a review of existing work fixed by a task."""
+        shown = self.shown
+        if shown is not None:
+            draft = note_key(shown.task_id, RequestFix.name)
+            args = FixArgs(proposal=shown.id, tree=shown.tree)
+            self._start_deciding(partial(self._settle, RequestFix(), args, shown, draft))
+
+    def action_put_away(self) -> None:
+        """A review of existing work is read."""
+        shown = self.shown
+        if shown is not None:
+            self._start_deciding(partial(self._settle, PutAway(), TasksArgs(ids=(shown.task_id,)), shown))
+
+    async def _settle(self, verb: Verb[A, R], args: A, shown: Proposal, draft: str = "") -> None:
+        if await perform(self.app, verb, args, draft=draft) is None:
+            return
+        self.selected.discard(shown.id)
+        following = self._following(shown.id)
+        if following and self.shown_id == shown.id:
+            self.open(following)
+        else:
+            await self.reload()
+
+    def offers(self, action: Action) -> bool:
+        """Where there is nothing to land, what can be done with a review; else what can be decided."""
+        existing = self.shown is not None and self.shown.existing
+        if action.name in ("request_fix", "put_away"):
+            return existing
+        return not (existing and action.name in ("approve", "reject", "send_back"))
+
     def _decide(self, verb: Decide[D], args: type[D]) -> None:
         if self.context is not None and self.shown is not None:
             pinned = args(proposals=(Pinned(id=self.shown.id, tree=self.shown.tree),))
@@ -422,9 +457,10 @@ class ReviewScreen(NavScreen):
             await self.reload()
 
     def _following(self, decided: str) -> str:
-        """The next proposal of the queue that still waits; "" where none does."""
+        """The next proposal or review of the queue that still waits; "" where none does."""
         queue = self.waiting_queue
-        waiting = {card.proposal for card in self._waiting_cards()} - {decided}
+        waiting = {card.proposal for card in self.app.snapshot.inbox if Subject.of_card(card).with_you}
+        waiting.discard(decided)
         here = queue.index(decided) if decided in queue else -1
         order = [*queue[here + 1 :], *queue[: max(0, here)]]
         return next((name for name in order if name in waiting), "")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
+from navigator.cascade.views.looks import looks_words
+from navigator.cascade.views.uncertainty import uncertainty_words
 from navigator.domain.models import CheckResult, Proposal, Review
 from navigator.domain.states import (
     CheckOutcome,
@@ -196,6 +198,7 @@ def warning_lines(
         *([("⚠ to confirm: ", "bad"), (f"{item.path}  {item.detail or item.rule}", "bad")] for item in asked),
     ]
     lines += _state_lines(context, shown)
+    lines += _variant_lines(context)
     if why := why_it_waits(context, shown):
         lines.append([("≡ ", "accent"), (_first_line(why), "")])
     lines += [
@@ -210,8 +213,14 @@ def warning_lines(
         notes.append(("self-reviewed: the model that wrote it reviewed it", "warn"))
     notes += [(_beside(name, review), "warn") for name, review in _others(shown)]
     notes += [(f"experiment {made}", "accent") for made in _experiments(shown)]
+    if wrote := context.agents.get(shown.id):
+        notes.append((wrote, "muted"))
+    if shown.entropy_mean is not None:
+        notes.append((uncertainty_words(shown), "muted"))
     if shown.own_review is not None:
         notes.append((_own_words(shown.own_review), "muted"))
+    if looked := looks_words(context.looks.get(shown.id, ())):
+        notes.append((looked, "muted"))
     if mended := context.mended.get(shown.id):
         notes.append((mended, "muted"))
     if overlaps:
@@ -227,6 +236,22 @@ def warning_lines(
             joined += [("   ", ""), note] if joined else [note]
         lines.append(joined)
     return [cropped([(safe_line(text), style) for text, style in line], width) for line in lines]
+
+
+def _variant_lines(context: ReviewContext) -> list[list[Piece]]:
+    """`variant 2 of 3, temperature 0.6:  P7 APPROVE · P6 REVISE · T8 generating`: the best first, this one marked."""
+    task = context.task
+    if len(context.variants) < 2:
+        return []
+    line: list[Piece] = [
+        (f"variant {task.variant} of {len(context.variants)}, {task.variation.words}:", "muted")
+    ]
+    for number, one in enumerate(context.variants):
+        line += [
+            (" · " if number else "  ", "faint"),
+            (one.words, "strong" if one.task.id == task.id else ""),
+        ]
+    return [line]
 
 
 def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:
@@ -291,6 +316,13 @@ def _state_lines(context: ReviewContext, shown: Proposal) -> list[list[Piece]]:
         return [[("⚠ approved, not landed: ", "bad"), (landing.reason, "")]]
     if landing is not None and landing.state is LandingState.UNDONE:
         return [[("↶ landing undone", "warn"), (f": {landing.reason}" if landing.reason else "", "muted")]]
+    if shown.existing:
+        task = context.task
+        rest = (
+            "nothing to land" if context.waiting else f"{task.reason or task.state.value.replace('_', ' ')}"
+        )
+        about = " · ".join(filter(None, (shown.summary, rest)))
+        return [[("existing change ", "accent"), (task.ref, ""), (f" · {about}", "muted")]]
     if decision is not None:
         word = {
             DecisionKind.APPROVE: "✓ approved, not landed yet",

@@ -167,17 +167,17 @@ def _finish(meter: Meter, live: LiveStatus, roomy: bool) -> list[Piece]:
     left = meter.finish.left(time.monotonic()) if running else expected.seconds
     pieces: list[Piece] = [
         ("all done in " if running else "a run takes ", "muted"),
-        (f"~{duration(_coarse(left))}" if left >= 1 else "a moment", ""),
+        (f"~{duration(coarse(left))}" if left >= 1 else "a moment", ""),
     ]
     if roomy and expected.single_seconds:
         pieces.append((f", {expected.tokens_per_second:.0f} tok/s overall", "muted"))
         pieces.append(
-            (f" (one model alone ~{duration(_coarse(expected.single_seconds))}, no review)", "faint")
+            (f" (one model alone ~{duration(coarse(expected.single_seconds))}, no review)", "faint")
         )
     return [*pieces, ("   ", "")]
 
 
-def _coarse(seconds: float) -> float:
+def coarse(seconds: float) -> float:
     """Up to whole tens of seconds, from two minutes on whole minutes: what an estimate knows, and it does not flicker."""
     step = 60 if seconds >= 120 else 10
     return step * math.ceil(seconds / step)

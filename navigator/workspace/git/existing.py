@@ -132,6 +132,13 @@ def commit_changes(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) 
     return tuple(_single(private, commit) for commit in known)
 
 
+def recent_commits(facts: RepoFacts, limit: int) -> list[tuple[str, str]]:
+    """The newest commits of HEAD, merges left out: id and subject, filtered for a screen."""
+    words = ("--no-merges", f"--max-count={limit}", facts.head_commit)
+    shas = facts.git().run("rev-list", *words).text.split()
+    return [(commit.sha, commit.subject) for commit in _read(facts, shas, walk=False)]
+
+
 def held_commits(facts: RepoFacts, shas: Sequence[str]) -> list[str]:
     """Those of some commits that a branch, a tag or a checkout still contains: what was amended since is left out."""
     if not shas:

@@ -17,7 +17,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
@@ -43,8 +43,7 @@ V = TypeVar("V")
 
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-_PAIR = re.compile(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64})")
-_STAT = re.compile(r"(\d+) (insertion|deletion)")
+_PAIR = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64})\n")
 _KEPT_INDEXES = 4
 _EXCLUDED_BASES = 8
 _CACHED_LINES = 200_000
@@ -73,6 +72,15 @@ class TreeEntry:
     mode: str
     sha: str
     size: int
+
+
+@dataclass(slots=True)
+class LineCounts:
+    """Lines added and removed between two trees, and the paths that differ; a binary file has no lines."""
+
+    added: int = 0
+    removed: int = 0
+    paths: list[str] = field(default_factory=list)
 
 
 class Bounded(Generic[K, V]):
@@ -435,21 +443,31 @@ class PrivateRepo:
         found = self.git.run("rev-parse", *(f"{commit}^{{tree}}" for commit in wanted)).text.split()
         return dict(zip(wanted, found, strict=True))
 
-    def count_lines(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, int]]:
-        """Lines added and removed between pairs of trees, without reading the differences; one git process for all."""
+    def count_lines(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], LineCounts]:
+        """What differs between pairs of trees, counted without reading the differences; one git process for all."""
         feed = "".join(f"{_oid(a)} {_oid(b)}\n" for a, b in pairs)
         if not feed:
             return {}
-        words = ("--stdin", "-r", "--shortstat", "--no-ext-diff", "--no-textconv", "--find-renames=100%")
-        counted: dict[tuple[str, str], tuple[int, int]] = {}
-        pair = ("", "")
-        for line in self.git.run("diff-tree", *words, input=feed.encode("ascii")).text.splitlines():
-            if match := _PAIR.fullmatch(line):
-                pair = (match[1], match[2])
-                counted[pair] = (0, 0)
-            elif line.strip():
-                found = {word: int(number) for number, word in _STAT.findall(line)}
-                counted[pair] = (found.get("insertion", 0), found.get("deletion", 0))
+        words = ("--stdin", "-r", "-z", "--numstat", "--no-ext-diff", "--no-textconv", "--find-renames=100%")
+        out = self.git.run("diff-tree", *words, input=feed.encode("ascii")).stdout
+        counted: dict[tuple[str, str], LineCounts] = {}
+        found = LineCounts()
+        records = iter(out.split(b"\0"))
+        for record in records:
+            # The ids of a pair stand before its first path, or before the next pair where nothing differs.
+            while match := _PAIR.match(record):
+                found = counted[match[1].decode(), match[2].decode()] = LineCounts()
+                record = record[match.end() :]
+            fields = record.split(b"\t", 2)
+            if len(fields) != 3:
+                continue
+            path = fields[2]
+            if not path:  # a rename: the old path and the new one follow
+                next(records, b"")
+                path = next(records, b"")
+            found.paths.append(path_text(path))
+            found.added += int(fields[0]) if fields[0].isdigit() else 0
+            found.removed += int(fields[1]) if fields[1].isdigit() else 0
         return counted
 
     def keep(self, name: str, tree: str, base: str) -> None:

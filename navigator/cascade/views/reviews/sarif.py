@@ -40,11 +40,7 @@ def sarif(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 "name": "Navigator",
                 "semanticVersion": __version__,
                 "rules": [
-                    {
-                        "id": criterion.value,
-                        "name": criterion.value.capitalize(),
-                        "shortDescription": {"text": text},
-                    }
+                    {"id": criterion.value, "shortDescription": {"text": text}}
                     for criterion, text in _RULES.items()
                 ],
             }
@@ -59,7 +55,7 @@ def sarif(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _review(one: dict[str, Any]) -> dict[str, Any]:
     names = ("ref", "project", "proposal", "base_commit", "head", "verdict", "model", "prompt_version")
-    return {name: one[name] for name in (*names, "rehearsal")}
+    return {name: one[name] for name in names} | {"simulated": one["rehearsal"]}
 
 
 def _notice(one: dict[str, Any]) -> dict[str, Any]:
@@ -98,13 +94,11 @@ def _result(one: dict[str, Any], finding: dict[str, Any], rules: Sequence[str]) 
 
 def _place(finding: dict[str, Any]) -> dict[str, Any]:
     path = quote(finding["path"].encode("utf-8", "surrogateescape"))
-    place: dict[str, Any] = {"artifactLocation": {"uri": path, "uriBaseId": "%SRCROOT%"}}
-    if finding["line"] and finding["side"] != "old":  # a removed line has no place in the file as it is now
-        place["region"] = {
-            "startLine": finding["line"],
-            "snippet": {"text": safe_text(finding["quote"])},
-        }
-    return place
+    # What quotes a removed line, or none, is about the file: by convention its first line.
+    region: dict[str, Any] = {"startLine": 1}
+    if finding["line"] and finding["side"] != "old":
+        region = {"startLine": finding["line"], "snippet": {"text": safe_text(finding["quote"])}}
+    return {"artifactLocation": {"uri": path, "uriBaseId": "%SRCROOT%"}, "region": region}
 
 
 def _print(one: dict[str, Any], finding: dict[str, Any]) -> str:

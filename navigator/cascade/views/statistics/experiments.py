@@ -85,13 +85,11 @@ def _table(found: Found) -> Table:
     if not one.ended and found.newest is not None:
         state = "over" if found.newest.ended else "not over yet" if found.newest.began else "drawn, not begun"
         facts.append(("newest", f"residency {found.newest.number}: {found.newest.arm}, {state}"))
-    notes = ["a residency is the unit: reviews in one residency are alike; drawn before its model is loaded"]
+    notes = ["a residency is the unit; its arm is drawn before its model is loaded"]
     if compared.waiting:
-        notes.append(
-            f"{compared.waiting} more are over, and counted once earlier proposals have their verdicts"
-        )
+        notes.append(f"{compared.waiting} more are over, and wait for verdicts on earlier proposals")
     if one.outcome in SHARES:
-        notes.append("the intervals of the arms take reviews as independent; that of the difference does not")
+        notes.append("the arms' intervals take reviews as independent, the difference's does not")
     return Table(
         f"EXPERIMENT {safe_line(one.name).upper()}",
         _COLUMNS,

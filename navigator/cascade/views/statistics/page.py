@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 from navigator.domain.errors import UsageError
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, percent_of
 from navigator.evidence.rates import RateRow
 from navigator.store.reads.reader import Reader
 
@@ -155,11 +155,11 @@ def utc_text(value: str | datetime) -> str:
 
 def percent(rate: float | None) -> str:
     """`35%`, or a dash where it is unknown."""
-    return "–" if rate is None else f"{100 * rate:.0f}%"
+    return "–" if rate is None else f"{percent_of(rate)}%"
 
 
 def bounds(found: Share | RateRow) -> str:
-    return f"[{100 * found.low:.0f}–{100 * found.high:.0f}]" if found.n else ""
+    return f"[{percent_of(found.low)}–{percent_of(found.high)}]" if found.n else ""
 
 
 def number(value: float | None, digits: int = 0) -> str:

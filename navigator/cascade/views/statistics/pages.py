@@ -11,11 +11,14 @@ from navigator.cascade.views.statistics import (
     experiments,
     findings,
     forecasts,
+    looking,
     outcomes,
     revise_rate,
     summary,
     swaps,
     throughput,
+    uncertainty,
+    variants,
 )
 from navigator.cascade.views.statistics.page import StatisticsPage
 
@@ -29,8 +32,11 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     swaps.PAGE,
     throughput.PAGE,
     edits.PAGE,
+    looking.PAGE,
     forecasts.PAGE,
+    variants.PAGE,
     experiments.PAGE,
+    uncertainty.PAGE,
 )
 """Every page, in the order of the screen's tabs. A new one is one entry here; its counts come from
 `store.reads.statistics`, its arithmetic from `evidence`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -34,25 +34,36 @@ WEEKS = 12
 class Rates:
     """The revise rate as a whole, by a property and by week (groups are Mondays), and what changed when.
 
-    `versions` and `watched` are of all verdicts, whatever time is asked about.
+    `existing` is of changes that Navigator did not write. `versions` and `watched` are of all verdicts, whatever time is asked
+    about.
     """
 
     whole: RateTables
     grouped: RateTables
     weeks: RateTables
     by: str
+    existing: RateTables
     versions: tuple[VersionCount, ...] = ()
     watched: tuple[Watched, ...] = ()
+
+
+def _without(tables: RateTables, variants: int) -> RateTables:
+    """The same, with the verdicts that were left out because they are on further variants of a task."""
+    if not variants:
+        return tables
+    return replace(tables, excluded={**tables.excluded, "further_variants": variants})
 
 
 def _read_rates(reader: Reader, question: Question) -> Rates:
     counts = reader.verdict_counts(question.by, question.since, weekly=True)
     versions = reader.version_counts()
+    variants = reader.variant_verdicts(question.since)
     return Rates(
-        whole=revise_rate(counts, whole=True),
-        grouped=revise_rate(counts),
+        whole=_without(revise_rate(counts, whole=True), variants),
+        grouped=_without(revise_rate(counts), variants),
         weeks=revise_rate(row.model_copy(update={"group": row.week}) for row in counts),
         by=question.by,
+        existing=revise_rate(reader.verdict_counts(since=question.since, existing=True), whole=True),
         versions=tuple(versions),
         watched=(*watched(reader, versions), *watched(reader, versions, rehearsal=True)),
     )
@@ -72,11 +83,13 @@ _RATE_COLUMNS = (
 
 
 def _rate_tables(found: Rates, rehearsal: bool) -> Sequence[Table]:
-    whole, grouped, weeks = (
-        table.rehearsal if rehearsal else table.rows for table in (found.whole, found.grouped, found.weeks)
+    whole, grouped, weeks, existing = (
+        table.rehearsal if rehearsal else table.rows
+        for table in (found.whole, found.grouped, found.weeks, found.existing)
     )
+    others = (_existing_table(existing),) if existing else ()
     if not whole:
-        return ()
+        return others
     row = whole[0]
     left = ", ".join(
         f"{count} {why.replace('_', ' ')}" for why, count in sorted(found.whole.excluded.items())
@@ -99,7 +112,19 @@ def _rate_tables(found: Rates, rehearsal: bool) -> Sequence[Table]:
         title = f"BY {found.by.replace('-', ' ').upper()}"
         groups = tuple(_rate_row(one.group, one) for one in grouped)
         tables.append(Table(title, _RATE_COLUMNS, groups, notes=few_notes(groups)))
-    return (*tables, _by_week(weeks, [row for row in found.versions if row.rehearsal is rehearsal]))
+    weekly = _by_week(weeks, [row for row in found.versions if row.rehearsal is rehearsal])
+    return (*tables, *others, weekly)
+
+
+def _existing_table(rows: Sequence[RateRow]) -> Table:
+    shown = tuple(_rate_row("all", row) for row in rows)
+    return Table(
+        "EXISTING CHANGES",
+        _RATE_COLUMNS,
+        shown,
+        about="first verdicts on changes that Navigator did not write; not part of the rate above",
+        notes=few_notes(shown),
+    )
 
 
 def _rate_row(label: str, row: RateRow, *, goal: bool = True) -> Row:
@@ -195,6 +220,8 @@ def _rate_document(found: Rates) -> dict[str, Any]:
         "rows": [asdict(row) for row in found.grouped.rows],
         "rehearsal": [asdict(row) for row in found.grouped.rehearsal],
         "excluded": found.grouped.excluded,
+        "existing": [asdict(row) for row in found.existing.rows],
+        "rehearsal_existing": [asdict(row) for row in found.existing.rehearsal],
         "weeks": [asdict(row) for row in found.weeks.rows],
         "rehearsal_weeks": [asdict(row) for row in found.weeks.rehearsal],
         "marks": _marks(found, rehearsal=False),

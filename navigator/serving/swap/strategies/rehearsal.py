@@ -95,12 +95,18 @@ class RehearsalStrategy(SwapStrategy):
         self._options: tuple[str, ...] = ("--time-scale", f"{time_scale:g}", "--seed", str(seed))
         if fault_rate is not None:
             self._options += ("--fault-rate", f"{fault_rate:g}")
+        self._time_scale = time_scale
         self._profiles: dict[Role, str] = {}
         self._drain_seconds = patience + 30.0 * min(time_scale, 4.0)
         self._patience = patience
         self._boot_seconds = boot_seconds
         self._load_seconds = boot_seconds + 60.0 * time_scale
         self._children: dict[int, subprocess.Popen[bytes]] = {}
+
+    @property
+    def recorded(self) -> str:
+        """With the factor on its simulated seconds, where that is not 1."""
+        return self.name if self._time_scale == 1 else f"{self.name} ×{self._time_scale:g}"
 
     @classmethod
     def create(cls, setup: Setup) -> RehearsalStrategy:

@@ -164,7 +164,7 @@ class SystemdStrategy(SwapStrategy):
     async def reach(self) -> str:
         """As the base says; opens the connection if there is none."""
         try:
-            async with self._connected():
+            async with self.connected():
                 return ""
         except ConnectionLost as error:
             return str(error)
@@ -187,12 +187,12 @@ class SystemdStrategy(SwapStrategy):
 
     async def look_at(self, role: Role) -> ServerLook:
         """As for any server, through the connection."""
-        async with self._connected():
+        async with self.connected():
             return await super().look_at(role)
 
     async def resident(self) -> Role | None:
         """As observed; raises ConnectionLost where the other machine cannot be asked."""
-        async with self._connected():
+        async with self.connected():
             return await super().resident()
 
     def check_profiles(self, names: Sequence[str]) -> None:
@@ -213,7 +213,7 @@ class SystemdStrategy(SwapStrategy):
         command = ("systemctl", f"--{self._own.scope}", "show", "--property=Version")
         hint = _NO_BUS[self._own.scope]
         try:
-            async with self._connected():
+            async with self.connected():
                 # As model-swap.sh does: without the variable systemctl finds no user bus.
                 bus = {"XDG_RUNTIME_DIR": f"/run/user/{os.getuid()}"}
                 done = await self._run(
@@ -234,7 +234,7 @@ class SystemdStrategy(SwapStrategy):
 
     async def look(self, believed: Role | None) -> Sighting:
         """As `resident`, without a generated token: a unit that runs and a server that lists the right model."""
-        async with self._connected():
+        async with self.connected():
             return await self._look(believed)
 
     async def _look(self, believed: Role | None) -> Sighting:
@@ -260,7 +260,7 @@ class SystemdStrategy(SwapStrategy):
         async with self._lock:
             log = PhaseLog(report)
             try:
-                async with self._connected():
+                async with self.connected():
                     ended, script = await self._to_its_end(to, log)
                     outcome = _OUTCOMES.get(ended.code) or await self._outcome_by_look(to, ended.code)
             except OSError as error:
@@ -366,7 +366,8 @@ class SystemdStrategy(SwapStrategy):
         base = self._environment if environment is None else environment
         return await run_program(words, seconds, on_output, {**base, **variables})
 
-    def _connected(self) -> contextlib.AbstractAsyncContextManager[object]:
+    def connected(self) -> contextlib.AbstractAsyncContextManager[object]:
+        """Holds the connection to the other machine."""
         return self._there if self._there is not None else contextlib.nullcontext()
 
     def _told(self) -> dict[str, str]:

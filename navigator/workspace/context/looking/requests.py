@@ -26,7 +26,7 @@ FORMS = {
 
 _RANGE = re.compile(r":L?(\d{1,7})(?:\s*[-–:]\s*L?(\d{1,7}))?$")
 _NAME = re.compile(r"[^\W\d]\w*[!?]?")
-_AROUND = re.compile(r"^[\s>*+\-\d.)]*(?=[A-Za-z])")
+_AROUND = re.compile(r"^[\s>*+\-\d.)`]*(?=[A-Za-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _is_glob(word: str) -> bool:
     return (
         "/" in word.rstrip("/")
         or word.endswith("/")
-        or re.fullmatch(r"\*\.\w+|[\w*-]+\.\w{1,5}", word) is not None
+        or re.fullmatch(r"\*(?:\.\w+)+|[\w*-]+\.\w{1,5}", word) is not None
     )
 
 

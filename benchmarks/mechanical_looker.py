@@ -1,0 +1,191 @@
+"""Two lookers without a model. Both ask only for names and paths that occur in the task or in what they were shown.
+
+  blind       chooses by the task's words alone: definitions of the names in the task, searches for its rarest words, then the
+              listed paths that share most words with it
+  directed    knows which lines have to be changed, and asks for one of them where a name or a path in sight leads there: what
+              looking can reach, and so a bound for a model that knows what it wants to see
+
+They have the turns, the requests and the tokens that a writer has.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from navigator.domain.states import LookOutcome
+from navigator.workspace.context.build import Context, readable
+from navigator.workspace.context.looking.looker import LookAnswer, Looker
+from navigator.workspace.context.looking.requests import MOST_REQUESTS
+from navigator.workspace.context.repomap.index import RepoMap
+from navigator.workspace.context.repomap.relevance import GENERATED, TaskTerms, read_task
+from navigator.workspace.context.repomap.words import WORD, parts, path_parts
+
+Places = Mapping[str, Sequence[tuple[int, int]]]
+"""path -> the lines that the change replaces, 1-based and inclusive."""
+
+TURNS = 6
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_RAREST = 4
+_SHARED_BY = 0.02
+"""A word that more than this share of the files holds says nothing of where."""
+
+_MOST_USERS = 12
+_LONGEST = 150
+_READS = 2
+
+
+class Sight:
+    """What stands in a conversation so far."""
+
+    def __init__(self, task: str, context: Context) -> None:
+        conventions = context.conventions.text if context.conventions else ""
+        pieces = [f"{piece.path}\n{piece.text}" for piece in (*context.files, *context.excerpts)]
+        self.text = "\n".join([task, conventions, context.tree, context.map, context.nearby, *pieces])
+        self.words = set(_WORD.findall(self.text))
+
+    def add(self, answers: Iterable[LookAnswer]) -> None:
+        """More was shown."""
+        for answer in answers:
+            text = "\n".join(
+                [answer.asked, answer.note, *(f"{piece.path}\n{piece.text}" for piece in answer.pieces)]
+            )
+            self.text += f"\n{text}"
+            self.words.update(_WORD.findall(text))
+
+    def has_path(self, path: str) -> bool:
+        """Whether the whole path is written somewhere."""
+        return path in self.text
+
+
+def look(looker: Looker, sight: Sight, choose: Callable[[set[str]], list[str]]) -> int:
+    """Look until the turns, the tokens or the ideas are used up; how many turns it took."""
+    asked: set[str] = set()
+    for turn in range(TURNS):
+        requests = [request for request in choose(asked) if request not in asked][:MOST_REQUESTS]
+        if not requests:
+            return turn
+        asked.update(requests)
+        answers = looker.answer(requests)
+        sight.add(answers)
+        if all(answer.outcome is LookOutcome.NO_ROOM for answer in answers):
+            return turn
+    return TURNS
+
+
+def blind(repo: RepoMap, task: str, looker: Looker, sight: Sight) -> int:
+    """By the task's words alone."""
+    return look(looker, sight, _explorer(repo, task, looker, sight))
+
+
+def _explorer(repo: RepoMap, task: str, looker: Looker, sight: Sight) -> Callable[[set[str]], list[str]]:
+    query = read_task(task, repo.number)
+    spread = {stem: sum(stem in file.terms for file in repo.files) for stem in query.stems}
+    telling = {
+        stem: weight * math.log(1 + len(repo.files) / spread[stem])
+        for stem, weight in query.stems.items()
+        if spread[stem]
+    }
+
+    def choose(asked: set[str]) -> list[str]:
+        opening = [*_definitions(repo, query), *_searches(repo, query, spread)]
+        fresh = [request for request in opening if request not in asked]
+        return fresh or _paths(repo, looker, sight, telling, asked)
+
+    return choose
+
+
+def _definitions(repo: RepoMap, query: TaskTerms) -> list[str]:
+    known = [name for name in query.names if 0 < len(repo.graph.defined_in.get(name, ())) <= 3]
+    return [f"definition {name}" for name in known[:_RAREST]]
+
+
+def _searches(repo: RepoMap, query: TaskTerms, spread: Mapping[str, int]) -> list[str]:
+    most = max(3, int(len(repo.files) * _SHARED_BY))
+    rare = sorted((stem for stem in query.stems if 0 < spread[stem] <= most), key=lambda stem: spread[stem])
+    words = dict.fromkeys(query.words[stem] for stem in rare)
+    return [f"uses {word}" for word in words][:_RAREST]
+
+
+def _paths(
+    repo: RepoMap, looker: Looker, sight: Sight, telling: Mapping[str, float], asked: set[str]
+) -> list[str]:
+    """Definitions and files in sight that share most with the task, and are not shown; then the folders that do."""
+    files: list[tuple[float, str]] = []
+    names: dict[str, float] = {}
+    for number, file in enumerate(repo.files):
+        if file.out or GENERATED.search(file.path) or not sight.has_path(file.path):
+            continue
+        stems = {*path_parts(file.path), *repo.defined_stems[number]}
+        score = sum(weight for stem, weight in telling.items() if stem in stems)
+        score += sum(weight * 0.5 for stem, weight in telling.items() if stem in file.terms)
+        # What is shown in part already was thought to matter.
+        score *= 1.5 if file.path in looker.shown else 1.0
+        files.append((score / (1 + math.log1p(file.lines / 400)), file.path))
+        for definition in file.definitions:
+            said = sum(telling.get(stem, 0.0) for stem in parts(definition.name))
+            short = definition.last - definition.first < _LONGEST
+            shown = looker.shown.has(file.path, definition.first, definition.last)
+            if said and short and not shown and definition.name in sight.words:
+                names[definition.name] = max(names.get(definition.name, 0.0), said + 0.3 * score)
+    files.sort(key=lambda entry: (-entry[0], entry[1]))
+    wanted = [f"read {path}" for score, path in files if score > 0 and f"read {path}" not in asked][:_READS]
+    ordered = sorted(names, key=lambda name: (-names[name], name))
+    wanted += [look for name in ordered if (look := f"definition {name}") not in asked][
+        : MOST_REQUESTS - _READS
+    ]
+    return wanted or _folders(sight, telling, asked)
+
+
+def _folders(sight: Sight, telling: Mapping[str, float], asked: set[str]) -> list[str]:
+    """The folders in sight whose names share most with the task."""
+    folders = set(re.findall(r"^(\S+)/ \(\d+ files\)$", sight.text, re.MULTILINE))
+    scored = [(sum(telling.get(stem, 0.0) for stem in path_parts(folder)), folder) for folder in folders]
+    best = sorted((entry for entry in scored if entry[0] > 0), key=lambda entry: (-entry[0], entry[1]))
+    return [look for _, folder in best if (look := f"list {folder}") not in asked][:2]
+
+
+def directed(repo: RepoMap, task: str, places: Places, looker: Looker, sight: Sight) -> int:
+    """By the lines that have to be changed, through names in sight; by the task's words where none leads there."""
+    explore = _explorer(repo, task, looker, sight)
+
+    def choose(asked: set[str]) -> list[str]:
+        found: dict[str, None] = {}
+        for path, ranges in places.items():
+            for first, last in ranges:
+                if not looker.shown.has(path, first, last):
+                    request = _way_to(repo, path, first, last, sight, asked)
+                    found |= {request: None} if request else dict.fromkeys(explore(asked)[:_READS])
+        return list(found)
+
+    return look(looker, sight, choose)
+
+
+def _way_to(repo: RepoMap, path: str, first: int, last: int, sight: Sight, asked: set[str]) -> str:
+    """A request that may show these lines, made of a name or a path in sight; "" where none is."""
+    number = repo.number.get(path)
+    if number is None or repo.files[number].out:
+        return ""
+    file = repo.files[number]
+    around = [d for d in file.definitions if d.first - 3 <= first and last <= d.last + 2]
+    ways = []
+    # The innermost definition comes last, and is the shortest.
+    for definition in reversed(around):
+        few = len(repo.graph.defined_in.get(definition.name, ())) <= 6
+        if definition.name in sight.words and few and definition.last - definition.first < 250:
+            ways.append(f"definition {definition.name}")
+    text = readable(repo.source, path)[0] or ""
+    line = "\n".join(text.split("\n")[first - 1 : last])
+    for name in dict.fromkeys(WORD.findall(line)):
+        users = sum(name in other.refs for other in repo.files) if name in sight.words else 0
+        if 0 < users <= _MOST_USERS:
+            ways.append(f"uses {name}")
+    if sight.has_path(path):
+        ways.append(f"read {path}")
+    folder = path.rpartition("/")[0]
+    while folder and not ways:
+        if folder in sight.text:
+            ways.append(f"list {folder}")
+        folder = folder.rpartition("/")[0]
+    return next((way for way in ways if way not in asked), "")

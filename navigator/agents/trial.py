@@ -1,0 +1,98 @@
+"""Whether the agent of the settings can be started here, and reaches the model: found out by doing it, in an empty folder."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from navigator.agents.errors import AgentFailed
+from navigator.agents.forwarder import Forwarder, Reply
+from navigator.agents.profiles import Endpoint
+from navigator.agents.session import AgentPlace, opened
+from navigator.config.settings import Settings
+from navigator.domain.errors import NavigatorError
+from navigator.domain.models import Project
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import ServingError
+from navigator.workspace.sandbox.folders import remove
+from navigator.workspace.sandbox.probe import probe
+from navigator.workspace.sandbox.spec import furnish
+
+_QUESTION = "Answer with the one word: ready. Use no tool and read no file."
+_MINUTES = 2.0
+_REQUESTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a trial found.
+
+    Attributes:
+        agent: its name and version, as it told them; "" where it did not start.
+        reached: requests that the model answered; None where the generator is not loaded, so that none was sent.
+        problem: why it did not start, or did not reach the model; "" where it did.
+        hint: what to do about it.
+    """
+
+    agent: str = ""
+    reached: int | None = None
+    problem: str = ""
+    hint: str = ""
+
+
+class _Unkept:
+    """A journal that keeps nothing but how many requests were answered."""
+
+    def __init__(self) -> None:
+        self.answered = 0
+
+    def replay(self, digest: str) -> bytes | None:
+        return None
+
+    def begin(self, digest: str) -> int:
+        return 0
+
+    def end(self, number: int, reply: Reply) -> None:
+        self.answered += reply.outcome == "ok"
+
+
+async def try_agent(settings: Settings, *, ask: bool) -> Tried:
+    """Start the agent once and end it again.
+
+    Args:
+        ask: send it one question too, which the generator's model has to answer.
+    """
+    server = settings.generator
+    agent = server.agent.model_copy(update={"minutes": _MINUTES})
+    scratch = Path(tempfile.mkdtemp(prefix="navigator-agent-"))
+    tree, home = scratch / "project", scratch / "home"
+    tree.mkdir()
+    home.mkdir()
+    project = Project(id=0, name="doctor", path=str(tree))
+    place = AgentPlace(project, furnish(project, ()), tree, home, scratch)
+    endpoint = Endpoint(server.model, server.context_tokens, server.max_tokens)
+    journal, name = _Unkept(), ""
+    try:
+        async with ModelClient(server) as client:
+            forwarder = Forwarder(client, journal, most=_REQUESTS)
+            async with opened(agent, endpoint, place, probe(), forwarder) as session:
+                name = f"{session.who.name or 'unnamed'} {session.who.version}".strip()
+                if not ask:
+                    return Tried(name)
+                await session.prompt(_QUESTION)
+            if not journal.answered:
+                words = forwarder.last_error or "it asked for nothing"
+                return Tried(
+                    name,
+                    0,
+                    f"it does not reach the model: {words}",
+                    "docs/agents.md: its `profile` and `env`.",
+                )
+            return Tried(name, journal.answered)
+    except (AgentFailed, ServingError) as error:
+        return Tried(name, journal.answered if name else None, error.message, error.hint)
+    except NavigatorError as error:
+        return Tried(name, None, error.message, error.hint)
+    finally:
+        remove(scratch)

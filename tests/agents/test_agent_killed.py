@@ -1,0 +1,78 @@
+"""A conductor that is killed while agents work: no answer of the model is asked for again, nothing of an agent is left."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from navigator.domain.states import TaskState
+from navigator.workspace.sandbox.probe import probe
+from tests.agents.conftest import install
+from tests.agents.test_misbehaving import left_of
+from tests.cascade.scripted_models import Messages, Models, speaking
+from tests.cascade.support import Desk, make_repository
+from tests.cascade.test_conductor import CODE, text_of
+from tests.cascade.test_killed import KILLED_AT
+
+KILLS = int(os.environ.get("NAVIGATOR_KILLS", "6"))
+"""Fifty and more with NAVIGATOR_KILLS."""
+
+QUESTIONS = 6
+
+
+def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> None:
+    if not probe().works:
+        pytest.skip(f"no sandbox: {probe().reason}")
+    chance = random.Random(8)
+    asked: list[str] = []
+
+    def answer(messages: Messages) -> str:
+        asked.append(text_of(messages))
+        return f"answer {len(asked)}"
+
+    with speaking(Models(answer)) as models:
+        desk = Desk.make(tmp_path / "desk", models.settings)
+        program = install(tmp_path / "tools")
+        settings = f"{models.settings}[generator.agent]\ncommand = ['{program}']\n"
+        desk.config.write_text(settings, encoding="utf-8")
+        repository = make_repository(tmp_path / "code", {"app.py": CODE.encode()})
+        desk.run("project", "add", str(repository), "--name", "code")
+        killed = tasks = strays = 0
+        while killed < KILLS:
+            desk.run("task", "add", "code", f"Make double() multiply ASK={QUESTIONS} number {tasks}")
+            tasks += 1
+            for _ in range(chance.randint(2, 6)):
+                words = ("soon", str(chance.randint(0, 60)), str(chance.randint(4, 4 + 2 * QUESTIONS)))
+                child = desk.python(KILLED_AT, *words, "run", "--until", "idle", "--json")
+                child.communicate(timeout=120)
+                killed += child.returncode == -9
+                strays += settled(tmp_path)
+        desk.run("run", "--until", "idle", "--json")
+        assert left_of(tmp_path) == []
+        assert not list((desk.paths.root / "agents").glob("*"))
+        with desk.reading() as store:
+            assert Counter(task.state for task in store.tasks()) == {TaskState.AWAITING_APPROVAL: tasks}
+            calls = [call for call in store.calls() if call.purpose == "agent"]
+            turns = [turn for task in store.tasks() for turn in store.agent_turns(task.id)]
+        answered = Counter((call.task_id, call.prompt_hash) for call in calls if call.outcome == "ok")
+        assert len(answered) == tasks * QUESTIONS
+        assert set(answered.values()) == {1}
+        # What the server saw more often than that was under way when its asker died: its answer was never stored.
+        assert len(asked) <= len(answered) + sum(call.outcome == "lost" for call in calls)
+        assert Counter(turn.outcome for turn in turns)["ok"] == tasks
+        assert sum(turn.replayed for turn in turns) > 0
+        print(f"{killed} kills, {tasks} tasks, {len(asked)} requests for {len(answered)} questions")
+        print(f"{strays} sandboxes outlived their parent until the next start")
+
+
+def settled(folder: Path) -> int:
+    """Sandboxes that are there still some time after their parent's death: those that died with it are gone by then."""
+    deadline = time.monotonic() + 2.0
+    while (found := len(left_of(folder))) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return found

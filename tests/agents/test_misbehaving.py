@@ -1,0 +1,154 @@
+"""Agents that do what they should not: each ends in a state that a person can read, and nothing is lost or left behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from navigator.agents import session as agent_session
+from navigator.cascade import conductor as conducting
+from navigator.domain.models import Proposal, Task
+from navigator.domain.states import TaskState
+from tests.agents.conftest import configure
+from tests.cascade.support import git
+from tests.cascade.test_conductor import CODE, Room
+
+
+def left(room: Room) -> list[str]:
+    """Processes of agents, and folders of runs, that are still there."""
+    found = left_of(room.config.parent)
+    return found + [path.name for path in (room.paths.root / "agents").glob("run-*")]
+
+
+def left_of(folder: Path) -> list[str]:
+    """Sandboxes that still run something of `folder`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().decode("utf-8", "replace")
+            except OSError:
+                continue
+            if str(folder) in words and "bwrap" in words:
+                found.append(words.replace("\0", " "))
+    return found
+
+
+def one_each(room: Room, *words: str) -> dict[str, tuple[Task, Proposal | None]]:
+    """One session with a task for each word, and what became of it."""
+    queued = {word: room.queue(f"Make double() multiply BEHAVE={word}") for word in words}
+    room.work()
+    made = {proposal.task_id: proposal for proposal in room.proposals()}
+    return {word: (room.task(name), made.get(name)) for word, name in queued.items()}
+
+
+def files_of(room: Room, proposal: Proposal | None) -> dict[str, str]:
+    assert proposal is not None
+    git_dir = next(room.paths.private.glob("*.git"))
+    listed = git(git_dir, "diff-tree", "-r", "--name-only", proposal.base_commit, proposal.tree).split()
+    return {path: git(git_dir, "show", f"{proposal.tree}:{path}") for path in listed}
+
+
+def test_what_the_sandbox_makes_harmless(room: Room) -> None:
+    before = git(room.repository, "status", "--porcelain", "--ignored")
+    found = one_each(room, "outside", "git", "commit", "port", "network")
+    for word, (task, proposal) in found.items():
+        assert task.state is TaskState.AWAITING_APPROVAL, (word, task.reason)
+        assert "x * 2" in files_of(room, proposal)["app.py"], word
+    outside = found["outside"][1]
+    assert outside is not None
+    assert outside.summary.count("Read-only file system") == 2
+    # The sandbox's own /tmp takes what it is given, and is gone with it.
+    assert "/tmp/fine written" in outside.summary
+    assert not Path("/tmp/fine").exists()
+    assert sorted(path.name for path in room.config.parent.iterdir()) == [
+        "code",
+        "config.toml",
+        "state",
+        "tools",
+    ]
+    # Its own commit is no hiding place, nor are exclude rules in its .git; what that names as a program was not run.
+    assert set(files_of(room, found["commit"][1])) == {"app.py", "new.py"}
+    assert set(files_of(room, found["git"][1])) == {"app.py"}
+    assert not Path("/tmp/ran").exists()
+    network = found["network"][1]
+    assert network is not None
+    assert "Network is unreachable; [Errno 111] Connection refused; reached; 404; 404" in network.summary
+    (turn,) = room.read().agent_turns(found["network"][0].id)
+    assert turn.refused == 2
+    assert git(room.repository, "status", "--porcelain", "--ignored") == before
+    assert (room.repository / "app.py").read_text() == CODE
+    assert left(room) == []
+
+
+def test_what_cannot_be_taken_is_told_to_the_agent_and_then_to_the_developer(room: Room) -> None:
+    (room.repository / ".env").write_text("KEY=mine\n")
+    git(room.repository, "add", "-A")
+    git(room.repository, "commit", "-qm", "keys")
+    found = one_each(room, "nothing", "keeps", "secret", "link", "broken")
+    states = {word: (task.state, task.reason) for word, (task, _) in found.items()}
+    assert states["broken"][0] is TaskState.AWAITING_APPROVAL
+    assert [turn.outcome for turn in room.read().agent_turns(found["broken"][0].id)] == ["refused", "ok"]
+    assert states["keeps"] == (TaskState.AWAITING_APPROVAL, "No change is needed: it is right as it is")
+    for word, words in (
+        ("nothing", "no file differs from the last commit. The agent's last words: All done!"),
+        ("secret", ".env: It is a file that models may not see"),
+        ("link", "app.py"),
+    ):
+        assert states[word][0] is TaskState.FAILED, (word, states[word])
+        assert words in states[word][1]
+        assert len(room.read().agent_turns(found[word][0].id)) == 3, word
+    assert left(room) == []
+
+
+def test_limits_end_an_agent_and_the_reason_names_the_limit(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = agent_session.limits_of
+    monkeypatch.setattr(agent_session, "limits_of", lambda settings: replace(usual(settings), processes=40))
+    configure(room, "minutes = 0.1\ndisk_mb = 64\nrequests = 4\n")
+    asked = room.queue("Make double() multiply ASK=6")
+    found = one_each(room, "wait", "fork", "fill", "die")
+    reasons = {word: task.reason for word, (task, _) in found.items()}
+    assert {task.state for task, _ in found.values()} == {TaskState.FAILED}, reasons
+    assert reasons["wait"] == "The agent was ended: it did not end within 6 s."
+    assert reasons["fork"] == "The agent was ended: it ran 40 processes at once."
+    assert reasons["fill"] == "The agent was ended: it wrote more than 64 MiB of files."
+    assert reasons["die"] == "The agent ended with exit status 7. It wrote: panic: out of ideas"
+    assert len(room.read().agent_turns(found["die"][0].id)) == 2
+    assert room.task(asked).reason == "The agent was ended: it made more than 4 requests to the model."
+    assert left(room) == []
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("login", "The agent asks for a login: Authentication required"),
+        ("dead", "The agent ended with exit status 3. It wrote: no such model"),
+        ("new", "The agent speaks version 2 of the Agent Client Protocol, not 1."),
+        ("mute", "The agent opened no session within 3 s."),
+    ],
+)
+def test_an_agent_that_cannot_begin_leaves_the_task_queued_and_says_why(
+    room: Room, monkeypatch: pytest.MonkeyPatch, how: str, words: str
+) -> None:
+    monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 2)
+    monkeypatch.setattr(agent_session, "START_SECONDS", 3.0)
+    configure(room, AGENT=how)
+    task = room.queue()
+    session = room.work()
+    assert room.task(task).state is TaskState.QUEUED
+    assert words in str(session)
+    assert room.read().agent_turns(task) == []
+    assert left(room) == []
+
+
+def test_a_program_that_is_not_there(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 2)
+    room.config.write_text(room.models.settings + '[generator.agent]\ncommand = ["no-such-agent"]\n')
+    task = room.queue()
+    assert "no-such-agent was not found" in str(room.work())
+    assert room.task(task).state is TaskState.QUEUED
+    assert left(room) == []

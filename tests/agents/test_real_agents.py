@@ -1,0 +1,51 @@
+"""Agents from their own packages, in the sandbox, from a queued task to a landed commit. `make agents` installs them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from navigator.domain.states import TaskState
+from navigator.workspace.sandbox.probe import probe
+from tests.agents import real
+from tests.cascade.scripted_models import Models
+from tests.cascade.support import commits_of_proposals, hurry
+from tests.cascade.test_conductor import Room
+
+pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines"), pytest.mark.timeout(600)]
+
+
+@pytest.mark.parametrize("name", real.NAMES)
+def test_a_real_agent_writes_a_change_that_lands(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = real.command(name)
+    if not command:
+        pytest.skip(f"{name} is not installed; `make agents` installs it")
+    if not probe().works:
+        pytest.skip(f"no sandbox: {probe().reason}")
+    hurry(monkeypatch)
+    with real.serving(real.ToolModel(str(tmp_path / "code" / "app.py"))) as model:
+        room = Room(tmp_path, Models(lambda messages: "", url=model.url), monkeypatch)
+        agent = f"[generator.agent]\ncommand = {list(command)}\n"
+        room.config.write_text(f"{model.settings}{agent}", encoding="utf-8")
+        task = room.queue()
+        room.work()
+        assert room.task(task).state is TaskState.AWAITING_APPROVAL, room.task(task).reason
+        (proposal,) = room.proposals()
+        (turn,) = room.read().agent_turns(task)
+        calls = [call for call in room.read().calls(task_id=task) if call.purpose == "agent"]
+        assert proposal.way == f"agent {turn.agent}"
+        assert turn.agent.rpartition(" ")[2][:1].isdigit()
+        assert (turn.outcome, turn.stopped) == ("ok", "end_turn")
+        assert turn.tools["read"] >= 1
+        assert turn.tools["edit"] == 1
+        assert turn.requests == len(model.asked) == len(calls)
+        # The model and the key are not the agent's to choose, and usage is told for every request.
+        assert {body["model"] for body in model.asked} == {"scripted/writer"}
+        assert proposal.usage.prompt_tokens == 100 * len(calls)
+        room.decide("approve", proposal)
+        room.work()
+        assert room.task(task).state is TaskState.LANDED
+        assert len(commits_of_proposals(room.repository)) == 1

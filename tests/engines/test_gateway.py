@@ -1,0 +1,147 @@
+"""Both roles behind a model gateway each, before two real llama-servers each: the contract, and a worker that is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from navigator.config.settings import ServerSettings
+from navigator.serving.client.chat import ChatRequest
+from navigator.serving.client.client import ModelClient
+from navigator.serving.client.errors import ServingError
+from tests.engines.gateway import Gateway, gateway, missing
+from tests.engines.llama import ALIAS
+from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, configured, environment_of
+from tests.swap.desk import quiet_port
+from tests.workspace.git.world import fingerprint, make_repo
+
+pytestmark = [pytest.mark.engines, pytest.mark.slow, pytest.mark.xdist_group("engines")]
+
+parse = pytest.importorskip(
+    "prometheus_client.parser", reason="prometheus-client is not installed: pip install -e '.[metrics]'"
+).text_string_to_metric_families
+
+
+@pytest.fixture
+def front(tmp_path: Path) -> Iterator[Gateway]:
+    if reason := missing():
+        pytest.skip(reason)
+    with gateway(tmp_path / "front") as running:
+        yield running
+
+
+def client_of(front: Gateway) -> ModelClient:
+    return ModelClient(ServerSettings(model=ALIAS, base_url=front.url))
+
+
+def question(**extra: object) -> ChatRequest:
+    return ChatRequest(
+        [{"role": "user", "content": "go on"}], temperature=1.0, top_p=1.0, max_tokens=6000, extra=extra
+    )
+
+
+SHORT = question(grammar="root ::= [a-z]{8}")
+LONG = question(ignore_eos=True)
+
+
+async def test_the_contract(front: Gateway) -> None:
+    """What Navigator asks of a server, through the gateway; a worker that dies in mid-stream is a typed error, and one of two."""
+    async with client_of(front) as client:
+        info = await client.require_model()
+        assert ALIAS in info.names
+        assert await client.health()
+        answer = await client.chat(SHORT)
+        assert (len(answer.text), answer.finish_reason) == (8, "stop")
+        assert answer.usage.completion_tokens > 0
+
+        seen: list[int] = []
+        calls = [asyncio.create_task(client.chat(LONG, lambda count, tail: seen.append(count))) for _ in "12"]
+        while len(seen) < 20:
+            await asyncio.sleep(0.002)
+        front.workers[0].process.kill()
+        ended = await asyncio.gather(*calls, return_exceptions=True)
+        # They go round robin: one was on each. One ran to its bound; of the dead worker the gateway tells in the stream.
+        assert sorted(type(each).__name__ for each in ended) == ["CutByLength", "ServerFault"], ended
+        assert all(isinstance(each, ServingError) and each.begun for each in ended)
+        print(*ended, sep="\n")
+        for _ in range(6):  # from now on the other worker answers everything
+            assert (await client.chat(SHORT)).text
+        await asyncio.to_thread(_until_one_is_left, front)
+        assert (await client.require_model()).names
+
+
+def _until_one_is_left(front: Gateway) -> None:
+    deadline = time.monotonic() + 30
+    while front.healthy() != 1:
+        assert time.monotonic() < deadline, front.get("/workers")
+        time.sleep(0.05)
+
+
+def test_no_task_is_lost_with_two_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session with two gateways; of each role one worker is killed while it works. Its metrics are scraped meanwhile."""
+    if reason := missing():
+        pytest.skip(reason)
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Dev Eloper")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "dev@example.org")
+    repo = make_repo(tmp_path / "thing")
+    before = fingerprint(repo)
+    address = f"127.0.0.1:{quiet_port()}"
+    with gateway(tmp_path / "writers") as writers, gateway(tmp_path / "readers") as readers:
+        navigator = configured(tmp_path, writers.url, AN_EDIT, SHORT_STRINGS, reviewer_url=readers.url)
+        with (tmp_path / "navigator.toml").open("a") as file:
+            file.write(f'[metrics]\nlisten = "{address}"\n')
+        navigator("project", "add", str(repo))
+        for number in range(TASKS):
+            navigator("task", "add", repo.name, f"Add note {number}.")
+        running = subprocess.Popen(
+            [sys.executable, "-m", "navigator", "run", "--until", "idle", "--json"],
+            env=environment_of(tmp_path),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        scrapes, left = [], {"generator": writers, "reviewer": readers}
+        while running.poll() is None:
+            time.sleep(0.02)
+            if samples := scraped(address):
+                scrapes.append(samples)
+                for role in [role for role in left if samples["navigator_running", role] > 0]:
+                    left.pop(role).workers[0].process.kill()
+        out, err = running.communicate()
+        session = json.loads(out)
+        print(json.dumps(session), err.decode()[-1500:])
+    assert left == {}
+    assert session["states"] == {"awaiting_approval": TASKS}
+    assert sum(session["verdicts"].values()) == TASKS
+    assert session["calls"]["running"] == 0
+    assert max(samples["navigator_queue_depth", "generator"] for samples in scrapes) > 0
+    assert [scrapes[-1]["navigator_resident", role] for role in ("generator", "reviewer")] == [1.0, 1.0]
+    assert fingerprint(repo) == before
+
+
+TASKS = 12
+
+
+def scraped(address: str) -> dict[tuple[str, str], float]:
+    """Gauges by name and role; nothing while nobody listens."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"http://{address}/metrics", timeout=10) as answer:
+            text = answer.read().decode()
+    except OSError:
+        return {}
+    return {
+        (sample.name, sample.labels["role"]): sample.value
+        for family in parse(text)
+        for sample in family.samples
+        if family.type == "gauge"
+    }
