@@ -7,6 +7,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,7 @@ async def test_a_call_through_a_lost_connection_fails_by_type_and_works_again(
         await strategy.swap(Role.GENERATOR, lambda event: None)
         for received in (0, 1, 3):
             seen: list[int] = []
+            began = time.monotonic()
             async with ModelClient(strategy.server(Role.GENERATOR)) as client:
                 call = asyncio.create_task(client.chat(question(60), _noting(seen)))
                 while len(seen) < received or not client.in_flight:
@@ -150,10 +152,12 @@ async def test_a_call_through_a_lost_connection_fails_by_type_and_works_again(
                     with pytest.raises(StreamCut) as failed:
                         await call
                     assert failed.value.begun
+                    assert strategy.was_cut_since(began)
                 else:  # nothing had come yet, so the client itself asked again, on the renewed connection
                     assert (await call).text
             # A look renews the connection itself; no dead server is reported.
             assert (await strategy.look(Role.GENERATOR)).resident is Role.GENERATOR
+            assert not strategy.was_cut_since(time.monotonic())
             async with ModelClient(strategy.server(Role.GENERATOR)) as client:
                 assert (await client.chat(question(2))).text
     finally:

@@ -77,6 +77,7 @@ def test_a_session_outlives_ten_lost_connections(
             box.cut()
         cuts += 1
     out, err = running.communicate(timeout=200)
+    assert out, err.decode()
     session = json.loads(out)
     print(json.dumps(session), err.decode()[-2000:])
     failed = {task["reason"] for task in navigator("task", "list")["tasks"] if task["state"] == "failed"}
