@@ -88,19 +88,15 @@ async def call_model(
         if task.id:
             deps.on_live({**live, "chars": chars})
 
-    first = bool(task.id) and seq == 0 and purpose in _FIRST
     asking: Asking | None = None
     began = time.monotonic()
     try:
         async with deps.lent_client(role) as client:
-            with deps.requests.asking(role, task.id, first=first) as asking:
+            with deps.requests.asking(role, task.id, first=seq == 0 and purpose in _FIRST) as asking:
                 answer = await client.chat(request, tell)
                 asking.usage = answer.usage
     except asyncio.CancelledError:
-        if asking is not None and asking.put_back:
-            _put_back(deps, call, task)
-        else:
-            _end_call(deps, call, outcome=LOST)
+        _cut_off(deps, call, task, asking)
         raise
     except ServingError as error:
         spent = {"usage": error.usage, "retries": error.retries}
@@ -124,8 +120,11 @@ async def call_model(
     return answer
 
 
-def _put_back(deps: Dependencies, call: int, task: Task) -> None:
-    """End a call that a swap does not wait for, and take its task back to where it is asked again, at once or not at all."""
+def _cut_off(deps: Dependencies, call: int, task: Task, asking: Asking | None) -> None:
+    """End a call that is cut off. Where a swap does not wait for it, its task goes back in the same transaction."""
+    if asking is None or not asking.put_back:
+        _end_call(deps, call, outcome=LOST)
+        return
     with deps.store.transaction() as tx:
         tx.end_call(call, outcome=PUT_BACK)
         now = tx.read.task(task.id)
