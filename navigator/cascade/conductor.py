@@ -324,7 +324,8 @@ class Conductor:
 
     async def _unanswered(self, role: Role, error: ServingError, began: float) -> None:
         """A call failed. One that went through a lost connection says nothing about the role's server."""
-        outage = "" if role is Role.FINAL else self._deps.strategy.outage
+        # One that began before the connection was renewed may fail after it: the next look withdraws the outage.
+        outage = "" if role is Role.FINAL else self._deps.strategy.outage or self._residency.outage
         give_up_after = None
         if self._options.until and not outage:
             give_up_after = min(2, GIVE_UP_AFTER) if error.needs_settings else GIVE_UP_AFTER

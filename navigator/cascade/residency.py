@@ -58,7 +58,8 @@ class Residency:
         self._batches = batches
         self._wake = wake
         self.canary = CanaryWatch(deps, storage)
-        self._outage = ""
+        self.outage = ""
+        """Why the servers' machine cannot be reached, as last noted; "" where it can."""
         self.experiment = Experimenting(deps, storage)
         self._unproved: Role | None = None
 
@@ -128,13 +129,13 @@ class Residency:
     def note_outage(self, problem: str) -> None:
         """The servers' machine cannot be reached: what was resident there is believed until it can be looked at."""
         if problem:
-            self._outage = problem
+            self.outage = problem
             for role in OTHER:
                 self.note_problem(role, problem)
 
     def note_reached(self) -> bool:
         """The servers' machine was reached; returns whether that is news. Roles are asked again without further pause."""
-        news, self._outage = self._outage, ""
+        news, self.outage = self.outage, ""
         for role in [role for role, said in self._live.problems.items() if news and said == news]:
             self.note_answer(role)
         return bool(news)
@@ -157,8 +158,7 @@ class Residency:
         deps, live = self._deps, self._live
         origin, started, began = live.resident, utc_now(), time.monotonic()
         if away := await deps.strategy.reach():
-            # Nothing was swapped, so no swap is written down: only that nobody is there.
-            self._not_reached(to, began, away)
+            self._not_reached(origin, to, began, away)
             return
         length = await self.experiment.accept_length(origin)
         self.experiment.before(to)
@@ -254,12 +254,31 @@ class Residency:
         if live.resident not in (None, origin, to) and result.failure != "garbage":
             self.outside(origin, live.resident)  # somebody else's swap was in the way
 
-    def _not_reached(self, to: Role, began: float, problem: str) -> None:
-        """The servers' machine is away: tried again after a pause, in a session with --until a few times only."""
-        tries = _TRIES_WITHOUT_CONNECTION if self._deps.reader.meta(UNTIL) else None
-        self._live.failed(to, began=began, give_up_after=tries)
+    def _not_reached(self, origin: Role | None, to: Role, began: float, problem: str) -> None:
+        """The servers' machine is away: tried again after a pause, in a session with --until a few times only.
+
+        Nothing was swapped, so no swap is written down, unless the developer asked for it and waits for what becomes of it.
+        """
+        deps, live = self._deps, self._live
+        tries = _TRIES_WITHOUT_CONNECTION if deps.reader.meta(UNTIL) else None
+        live.failed(to, began=began, give_up_after=tries)
         self.note_outage(problem)
-        self._live.swapping_to = None
+        if live.wanted is to:
+            live.wanted = None
+            swap = Swap(
+                from_role=origin,
+                to_role=to,
+                strategy=deps.strategy.name,
+                started=utc_now(),
+                outcome="failed",
+                reason=problem,
+                failure="connection_lost",
+                session=self._session.number,
+            )
+            with self._storage.writing("a swap"), deps.store.transaction() as tx:
+                tx.add_swap(swap)
+            self._session.swapped(swap)
+        live.swapping_to = None
         self._wake()
 
     async def _proved(self, origin: Role | None, to: Role, result: SwapResult) -> SwapResult:

@@ -83,8 +83,9 @@ def _show(document: dict[str, Any]) -> None:
             output.say(
                 f"The {role} gets {found['limit']} of at most {found['most']} requests at a time: {found['why']}."
             )
-    for role, problem in conductor["problems"].items():
-        output.say(f"The {role}'s server: {problem}")
+    for problem in dict.fromkeys(conductor["problems"].values()):
+        whose = [f"the {role}'s" for role, said in conductor["problems"].items() if said == problem]
+        output.say(f"{' and '.join(whose).capitalize()} server: {problem}")
     for role, reason in document["given_up"].items():
         output.say(
             f"The {role} is disabled after repeated failures: {reason}\n"
@@ -92,6 +93,11 @@ def _show(document: dict[str, Any]) -> None:
         )
     if conductor["exam"]["running"]:
         output.say(f"The reviewer is asked {plural(conductor['exam']['running'], 'item')} of its exam.")
+    if running := conductor.get("experiment"):
+        now = f"{running['arm']} is loaded" if running["arm"] else "another model is loaded"
+        output.say(
+            f"Experiment {running['name']}, residency {running['number']} of at most {running['residencies']}: {now}."
+        )
     output.say(
         f"The conductor is working on {plural(len(conductor['busy']), 'task')}; "
         f"{plural(conductor['swaps'], 'swap')} this session."

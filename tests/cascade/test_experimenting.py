@@ -75,6 +75,7 @@ def test_each_residency_has_the_arm_that_was_drawn_and_all_that_is_made_in_it_sa
     assert [review.prompt_version.partition("@")[0] for review in reviews if review] == arms
     assert [call.residency for call in reader.calls(role=Role.REVIEWER)] == [1, 2, 3, 4, 5, 6]
     assert {call.residency for call in reader.calls(role=Role.GENERATOR)} == {0}
+    assert reader.version_counts() == []  # the monitor of the revise rate follows no turns of arms
     (found,) = PAGE.read(reader, Question())
     assert found.comparison.counted == 5
     assert "Not decided after 5 residencies" in PAGE.tables((found,), False)[0].answer

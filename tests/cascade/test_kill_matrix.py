@@ -23,7 +23,7 @@ from tests.cascade.test_killed import ENDED, RUN, Scene
 
 KILLED_AT = str(Path(__file__).with_name("killed_at.py"))
 STRACE = shutil.which("strace")
-KILLS = int(os.environ.get("NAVIGATOR_KILLS", "40"))
+KILLS = int(os.environ.get("NAVIGATOR_KILLS", "20"))
 
 LAND = "navigator.cascade.stages.land"
 LANDED = "navigator.workspace.git.landing"

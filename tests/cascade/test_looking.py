@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from navigator.cascade import conductor as conducting
-from navigator.domain.states import LookOutcome, TaskState
+from navigator.domain.states import LookOutcome, Role, TaskState, Verdict
 from tests.cascade import test_conductor
 from tests.cascade.scripted_models import Messages, Refusal, approval, objection
 from tests.cascade.support import git
@@ -244,3 +244,22 @@ def test_a_task_that_is_too_large_becomes_tasks_to_choose_from(far: Room) -> Non
     ]
     made = far.act("suggestions.accept", task=task, ranks=[1])["tasks"]
     assert far.task(made[0]["id"]).files == ("lib/far.py",)
+
+
+def test_a_reviewer_may_look_at_the_proposed_tree_where_the_settings_say_so(far: Room) -> None:
+    far.config.write_text(f"{far.models.settings}\n".replace("[swap]", "looks = 2\n[swap]"), encoding="utf-8")
+    far.models.write = lambda messages: CHANGE
+    far.models.read = lambda messages: approval() if turns(messages) else look("search RATE", "read .env")
+    task = queue(far, complexity="simple")
+    far.work()
+    (proposal,) = far.proposals()
+    assert proposal.review is not None
+    assert proposal.review.verdict is Verdict.APPROVE
+    first, second = far.models.read_by
+    assert "look at the repository as it is with the change" in first[-1]["content"]
+    assert "RATE = 3" in second[-1]["content"]
+    assert "hunter2" not in text_of(second)
+    assert [(one.role, one.turn) for one in far.read().looks(task)] == [(Role.REVIEWER, 1)] * 2
+    assert proposal.way == "blocks", "the way is the writer's"
+    purposes = [(call.purpose, call.outcome) for call in far.read().calls(task_id=task)]
+    assert purposes == [("generate", "ok"), ("review look", "looked"), ("review look", "ok")]

@@ -76,7 +76,7 @@ class LookTalk:
         """Whether an answer asks to be shown something, and may."""
         return self.left(round) > 0 and parse_answer(text, marker=self._marker).asks_to_look
 
-    def messages(self, *rounds: int, after: int = 0, before: int | None = None) -> list[Message]:
+    def messages(self, *rounds: int, after: int = -1, before: int | None = None) -> list[Message]:
         """The turns of these rounds whose call's number is above `after` and below `before`."""
         return [
             message

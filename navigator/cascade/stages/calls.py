@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,7 @@ async def call_model(
         if task.id:
             deps.on_live({**live, "chars": chars})
 
+    began = time.monotonic()
     try:
         async with deps.lent_client(role) as client:
             with deps.requests.asking(role, task.id) as asking:
@@ -92,7 +94,9 @@ async def call_model(
         raise
     except ServingError as error:
         spent = {"usage": error.usage, "retries": error.retries}
-        _end_call(deps, call, outcome="failed", error_code=error.code, **spent)
+        # What was cut off on the way says nothing about the task, nor about the server.
+        cut = role is not Role.FINAL and deps.strategy.was_cut_since(began)
+        _end_call(deps, call, outcome="failed", error_code="connection_lost" if cut else error.code, **spent)
         log.warning("%s: %s for %s: %s", role.value, purpose, about, error)
         raise
     _end_call(

@@ -14,7 +14,9 @@ from navigator.cascade.prompts.looks import LookedTurn
 from navigator.cascade.prompts.material import Material
 from navigator.cascade.stages.calls import Message
 from navigator.cascade.stages.turn import ask
+from navigator.domain.models import Task
 from navigator.domain.records import Look
+from navigator.domain.states import Role
 from navigator.domain.text import safe_line
 
 MOST_PATHS = 20
@@ -60,19 +62,19 @@ async def took_look(deps: Dependencies, material: Material) -> bool:
         turn = await asyncio.to_thread(talk.take, newest.call_id, task.round, newest.text)
     number = sum(other.round == task.round for other in talk.turns)
     with deps.store.transaction() as tx:
-        tx.add_looks(newest.call_id, records(material, turn, number, is_rehearsal(newest.model)))
+        kept = records(task, material.writer, turn, number, is_rehearsal(newest.model))
+        tx.add_looks(newest.call_id, kept)
     return True
 
 
-def records(material: Material, turn: LookedTurn, number: int, rehearsal: bool) -> list[Look]:
+def records(task: Task, role: Role, turn: LookedTurn, number: int, rehearsal: bool) -> list[Look]:
     """What is kept of a turn."""
-    task = material.task
     return [
         Look(
             task_id=task.id,
             attempt=task.attempt,
             round=task.round,
-            role=material.writer,
+            role=role,
             turn=number,
             kind=answer.kind,
             target=safe_line(answer.asked),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -26,6 +26,7 @@ from navigator.cascade.stages.calls import (
 from navigator.cascade.stages.moving import move_on
 from navigator.cascade.stages.proving import held_of
 from navigator.cascade.stages.reproducing import Talk, ask_tests, planned
+from navigator.cascade.stages.review_looking import SEQS, look_first
 from navigator.cascade.stages.subject import Subject, gather_subject, leaving_messages
 from navigator.cascade.views.inbox import open_proposal
 from navigator.config.settings import ServerSettings, Settings
@@ -35,6 +36,7 @@ from navigator.serving.client.client import ChatAnswer
 from navigator.serving.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.serving.client.names import same_base
 from navigator.workspace.bounded.run import WorkerLost, run_bounded
+from navigator.workspace.edits import parse_answer
 
 if TYPE_CHECKING:
     from navigator.cascade.prompts.blocks import KeyRing
@@ -218,12 +220,21 @@ async def _talks_again(deps: Dependencies, task: Task, proposal: Proposal) -> li
         if prompt.version == version and deps.prompts.replaces(prompt) == "review":
             asked_by = replace(asked_by, prompts=deps.prompts.standing_in("review", prompt))
     plan = await asyncio.to_thread(plan_review, subject, asked_by)
-    kept = deps.reader.answers_of(task.id, task.attempt, task.round, PURPOSES[Role.REVIEWER])
+    name = PURPOSES[Role.REVIEWER]
+    kept = deps.reader.answers_of(task.id, task.attempt, task.round, name)
+    looked = deps.reader.answers_of(task.id, task.attempt, task.round, f"{name} look")
     return [
         Talk(reading, text)
         for place, reading in enumerate(plan.readings)
-        if (text := kept.get(2 * place + 1) or kept.get(2 * place))
+        if (text := kept.get(2 * place + 1) or kept.get(2 * place) or _ended(looked, 2 * place))
     ]
+
+
+def _ended(looked: Mapping[int, str], seq: int) -> str:
+    """The review that ended a prompt's looks; "" where it was asked for after them."""
+    last = max((number for number in looked if number // SEQS == seq), default=-1)
+    text = looked.get(last, "")
+    return "" if parse_answer(text).asks_to_look else text
 
 
 def read_answer(answer: ChatAnswer, reading: Reading) -> RawReview:
@@ -297,6 +308,23 @@ async def _ask(
     purpose = EXAM if subject.exam_item is not None else AGAIN if again else PURPOSES[role]
     first, longer = answer_room(deps.settings.server(role), role)
     room = first
+    if role is Role.REVIEWER:
+        try:
+            looked = await look_first(deps, subject, reading, purpose=purpose, seq=seq, max_tokens=first)
+        except ServingError as error:
+            if not _is_its_fault(deps, subject, error, role):
+                raise
+            return Answered(reading, None, error.message)
+        messages = tuple(looked.messages)
+        answers += looked.asked
+        if looked.answer is not None:
+            try:
+                read = Answered(reading, await asyncio.to_thread(read_answer, looked.answer, reading))
+            except (UnreadableReview, WorkerLost):
+                log.info("%s: the answer after its looks was no review; it is asked for one", task.id)
+            else:
+                answers.append(looked.answer)
+                return read
     for attempt in range(2):
         try:
             answer = await call_model(

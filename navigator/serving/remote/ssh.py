@@ -112,6 +112,8 @@ class Connection:
         self._held = 0
         self._opening = threading.Lock()
         self.trouble = ""
+        self.opened = 0.0
+        """The monotonic second in which it was opened last."""
 
     async def __aenter__(self) -> Connection:
         self._held += 1
@@ -179,7 +181,7 @@ class Connection:
                     return
                 self.trouble = str(error)
                 raise
-            self.trouble = ""
+            self.trouble, self.opened = "", time.monotonic()
 
     def close(self) -> None:
         """End it, if it is this process's. Blocks for a moment."""

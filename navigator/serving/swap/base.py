@@ -193,6 +193,10 @@ class SwapStrategy(ABC):
         """Try to reach the servers' machine; why it cannot be reached, "" if it can."""
         return ""
 
+    def was_cut_since(self, moment: float) -> bool:
+        """Whether the servers' machine could not be reached at some time since a monotonic second."""
+        return False
+
     def server(self, role: Role) -> ServerSettings:
         """The settings of `role`'s server as it answers now. Ask again after every swap."""
         return self._settings.server(role)

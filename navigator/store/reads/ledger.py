@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of
 from navigator.domain.models import Canary, Event, Swap, Usage
 from navigator.domain.records import Batch, Comment, ForecastRecord, JournalEntry, Look, ModelCall
@@ -184,6 +185,25 @@ class LedgerReads(Queries):
             model=row["model"],
             outcome=row["outcome"],
         )
+
+    def call_of(self, task_id: str, attempt: int, round: int, purpose: str, seq: int) -> int:
+        """The number of the newest call of a step that was answered.
+
+        Raises:
+            NotFound: there is none.
+        """
+        found = self._all(
+            "SELECT id FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND purpose = ? AND seq = ?"
+            " AND answer IS NOT NULL ORDER BY id DESC LIMIT 1",
+            number_of(task_id, "T"),
+            attempt,
+            round,
+            purpose,
+            seq,
+        )
+        if not found:
+            raise NotFound(f"{task_id} has no answer to {purpose} {seq}.", hint="It was forgotten.")
+        return int(found[0]["id"])
 
     def looks_asked(self, task_id: str, attempt: int, *, role: Role) -> list[LookTurn]:
         """The answers of a task's attempt that asked to be shown more, oldest first."""

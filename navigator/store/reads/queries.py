@@ -14,9 +14,9 @@ from navigator.store.rows import DamagedRow, clean
 WRITTEN = "purpose NOT LIKE 'review%' AND purpose NOT IN ('final', 'reproduce')"
 """A test on `calls`: what was asked for was a task's own text, not a review of one."""
 
-OWN_FAULT = "error_code NOT IN ('unreachable', 'overloaded', 'refused', 'wrong_model')"
-"""A test on failed `calls`: not because the server cannot be reached, serves another model or refuses the key, which is the
-same for every task."""
+OWN_FAULT = "error_code NOT IN ('unreachable', 'connection_lost', 'overloaded', 'refused', 'wrong_model')"
+"""A test on failed `calls`: not because the server or its machine cannot be reached, serves another model or refuses the
+key, which is the same for every task."""
 
 
 LINKED = "json_each(t.after) j JOIN tasks o ON o.id = CAST(substr(j.value, 2) AS INTEGER)"
