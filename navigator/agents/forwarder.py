@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from navigator.agents.errors import AgentFailed
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Usage
 from navigator.domain.text import safe_line
@@ -98,7 +99,7 @@ class Forwarder:
         made: requests that reached the model, or its replay.
         replayed: those of them that the model was not asked.
         refused: requests for anything else.
-        fault: set when no further request can succeed: the server's error, or the limit that was met.
+        fault: set when no further request can succeed: the server's error, the ledger's, or the limit that was met.
     """
 
     def __init__(
@@ -138,6 +139,8 @@ class Forwarder:
             await self._connection(reader, writer)
         except (OSError, asyncio.IncompleteReadError, TimeoutError):
             pass  # the agent went away
+        except NavigatorError as error:
+            self.fail(error)  # the ledger cannot be written: nothing more is asked of the model
         finally:
             self._jobs.discard(job)
             writer.close()
@@ -188,7 +191,8 @@ class Forwarder:
     ) -> None:
         self.made += 1
         if self.made > self._most:
-            self.fail(NavigatorError(f"it made more than {self._most} requests to the model."))
+            words = f"The agent was ended: it made more than {self._most} requests to the model."
+            self.fail(AgentFailed(words, final=True))
             _send(writer, 429, _error("The limit of requests is reached."))
             return
         digest = digest_of(asked)
@@ -325,15 +329,14 @@ async def read_request(reader: asyncio.StreamReader) -> tuple[str, str, bytes]:
 async def _chunked(reader: asyncio.StreamReader) -> bytes:
     body = bytearray()
     while True:
-        line = await reader.readline()
         try:
+            line = await reader.readline()
             size = int(line.split(b";")[0].strip() or b"x", 16)
-        except ValueError:
+        except ValueError:  # also of a line without an end
             raise BadRequest(400, "The body's chunks cannot be read.") from None
         if size < 0 or len(body) + size > _BODY:
             raise BadRequest(413, f"A request may have {_BODY >> 20} MiB.")
-        body += await reader.readexactly(size)
-        await reader.readline()
+        body += (await reader.readexactly(size + 2))[:size]
         if size == 0:
             return bytes(body)
 

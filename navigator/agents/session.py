@@ -25,7 +25,6 @@ from navigator.config.settings import AgentSettings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
 from navigator.domain.text import safe_line, safe_text
-from navigator.serving.client.errors import ServingError
 from navigator.workspace.git.runner import safe_path
 from navigator.workspace.sandbox.binds import Bind
 from navigator.workspace.sandbox.limits import Limits
@@ -315,12 +314,7 @@ class Running:
         try:
             await asyncio.wait({asked, *others}, return_when=asyncio.FIRST_COMPLETED)
             if self._forwarder.fault.done():
-                fault = self._forwarder.fault.result()
-                raise (
-                    fault
-                    if isinstance(fault, ServingError)
-                    else AgentFailed(f"The agent was ended: {fault.message}", final=True)
-                )
+                raise self._forwarder.fault.result()
             if self._cut.done():
                 words = self._cut.result()
                 raise AgentFailed(f"The agent was ended: {words}.", final=True)

@@ -186,7 +186,7 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
         (
             held.id,
             held.project,
-            held.kind.value,
+            "review" if held.ref else held.kind.value,
             held.state.value,
             f"r{held.round}",
             held.text.splitlines()[0][:70],
@@ -265,7 +265,8 @@ def show(identifier: str, as_json: bool) -> None:
 
 
 def _say_task(held: Task) -> None:
-    output.say(f"{held.id}  {held.project}  {held.kind.value}, {held.complexity.value}  {held.state.value}")
+    what = f"review of {held.ref}" if held.ref else f"{held.kind.value}, {held.complexity.value}"
+    output.say(f"{held.id}  {held.project}  {what}  {held.state.value}")
     if held.origin:
         output.say(f"  from: {held.origin}")
     if held.reason:

@@ -1,6 +1,9 @@
-"""The lab's measurements against a real llama-server. Its models have random weights, so only its counters mean anything."""
+"""The lab's measurements against a real llama-server and SGLang. Weights are random, so only their counters mean anything."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +12,7 @@ from navigator.lab.speculation.estimates import Estimate, estimates
 from navigator.lab.speculation.measuring.plan import prompt_texts, read_plan
 from navigator.lab.speculation.measuring.runner import measure
 from navigator.lab.speculation.runs import Run, read_runs
+from tests.engines import sglang
 from tests.engines.llama import ROOT, home, missing
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
@@ -83,3 +87,57 @@ def test_the_counters_of_a_real_server_do_not_contradict_each_other(runs: list[R
     assert all(run.tokens == 399 for run in runs)
     counters = {"two counters disagree", "rate and counts disagree", "rounds do not add up"}
     assert [each for each in findings(runs, Facts()) if each.kind in counters] == []
+
+
+NGRAM = """
+[engine]
+kind = "sglang"
+command = {command}
+target = "tiny-random"
+random_weights = true
+ready_seconds = 300
+
+[engine.environment]
+{environment}
+
+[[method]]
+name = "ngram"
+gammas = [3]
+arguments = ["--speculative-algorithm", "NGRAM", "--speculative-num-draft-tokens", "{{verified}}",
+  "--speculative-ngram-max-bfs-breadth", "1"]
+
+[prompts]
+kinds = {{ code = "code.txt" }}
+lengths = [64]
+answer_tokens = 120
+
+[design]
+blocks = 1
+"""
+
+
+@pytest.mark.slow
+def test_the_counters_of_sglang_with_drafts_from_past_text(tmp_path: Path) -> None:
+    if reason := sglang.missing():
+        pytest.skip(reason)
+    words = sglang.command(0, sglang.home() / "tiny", "--attention-backend", "torch_native")
+    command = json.dumps(["{port}" if word == "0" else word for word in words])
+    environment = "\n".join(
+        f"{name} = {json.dumps(value)}" for name, value in sglang.environment(tmp_path).items()
+    )
+    (tmp_path / "code.txt").write_text((ROOT / "navigator" / "cli" / "main.py").read_text("utf-8"))
+    path = tmp_path / "plan.toml"
+    path.write_text(NGRAM.format(command=command, environment=environment))
+    plan = read_plan(path)
+    assert measure(plan, prompt_texts(plan, path), tmp_path / "runs.jsonl", lambda _: None) == 0
+    runs = read_runs(tmp_path / "runs.jsonl").runs
+    (drafted,) = (run for run in runs if run.speculated)
+    assert len(runs) == 2
+    assert drafted.rounds is not None and drafted.accepted is not None
+    assert drafted.drafted == 3 * drafted.rounds
+    # What the last round keeps beyond the end of the answer is counted, and not written.
+    assert 0 <= drafted.rounds + drafted.accepted - drafted.tokens <= 3
+    assert len({run.output for run in runs}) == 1  # drafts change nothing but the speed
+    assert sum(drafted.positions) == drafted.accepted
+    contradictions = {"rounds do not add up", "rate and counts disagree"}
+    assert [each for each in findings(runs, Facts()) if each.kind in contradictions] == []

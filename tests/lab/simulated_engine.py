@@ -2,12 +2,14 @@
 
 It speaks the wire format of llama.cpp, SGLang or vLLM and has their counters. Rounds are drawn with a known α; times are not
 spent but stated (llama.cpp states them itself). Options: gamma=N alpha=A c=C v=V step_ms=T seed=S lie=1 (the server counts
-only drafts that were accepted whole) fail=1 (end at once) slow=1 (half a second before each answer).
+only drafts that were accepted whole) fail=1 (end at once) dies=1 (end while it answers) slow=1 (half a second before each
+answer).
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 import time
@@ -23,6 +25,7 @@ class Engine:
         self.alpha, self.c, self.v = options.get("alpha", 0.7), options.get("c", 0.1), options.get("v", 1.3)
         self.step_ms = options.get("step_ms", 20.0)
         self.pause = 0.5 * options.get("slow", 0.0)
+        self.dies = bool(options.get("dies"))
         self.lies = bool(options.get("lie"))
         self.dice = random.Random(int(options.get("seed", 1)))
         self.rounds = self.drafted = self.accepted = 0
@@ -106,6 +109,9 @@ def handler(kind: str, engine: Engine) -> type[BaseHTTPRequestHandler]:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if self.path == "/tokenize":
                 self._send(json.dumps({"tokens": list(range(len(str(asked).split())))}).encode())
+            elif engine.dies:
+                print("CUDA error: an illegal memory access", flush=True)
+                os._exit(1)
             elif self.path == "/completion":
                 self._llama(asked)
             elif self.path == "/generate":

@@ -180,6 +180,12 @@ def test_a_server_that_does_not_start_is_named_with_its_last_words(tmp_path: Pat
         run(path, tmp_path / "other.jsonl")
 
 
+def test_a_server_that_ends_while_it_answers_is_named_too(tmp_path: Path) -> None:
+    path = plan_file(tmp_path, kind="sglang", options=', "dies=1"')
+    with pytest.raises(MissingPart, match=r"small γ=4 broke off.*illegal memory access"):
+        run(path, tmp_path / "runs.jsonl")
+
+
 def test_a_server_of_another_kind_is_recognised(tmp_path: Path) -> None:
     path = plan_file(tmp_path, kind="sglang")
     path.write_text(

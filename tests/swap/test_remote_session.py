@@ -1,4 +1,4 @@
-"""A whole session with the servers on another machine, and a cable that is pulled ten times.
+"""A whole session with the servers on another machine, and a cable that is pulled now and then.
 
 The servers are two real llama-servers with a tiny random model.
 """
@@ -24,10 +24,10 @@ from tests.workspace.git.world import fingerprint, make_repo
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow, pytest.mark.xdist_group("systemd")]
 
-CUTS = 10
+CUTS = int(os.environ.get("NAVIGATOR_KILLS", "4"))
 
 
-def test_a_session_outlives_ten_lost_connections(
+def test_a_session_outlives_lost_connections(
     desk: Desk, box: SshServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if reason := llama.missing():

@@ -24,15 +24,16 @@ def looks_of(reader: Reader, proposal: Proposal) -> list[Look]:
 
 
 def looks_words(looks: Sequence[Look]) -> str:
-    """`read 4 files, searched 2 times in 3 looks`; "" where there was none."""
+    """`read 4 files, searched 2 times in 3 looks`; "" where there was no look."""
     if not looks:
         return ""
     shown = [look for look in looks if look.outcome not in _NOT_SHOWN]
     files = {path for look in shown for path in look.paths}
     searches = sum(look.kind in (LookKind.SEARCH, LookKind.USES) for look in looks)
-    done = [f"read {_counted(len(files), 'file')}"]
+    done = [f"read {_counted(len(files), 'file')}"] if files else []
     done += [f"searched {_counted(searches, 'time')}"] if searches else []
-    return f"{', '.join(done)} in {_counted(len({(look.attempt, look.round, look.turn) for look in looks}), 'look')}"
+    turns = _counted(len({(look.attempt, look.round, look.turn) for look in looks}), "look")
+    return f"{', '.join(done)} in {turns}" if done else f"{turns}, shown nothing"
 
 
 def look_lines(looks: Iterable[Look]) -> list[str]:

@@ -112,7 +112,8 @@ def compare(
             try:
                 tasks = await _tasks(deps, journal, projects, file, limit, seconds)
                 can = outlook(len(tasks), difference)
-                output.note(can.words())
+                if tasks:
+                    output.note(can.words())
                 if dry_run or not tasks:
                     return tasks, can, None
                 words = _command(projects, file, names, limit, rounds, difference, adapters, called)
@@ -129,7 +130,7 @@ def compare(
         )
     elif done:
         tell(done)
-    else:
+    elif tasks:
         output.emit(
             output.table(
                 ("task", "kind", "what"),
@@ -212,6 +213,11 @@ async def _tasks(
                 journal.add(await asyncio.to_thread(as_task, deps, function))
     else:
         held = deps.reader.projects()
+        if not held:
+            raise UsageError(
+                "There is no project to take tasks from.",
+                hint="`navigator project add PATH`, or give a --file.",
+            )
         unknown = set(projects) - {project.name for project in held}
         if unknown:
             raise UsageError(f"There is no project {sorted(unknown)[0]}.", hint="`navigator project list`.")

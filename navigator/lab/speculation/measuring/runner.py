@@ -224,6 +224,11 @@ def _running(engine: Engine, arm: Arm, out: Path) -> Iterator[Server]:
         ) as http:
             _wait(process, http, engine.ready_seconds, log, arm)
             yield kind(http, log)
+    except httpx.HTTPError as error:
+        raise MissingPart(
+            f"The server for {arm.name} broke off: {error}. Its last words: {_last_words(log)}",
+            hint=f"Its log: {log}. Run the command again: it repeats this start.",
+        ) from error
     finally:
         _end(process)
 
@@ -242,10 +247,14 @@ def _wait(process: subprocess.Popen[bytes], http: httpx.Client, seconds: float, 
         if process.poll() is not None
         else f"was not ready after {seconds:.0f} s"
     )
-    last = log.read_text("utf-8", "replace").strip().splitlines()[-1:] or ["nothing"]
     raise MissingPart(
-        f"The server for {arm.name} {why}. Its last words: {last[0][:300]}", hint=f"Its log: {log}"
+        f"The server for {arm.name} {why}. Its last words: {_last_words(log)}", hint=f"Its log: {log}"
     )
+
+
+def _last_words(log: Path) -> str:
+    last = log.read_text("utf-8", "replace").strip().splitlines()[-1:] or ["nothing"]
+    return last[0][:300]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,147 @@
+"""What an agent writes, on its pipe and on the model's address, is read whatever it is and however it is cut."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from navigator.agents.acp import Connection, grant
+from navigator.agents.errors import AgentFailed
+from navigator.agents.forwarder import BadRequest, digest_of, read_request
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+UPDATES = st.fixed_dictionaries(
+    {},
+    optional={
+        "sessionUpdate": st.sampled_from(["agent_message_chunk", "tool_call", "tool_call_update", "plan"])
+        | JSON,
+        "content": st.fixed_dictionaries({"type": st.just("text"), "text": JSON}) | JSON,
+        "toolCallId": JSON,
+        "kind": st.just("read") | JSON,
+        "locations": st.lists(st.fixed_dictionaries({"path": JSON}) | JSON, max_size=2) | JSON,
+    },
+)
+
+
+class Sink:
+    """Takes what is written to the agent."""
+
+    def __init__(self) -> None:
+        self.written = b""
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    async def drain(self) -> None:
+        return
+
+
+def fed(pieces: list[bytes]) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader(limit=1 << 16)
+    for piece in pieces:
+        reader.feed_data(piece)
+    reader.feed_eof()
+    return reader
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    at = sorted({place % (len(data) + 1) for place in places})
+    return [data[a:b] for a, b in zip([0, *at], [*at, len(data)], strict=True)]
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.binary(max_size=300),
+    st.lists(st.integers(0, 10_000), max_size=4),
+    st.booleans(),
+    st.sampled_from([1, 7, 4096]),
+)
+def test_a_request_is_read_however_it_is_cut(
+    body: bytes, places: list[int], chunked: bool, size: int
+) -> None:
+    if chunked:
+        parts = [body[n : n + size] for n in range(0, len(body), size)]
+        sent = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+        head = b"POST /v1/chat/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    else:
+        sent = body
+        head = b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: %d\r\n\r\n" % len(body)
+
+    async def read() -> tuple[str, str, bytes]:
+        return await read_request(fed(cut(head + sent, places)))
+
+    assert asyncio.run(read()) == ("POST", "/v1/chat/completions", body)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.binary(max_size=200)
+    | st.binary(max_size=80).map(lambda tail: b"POST / HTTP/1.1\r\n" + tail + b"\r\n\r\n")
+)
+def test_no_request_breaks_the_reader(data: bytes) -> None:
+    async def read() -> object:
+        try:
+            return await read_request(fed([data]))
+        except (BadRequest, asyncio.IncompleteReadError) as refused:
+            return refused
+
+    assert asyncio.run(read()) is not None
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(UPDATES | JSON, max_size=4), st.lists(st.integers(0, 10_000), max_size=4), st.binary(max_size=40)
+)
+def test_messages_are_read_however_they_are_cut_and_nothing_breaks_the_connection(
+    updates: list[Any], places: list[int], noise: bytes
+) -> None:
+    messages: list[Any] = [
+        {"jsonrpc": "2.0", "method": "session/update", "params": {"update": update}} for update in updates
+    ]
+    messages.append({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}})
+    lines = [noise.replace(b"\n", b""), *(json.dumps(message).encode() for message in messages)]
+
+    async def answered() -> Any:
+        link = Connection(fed(cut(b"\n".join(lines) + b"\n", places)), Sink())  # type: ignore[arg-type]
+        asking = asyncio.create_task(link.ask("session/prompt", {}))
+        await asyncio.sleep(0)
+        await link.listen()
+        return await asking
+
+    assert asyncio.run(answered()) == {"stopReason": "end_turn"}
+
+
+def test_an_output_that_ends_fails_every_open_request() -> None:
+    async def answered() -> str:
+        link = Connection(fed([b'{"id": 1']), Sink())  # type: ignore[arg-type]
+        asking = asyncio.create_task(link.ask("initialize", {}))
+        await asyncio.sleep(0)
+        await link.listen()
+        try:
+            await asking
+        except AgentFailed as error:
+            return error.message
+        return ""
+
+    assert asyncio.run(answered()) == "The agent closed its output."
+
+
+@given(JSON)
+def test_permission_is_granted_once_where_it_is_offered(other: Any) -> None:
+    options = [other, {"kind": "allow_always", "optionId": "ever"}, {"kind": "allow_once", "optionId": "now"}]
+    assert grant({"options": options})["outcome"]["optionId"] == "now"
+    assert grant({"options": other})["outcome"]["outcome"] == "cancelled"
+
+
+def test_what_differs_from_run_to_run_is_no_part_of_the_question() -> None:
+    asked = {"messages": [{"role": "user", "content": "x"}], "temperature": 0.2}
+    assert digest_of(asked | {"user": "a", "metadata": {"id": 1}}) == digest_of(asked | {"user": "b"})
+    assert digest_of(asked) != digest_of(asked | {"temperature": 0.3})
