@@ -256,6 +256,11 @@ class Conductor:
                 self._work(task_id, None, deps.cpu_work.during("landings", partial(land, deps, task_id)))
             case acts.Renew(task_id):
                 self._renew(task_id)
+            case acts.PutBack(task_id):
+                log.info("%s: its call is put back for the swap that is due", task_id)
+                self._live.deferred.add(task_id)
+                deps.requests.put_back(task_id)
+                self._stages[task_id].cancel()
             case acts.SwapTo(role):
                 self._exam.make_room(0)
                 self._live.swapping_to = role

@@ -35,6 +35,7 @@ class ConductorState:
         problems: roles whose server did not answer when it was last asked, with address, reason and remedy in words.
         prices: what the scheduler weighs, as last measured.
         held_until: monotonic second before which the model that a person loaded stays.
+        deferred: tasks whose calls were cut off for the swap that is due.
         given_up: roles that are not loaded any more, with the reason; a person, or another's swap, brings them back.
     """
 
@@ -49,6 +50,7 @@ class ConductorState:
     swaps_made: int = 0
     prices: Prices = field(default_factory=Prices)
     held_until: float = 0.0
+    deferred: set[str] = field(default_factory=set)
     _since: dict[str, tuple[TaskState, float]] = field(default_factory=dict)
     _last_arrival: float = 0.0
     _failures: dict[Role, int] = field(default_factory=dict)
@@ -97,6 +99,8 @@ class ConductorState:
             last_arrival=self._last_arrival,
             final_enabled=deps.settings.final.enabled,
             exam=exam,
+            call_seconds=deps.requests.took(),
+            deferred=frozenset(self.deferred),
             blocked=deps.reader.blocked_tasks(),
         )
 
@@ -126,6 +130,8 @@ class ConductorState:
             own_due=own_due,
             reviewed=task.reviewed,
             escalated=task.escalated,
+            asked=deps.requests.first_since(task.id),
+            put_back=task.put_back,
             group=task.group,
             doubt=task.doubt,
         )

@@ -13,6 +13,8 @@ class TaskView:
 
     `own_due`: it waits for its review, and its writer is to read its own change first, while it is loaded. `reviewed`: it is
     in `checking` for the tests of its review's findings. `escalated`: the developer asked for its next reading by name.
+    `asked`: since which monotonic second the first call of its stage runs; None where none does, or an answer is there already.
+    `put_back`: how often in this attempt such a call was put back.
     `group`: the first of the variants of one task; "" where a task is written once.
     `doubt`: how unsure its writer was of the proposal that waits, in bits a token; 0 where that is not known.
     """
@@ -31,6 +33,8 @@ class TaskView:
     own_due: bool = False
     reviewed: bool = False
     escalated: bool = False
+    asked: float | None = None
+    put_back: int = 0
     group: str = ""
     doubt: float = 0.0
 
@@ -134,6 +138,8 @@ class SchedulerSnapshot:
         last_arrival: monotonic second of the newest task.
         final_enabled: an optional last review by a cloud model is on.
         exam: the reviewer's exam.
+        call_seconds: what the newest whole answers of each role took.
+        deferred: tasks whose calls were put back in this residency.
     """
 
     tasks: tuple[TaskView, ...]
@@ -155,6 +161,8 @@ class SchedulerSnapshot:
     last_arrival: float = 0.0
     final_enabled: bool = False
     exam: ExamView = ExamView()
+    call_seconds: dict[Role, tuple[float, ...]] = field(default_factory=dict)
+    deferred: frozenset[str] = frozenset()
     blocked: int = 0
 
 
@@ -215,6 +223,13 @@ class Land:
 
 
 @dataclass(frozen=True, slots=True)
+class PutBack:
+    """Cut off the call of a task and make it again in the role's next phase: a due swap does not wait for it."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class SwapTo:
     """Give the GPU to another role."""
 
@@ -236,5 +251,16 @@ class Stop:
 
 
 Action = (
-    Generate | Check | ReviewTask | ReadOwn | AskExam | FinalReview | Renew | Land | SwapTo | Sleep | Stop
+    Generate
+    | Check
+    | ReviewTask
+    | ReadOwn
+    | AskExam
+    | FinalReview
+    | Renew
+    | Land
+    | PutBack
+    | SwapTo
+    | Sleep
+    | Stop
 )

@@ -37,6 +37,7 @@ class Plan:
         revisions: that may follow a proposal.
         until: as of `navigator run --until`; "" for a conductor that stays.
         unreviewed: tasks whose answer nobody reviews: reports.
+        untested: projects without tests, whose checks take no time and never fail.
     """
 
     resident: Role | None = None
@@ -48,6 +49,7 @@ class Plan:
     rules: BatchRules = field(default_factory=BatchRules)
     check_seconds: float = CHECK_SECONDS
     unreviewed: frozenset[str] = frozenset()
+    untested: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,7 @@ def _jobs(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Plan) -
     for task in tasks:
         rounds = 1
         reviewed = task.id not in plan.unreviewed
+        tested = task.project_id not in plan.untested
         while reviewed and task.round + rounds <= plan.revisions and sent_back[task.round + rounds - 1]():
             rounds += 1
         # A request under way is half done, on average.
@@ -162,8 +165,8 @@ def _jobs(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Plan) -
                 reviews=(replace(review, tokens=review.tokens * begun), *[review] * (rounds - 1))
                 if reviewed
                 else (),
-                checks=(plan.check_seconds,) * rounds,
-                repairs=frozenset(at for at in range(rounds) if reviewed and fails()),
+                checks=(plan.check_seconds if tested else 0.0,) * rounds,
+                repairs=frozenset(at for at in range(rounds) if reviewed and tested and fails()),
                 priority=task.priority,
                 writer=task.writer,
             )

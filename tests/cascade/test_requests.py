@@ -32,16 +32,17 @@ async def test_the_mean_of_what_was_in_flight_meanwhile(monkeypatch: pytest.Monk
     monkeypatch.setattr(time, "monotonic", lambda: clock)
     monkeypatch.setattr(Inflight, "answered", lambda self, answer: seen.append(answer) or self)
     requests = Requests(Settings())
-    with requests.asking(G, "T1") as first:
+    with requests.asking(G, "T1", first=True) as first:
+        assert requests.first_since("T1") == 100.0
         clock = 106.0
         with requests.asking(G, "T2"):
             assert requests.running(G) == 2
-            assert requests.of_task("T2") is not None
+            assert requests.first_since("T2") is None
             clock = 110.0
         first.usage = Usage(completion_tokens=500)
     assert seen == [Answer(500, 10.0, 1.4)]
     assert requests.running(G) == 0
-    assert requests.of_task("T1") is None
+    assert requests.took() == {G: (10.0,)}
 
 
 class OneClient:

@@ -135,7 +135,9 @@ def test_the_counters_of_sglang_with_drafts_from_past_text(tmp_path: Path) -> No
     assert len(runs) == 2
     assert drafted.rounds is not None and drafted.accepted is not None
     assert drafted.drafted == 3 * drafted.rounds
-    assert drafted.tokens == drafted.rounds + drafted.accepted
+    # What the last round keeps beyond the end of the answer is counted, and not written.
+    assert 0 <= drafted.rounds + drafted.accepted - drafted.tokens <= 3
+    assert len({run.output for run in runs}) == 1  # drafts change nothing but the speed
     assert sum(drafted.positions) == drafted.accepted
     contradictions = {"rounds do not add up", "rate and counts disagree"}
     assert [each for each in findings(runs, Facts()) if each.kind in contradictions] == []

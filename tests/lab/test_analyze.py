@@ -195,7 +195,15 @@ def test_a_lying_server_counter_is_found(tmp_path: Path) -> None:
 
 def test_rounds_that_cannot_make_the_tokens_are_found(tmp_path: Path) -> None:
     good = {"draft": "small", "gamma": 4, "rounds": 100, "accepted": 156, "drafted": 400, "tokens": 256}
-    runs = runs_file(tmp_path, good, good | {"rounds": 16, "accepted": 4})
+    real = {
+        "draft": "ngram",
+        "gamma": 3,
+        "rounds": 71,
+        "accepted": 50,
+        "drafted": 213,
+        "tokens": 119,
+    }  # by SGLang
+    runs = runs_file(tmp_path, good, good | {"rounds": 16, "accepted": 4}, real)
     (finding,) = (each for each in findings(runs, Facts()) if each.kind == "rounds do not add up")
     assert finding.lines == (2,)
     assert "16 rounds and 4 accepted drafts make 20 tokens" in finding.arithmetic

@@ -87,3 +87,11 @@ def test_more_tasks_than_are_followed_are_counted_in_proportion() -> None:
 def test_a_forecast_is_near_what_a_noisy_session_takes() -> None:
     found = errors(30)
     assert statistics.median(map(abs, found)) < 0.25
+
+
+def test_projects_without_tests_have_no_failed_checks_to_repair() -> None:
+    tasks = [view(number) for number in range(1, 9)]
+    tested = remaining(tasks, 0.0, PUBLISHED, Plan())
+    untested = remaining(tasks, 0.0, PUBLISHED, Plan(untested=frozenset({1})))
+    assert tested is not None and untested is not None
+    assert untested.seconds < tested.seconds

@@ -116,6 +116,25 @@ async def test_a_task_is_queued_as_it_was_written(paths: StatePaths) -> None:
         assert at.read().drafts() == {}
 
 
+async def test_variants_and_the_tasks_that_come_first_are_chosen_by_keys(paths: StatePaths) -> None:
+    async with composing(paths, "billing", text="First") as at:
+        await at.press("ctrl+s")
+        await at.until(lambda: len(at.read().tasks()) == 1, "the first task")
+        await at.until(lambda: at.app.snapshot.card("T1") is not None, "its row")
+        at.app.go("compose", ComposeFor(("billing",), "Second"))
+        await at.until(lambda: at.screen.editor.text == "Second", "the text")
+        await at.press("ctrl+b", "ctrl+b", "ctrl+r")
+        await at.picking()
+        await at.press("enter")
+        await at.back()
+        assert "3, by temperature" in at.words and "T1" in at.words
+        await at.press("ctrl+s")
+        await at.until(lambda: len(at.read().tasks()) == 4, "the variants")
+        made = at.read().tasks()[1:]
+        assert {task.after for task in made} == {("T1",)}
+        assert [(task.variant, task.variant_of) for task in made] == [(1, "T2"), (2, "T2"), (3, "T2")]
+
+
 async def test_one_task_for_several_projects_with_the_files_each_has(paths: StatePaths) -> None:
     async with composing(paths) as at:
         await at.type("Say it better")

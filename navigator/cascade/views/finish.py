@@ -63,6 +63,7 @@ def _plan(reader: Reader, settings: Settings, unreviewed: frozenset[str]) -> Pla
         until="idle" if until is None else str(until),
         rules=batch_rules(settings),
         unreviewed=unreviewed,
+        untested=frozenset(project.id for project in reader.projects() if not project.check.strip()),
     )
 
 

@@ -228,4 +228,5 @@ class Api:
             prompt_tokens=body.prompt_tokens,
             max_tokens=body.max_tokens,
             compute=compute,
+            repeat=repeat,
         )

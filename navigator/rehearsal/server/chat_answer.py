@@ -137,7 +137,7 @@ class Wording:
         if self._top is None:
             return None
         content = []
-        doubt = 1.0 + 1.5 * fraction("doubt", self._job.prompt)
+        doubt = 1.0 + 1.5 * fraction("doubt", self._job.prompt, self._job.repeat)
         if self._telling and self._job.spoilt:
             doubt += 1.5
         for token in token_texts(text):

@@ -71,6 +71,7 @@ class EngineJob:
     reasoning_tokens: int = 0
     finish_reason: str = ""
     spoilt: bool = False
+    repeat: int = 0
     clock: Clock = field(default_factory=Clock)
 
 

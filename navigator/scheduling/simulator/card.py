@@ -35,6 +35,12 @@ class Card:
             _Stream(key, self.times.read_seconds(int(request.prompt_tokens)), request.tokens)
         )
 
+    def drop(self, key: str) -> bool:
+        """Cut a request off; False where it is not here."""
+        before = len(self._streams)
+        self._streams = [stream for stream in self._streams if stream.key != key]
+        return len(self._streams) < before
+
     def next_event(self) -> float:
         """Seconds until a prompt is read or an answer ends; infinity when idle."""
         if not self._streams:

@@ -14,6 +14,7 @@ from navigator.domain.snapshot import (
     Check,
     Generate,
     Prices,
+    PutBack,
     ReviewTask,
     SchedulerSnapshot,
     Sleep,
@@ -31,6 +32,9 @@ Policy = Callable[[SchedulerSnapshot, float], Sequence[Action]]
 
 _BEGINS_AS = {S.GENERATING: S.QUEUED, S.REVIEWING: S.AWAITING_REVIEW}
 """Where a session that begins in the middle puts what a stage holds."""
+
+_MEASURED = 200
+"""Newest calls of a role whose durations are known."""
 
 _RETRY_SECONDS = 30.0
 """A swap that failed is not tried again for this long."""
@@ -69,6 +73,8 @@ class _Task:
     round: int = 0
     repaired: bool = False
     held: bool = False
+    asked: float | None = None
+    put_back: int = 0
     view: TaskView | None = None
 
 
@@ -101,6 +107,9 @@ class Session:
     _stopped: bool = False
     _swapping: float = 0.0
     _ended: dict[str, float] = field(default_factory=dict)
+    _took: dict[Role, list[float]] = field(default_factory=dict)
+    _deferred: set[str] = field(default_factory=set)
+    put_back: int = 0
     _review_waits: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -191,6 +200,8 @@ class Session:
             until=self.until,
             hurry=self._hurry,
             last_arrival=max((task.job.arrival for task in live), default=0.0),
+            call_seconds={role: tuple(took[-_MEASURED:]) for role, took in self._took.items()},
+            deferred=frozenset(self._deferred),
         )
 
     def _viewed(self, task: _Task) -> TaskView:
@@ -204,6 +215,8 @@ class Session:
             round=task.round,
             since=task.since,
             writer=task.job.writer,
+            asked=task.asked,
+            put_back=task.put_back,
         )
         return task.view
 
@@ -236,8 +249,11 @@ class Session:
             self._swapping += seconds
             self._hurry = False
             return
-        assert isinstance(action, Generate | Check | ReviewTask), action
+        assert isinstance(action, Generate | Check | ReviewTask | PutBack), action
         task = self._tasks[action.task_id]
+        if isinstance(action, PutBack):
+            self._put_back(task)
+            return
         task.held = True
         if isinstance(action, Check):
             self._checks[task.job.id] = self.now + task.job.checks[task.round]
@@ -250,7 +266,17 @@ class Session:
         self._move(task, S.REVIEWING)
         self._send(Role.REVIEWER, task, task.job.reviews[task.round])
 
+    def _put_back(self, task: _Task) -> None:
+        assert any(card.drop(task.job.id) for cards in self._cards.values() for card in cards)
+        task.held, task.asked, task.put_back = False, None, task.put_back + 1
+        self.put_back += 1
+        self._deferred.add(task.job.id)
+        again = S.AWAITING_REVIEW if task.state is S.REVIEWING else S.REVISING if task.round else S.QUEUED
+        self._move(task, again)
+
     def _send(self, role: Role, task: _Task, request: Request) -> None:
+        task.asked = self.now if not task.repaired else None
+        task.view = None
         min(self._cards[role], key=len).add(task.job.id, request)
 
     def _move(self, task: _Task, state: TaskState) -> None:
@@ -291,6 +317,7 @@ class Session:
 
     def _swapped(self, role: Role, _: float, failed: bool) -> None:
         self._swap = None
+        self._deferred.clear()
         if failed:
             self._resident = None
             self._not_before[role] = self.now + _RETRY_SECONDS
@@ -299,6 +326,10 @@ class Session:
 
     def _answered(self, task: _Task) -> None:
         task.held = False
+        if task.asked is not None:
+            role = Role.REVIEWER if task.state is S.REVIEWING else task.job.writer
+            self._took.setdefault(role, []).append(self.now - task.asked)
+            task.asked = None
         if task.state is S.GENERATING and task.job.reviews:
             self._move(task, S.CHECKING)
             return
