@@ -18,6 +18,7 @@ from navigator.config.paths import StatePaths
 from navigator.domain.states import TaskState
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
+from navigator.tui.data.prefs import Prefs
 from tests.tui import world
 
 _RUN = "from navigator.tui.app import run_app; run_app()"
@@ -121,6 +122,7 @@ def test_nothing_raw_of_what_others_wrote_reaches_the_terminal(empty_state: Stat
         make.to(task, TaskState.GENERATING)
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, reason=_HOSTILE, report=f"Report {_HOSTILE}")
     connection.close()
+    Prefs(empty_state.root).set("deck.inbox", "oldest")
     with screens(empty_state) as terminal:
         terminal.read(until="≡ REPORT".encode())
         os.write(terminal.fd, b"G\r")
