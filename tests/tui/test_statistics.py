@@ -248,14 +248,18 @@ async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
             "generator → reviewer",
             "THROUGHPUT",
             "EDITS",
+            "LOOKS",
             "measured figures",
+            "No task was written several times yet",
+            "EXPERIMENT STRICT",
+            "DOES UNCERTAINTY TELL?",
             "WHAT DOES IT COST?",
         )
         for mark in marks:
             await pilot.press("tab")
             assert mark in shown(screen)
         await pilot.press("shift+tab")
-        assert "FORECASTS" in shown(screen)
+        assert "DOES UNCERTAINTY TELL?" in shown(screen)
 
 
 async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> None:

@@ -189,7 +189,9 @@ def _simulated(token: str, position: int, top: int, doubt: float) -> dict[str, A
         alternatives.append((f"{token[:1]}{chr(97 + seed[n % 8] % 26)}{n}", left))
     return {
         **_entry(token, likely),
-        "top_logprobs": [_entry(text, share) for text, share in alternatives[:top]],
+        "top_logprobs": [
+            _entry(text, share) for text, share in sorted(alternatives[:top], key=lambda one: -one[1])
+        ],
     }
 
 

@@ -72,7 +72,8 @@ def _ways(ways: Sequence[WayCost]) -> Table:
         empty="no proposal yet",
         notes=(
             *few_notes(rows),
-            "Tasks choose their way, not chance: a harder one is looked at more. Compare arms in the lab.",
+            "Tasks choose their way, not chance: a harder one is looked at more.",
+            "Compare arms in the lab.",
         ),
     )
 

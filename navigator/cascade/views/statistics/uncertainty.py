@@ -31,7 +31,7 @@ def _tables(found: Uncertainties, rehearsal: bool) -> Sequence[Table]:
     if not mine:
         return ()
     notes = [
-        "AUC: the chance that a change with REVISE had a higher entropy than one with APPROVE; 0.50 says nothing",
+        "AUC: pairs in which REVISE has the higher entropy; 0.50 says nothing",
         "REVISE, APPROVE: mean bits a token of changes with that first verdict",
     ]
     if any(one.n < ANECDOTAL_BELOW for one in mine):
