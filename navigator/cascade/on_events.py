@@ -21,7 +21,7 @@ from navigator.cascade.storage_faults import Storage
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event, Proposal
 from navigator.domain.states import ProposalState, TaskState
-from navigator.domain.text import safe_line, safe_text
+from navigator.domain.text import safe_data, safe_line
 from navigator.serving.swap.program import run_program
 
 log = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ class OnEvents:
         names |= {one["project"] for one in said.get("waiting", ())}
         concerned = [project for project in self._deps.reader.projects() if project.name in names]
         await asyncio.to_thread(learn_secrets, self._deps.redact, self._deps.paths, concerned)
-        given = json.dumps(_plain(self._deps.redact.data(said)), ensure_ascii=False).encode() + b"\n"
+        given = json.dumps(safe_data(self._deps.redact.data(said)), ensure_ascii=False).encode() + b"\n"
         seconds = self._settings.timeout_seconds
         try:
             ended = await run_program([program, *command[1:]], seconds, given=given)
@@ -212,14 +212,3 @@ def _proposal(proposal: Proposal) -> dict[str, Any]:
         "branch": landing.ref.removeprefix("refs/heads/") if landing else "",
         "commit": landing.commit if landing else "",
     }
-
-
-def _plain(value: Any) -> Any:
-    """JSON data whose strings hold no control characters."""
-    if isinstance(value, str):
-        return safe_text(value)
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
