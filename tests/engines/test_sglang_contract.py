@@ -184,7 +184,9 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SglangServer]:
         yield server
 
 
-def long_or_fitting(messages: object, schema: dict[str, Any] | None, repeat: int) -> Completion:
+def long_or_fitting(
+    messages: object, schema: dict[str, Any] | None, repeat: int, temperature: float
+) -> Completion:
     return Completion('{"a": "x"}' if schema else "word " * 4000)
 
 
