@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from navigator.cascade.acting import act, learn_secrets, reading
+from navigator.cascade.acting import act, learn_changes, learn_secrets, reading
 from navigator.cascade.verbs.base import explained
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
@@ -254,6 +254,7 @@ class Tools:
 
         with reading(self._paths) as store:
             proposal = store.proposal(args.id)
+            learn_changes(self._redact, self._paths, store, [proposal])
             private = PrivateRepo.open(self._paths.private, store.project(proposal.project_id))
         # Redacted before it is cut: half a key is not recognised.
         diff = self._redact(diff_text(private.diff(proposal.base_commit, proposal.tree)))
