@@ -99,10 +99,13 @@ async def call_model(
         _cut_off(deps, call, task, asking)
         raise
     except ServingError as error:
-        spent = {"usage": error.usage, "retries": error.retries}
-        # What was cut off on the way says nothing about the task, nor about the server.
-        cut = role is not Role.FINAL and deps.strategy.was_cut_since(began)
-        _end_call(deps, call, outcome="failed", error_code="connection_lost" if cut else error.code, **spent)
+        code = error.code
+        try:
+            # What was cut off on the way says nothing about the task, nor about the server.
+            if role is not Role.FINAL and await deps.strategy.was_cut_since(began):
+                code = "connection_lost"
+        finally:
+            _end_call(deps, call, outcome="failed", error_code=code, usage=error.usage, retries=error.retries)
         log.warning("%s: %s for %s: %s", role.value, purpose, about, error)
         raise
     _end_call(
