@@ -151,7 +151,7 @@ def _agent(settings: Settings) -> Check:
         said = f"{found.agent} starts, but: {found.problem}" if found.agent else found.problem
         return Check("agent", "missing", said, found.hint)
     if found.reached is None:
-        hint = "Load the generator (`navigator swap generator`) and run doctor again to see whether it reaches the model."
+        hint = "Load the generator (`navigator swap to generator`) and run doctor again to see whether it reaches the model."
         return Check(
             "agent", "ok", f"{found.agent} starts; the generator is not loaded, so it was not asked", hint
         )
