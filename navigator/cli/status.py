@@ -26,6 +26,11 @@ def status(as_json: bool) -> None:
     _show(document)
 
 
+def swapping(to: str, resident: str | None) -> str:
+    """What the GPU is kept for: a swap, or the canary of a model that others loaded."""
+    return f"checking the {to}'s answers" if to == resident else f"swapping to {to}"
+
+
 def _show(document: dict[str, Any]) -> None:
     tasks = document["tasks"]
     waiting, queued = document["waiting"], tasks["queued"]
@@ -75,7 +80,7 @@ def _show(document: dict[str, Any]) -> None:
         output.say(f"GPU: {held}{known}. No conductor is running; `navigator run` starts one.")
         return
     if conductor["swapping_to"]:
-        output.say(f"GPU: swapping to {conductor['swapping_to']}")
+        output.say(f"GPU: {swapping(conductor['swapping_to'], conductor['resident'])}")
     else:
         held = "both models" if conductor["both_resident"] else conductor["resident"] or "nothing"
         if conductor["both_resident"] and conductor["problems"]:
