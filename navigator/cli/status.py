@@ -37,14 +37,17 @@ def _show(document: dict[str, Any]) -> None:
     working = sum(
         tasks[state] for state in ("generating", "checking", "reviewing", "revising", "final_review")
     )
+    # What was begun goes on when a conductor runs again; until then nothing runs.
+    nobody = document["conductor"] is None and document["not_responding"] is None
+    under_way = "begun" if nobody else "running"
     output.say(
-        f"{waiting} waiting for you, {working} running, {tasks['awaiting_review']} awaiting review, {queued} queued"
+        f"{waiting} waiting for you, {working} {under_way}, {tasks['awaiting_review']} awaiting review, {queued} queued"
     )
     ahead = (document["conductor"] or {}).get("next_review") or {}
     if tasks["awaiting_review"] and ahead.get("seconds"):
         output.say(f"  next review in {output.duration(ahead['seconds'])}: {ahead['why']}")
     output.say(
-        f"{document['projects']} projects; {tasks['landed']} landed, {tasks['rejected']} rejected, "
+        f"{plural(document['projects'], 'project')}; {tasks['landed']} landed, {tasks['rejected']} rejected, "
         f"{tasks['failed']} failed; {document['unreviewed']} unreviewed"
     )
     conductor = document["conductor"]
