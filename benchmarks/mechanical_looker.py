@@ -34,6 +34,7 @@ _SHARED_BY = 0.02
 _MOST_USERS = 12
 _LONGEST = 150
 _READS = 2
+_MARGIN = 10
 
 
 class Sight:
@@ -153,17 +154,31 @@ def directed(repo: RepoMap, task: str, places: Places, looker: Looker, sight: Si
     def choose(asked: set[str]) -> list[str]:
         found: dict[str, None] = {}
         for path, ranges in places.items():
-            for first, last in ranges:
-                if not looker.shown.has(path, first, last):
-                    request = _way_to(repo, path, first, last, sight, asked)
-                    found |= {request: None} if request else dict.fromkeys(explore(asked)[:_READS])
-        return list(found)
+            missing = [(a, b) for a, b in ranges if not looker.shown.has(path, a, b)]
+            if missing and path in looker.shown:
+                found |= dict.fromkeys(_lines(path, missing))
+                continue
+            for first, last in missing:
+                request = _way_to(repo, path, first, last, sight, asked)
+                found |= {request: None} if request else dict.fromkeys(explore(asked)[:_READS])
+        return [request for request in found if request not in asked]
 
     return look(looker, sight, choose)
 
 
+def _lines(path: str, places: Iterable[tuple[int, int]]) -> list[str]:
+    """Reads of the lines around places of a file of which numbered lines were shown; places that are near are read at once."""
+    near: list[tuple[int, int]] = []
+    for first, last in sorted(places):
+        low, high = max(1, first - _MARGIN), last + _MARGIN
+        if near and low <= near[-1][1] + _MARGIN:
+            low, high = near.pop()[0], max(high, near[-1][1] if near else 0)
+        near.append((low, high))
+    return [f"read {path}:{low}-{high}" for low, high in near]
+
+
 def _way_to(repo: RepoMap, path: str, first: int, last: int, sight: Sight, asked: set[str]) -> str:
-    """A request that may show these lines, made of a name or a path in sight; "" where none is."""
+    """A request that may show something of a file, made of a name or a path in sight; "" where none is."""
     number = repo.number.get(path)
     if number is None or repo.files[number].out:
         return ""
@@ -175,17 +190,17 @@ def _way_to(repo: RepoMap, path: str, first: int, last: int, sight: Sight, asked
         few = len(repo.graph.defined_in.get(definition.name, ())) <= 6
         if definition.name in sight.words and few and definition.last - definition.first < 250:
             ways.append(f"definition {definition.name}")
-    text = readable(repo.source, path)[0] or ""
-    line = "\n".join(text.split("\n")[first - 1 : last])
-    for name in dict.fromkeys(WORD.findall(line)):
-        users = sum(name in other.refs for other in repo.files) if name in sight.words else 0
-        if 0 < users <= _MOST_USERS:
-            ways.append(f"uses {name}")
     if sight.has_path(path):
         ways.append(f"read {path}")
+    text = readable(repo.source, path)[0] or ""
+    line = "\n".join(text.split("\n")[first - 1 : last])
     folder = path.rpartition("/")[0]
     while folder and not ways:
         if folder in sight.text:
             ways.append(f"list {folder}")
         folder = folder.rpartition("/")[0]
+    for name in dict.fromkeys(WORD.findall(line)):
+        users = sum(name in other.refs for other in repo.files) if name in sight.words else 0
+        if 0 < users <= _MOST_USERS:
+            ways.append(f"uses {name}")
     return next((way for way in ways if way not in asked), "")

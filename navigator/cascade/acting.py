@@ -14,7 +14,7 @@ from navigator.config.paths import StatePaths
 from navigator.domain.errors import NavigatorError
 
 if TYPE_CHECKING:
-    from navigator.domain.models import Project
+    from navigator.domain.models import Project, Proposal
     from navigator.domain.secrets import Redactor
     from navigator.store.reads.reader import Reader
 
@@ -92,3 +92,23 @@ def learn_secrets(
             learn_withheld(redact, project, private, read_base(project.path, base))
         except NavigatorError as error:
             on_problem(f"{project.name}: values of its secret files are not redacted: {error.message}")
+
+
+def learn_changes(redact: Redactor, paths: StatePaths, store: Reader, proposals: Iterable[Proposal]) -> None:
+    """Have `redact` know the values in such files on both sides of these proposals.
+
+    A branch under review can hold other secrets than the project's base. A project's private repository that is gone shows
+    nothing that could leave, so `NavigatorError` passes through.
+    """
+    from navigator.workspace.context.withheld import learn_withheld
+    from navigator.workspace.git.private import PrivateRepo
+
+    trees = dict.fromkeys(
+        (one.project_id, tree) for one in proposals for tree in (one.base_commit, one.tree) if tree
+    )
+    for project_id in dict.fromkeys(number for number, _ in trees):
+        project = store.project(project_id)
+        private = PrivateRepo.open(paths.private, project)
+        for number, tree in trees:
+            if number == project_id:
+                learn_withheld(redact, project, private, tree)

@@ -60,7 +60,8 @@ class SwapMeasurement:
             raise Conflict(
                 f'Strategy "{strategy.name}" keeps both models loaded: there is no swap to measure.'
             )
-        if self.running or live.swapping_to is not None or live.wanted is not None:
+        # A model whose canary is asked is no swap: the first one comes after it.
+        if self.running or live.swapping_to not in (None, live.resident) or live.wanted is not None:
             raise Conflict(
                 "The models are being swapped already.", hint="`navigator swap status` shows what is loaded."
             )

@@ -15,13 +15,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from navigator.cascade.acting import learn_secrets
+from navigator.cascade.acting import learn_changes, learn_secrets, reading
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.storage_faults import Storage
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event, Proposal
 from navigator.domain.states import ProposalState, TaskState
-from navigator.domain.text import safe_line, safe_text
+from navigator.domain.text import safe_data, safe_line
 from navigator.serving.swap.program import run_program
 
 log = logging.getLogger(__name__)
@@ -109,15 +109,13 @@ class OnEvents:
 
     async def _tell(self, command: Sequence[str], said: dict[str, Any]) -> None:
         name = f"[on] {said['event']}"
-        program = shutil.which(Path(command[0]).expanduser())
+        program = program_of(command)
         if program is None:
             log.warning("%s: %s does not exist or is not executable", name, safe_line(command[0]))
             return
-        names = {said["project"]["name"]} if "project" in said else set()
-        names |= {one["project"] for one in said.get("waiting", ())}
-        concerned = [project for project in self._deps.reader.projects() if project.name in names]
-        await asyncio.to_thread(learn_secrets, self._deps.redact, self._deps.paths, concerned)
-        given = json.dumps(_plain(self._deps.redact.data(said)), ensure_ascii=False).encode() + b"\n"
+        await asyncio.to_thread(self._learn, said)
+        # Redacted before it is cut: half a key is not recognised.
+        given = json.dumps(_cut(safe_data(self._deps.redact.data(said))), ensure_ascii=False).encode() + b"\n"
         seconds = self._settings.timeout_seconds
         try:
             ended = await run_program([program, *command[1:]], seconds, given=given)
@@ -129,6 +127,19 @@ class OnEvents:
             words = self._deps.redact(ended.last_words)
             level = logging.WARNING if ended.code else logging.INFO
             log.log(level, "%s: %s ended with %d%s", name, program, ended.code, f": {words}" if words else "")
+
+    def _learn(self, said: dict[str, Any]) -> None:
+        """The secrets of what is told, in a thread."""
+        names = {said["project"]["name"]} if "project" in said else set()
+        names |= {one["project"] for one in said.get("waiting", ())}
+        shown = [one["id"] for one in (*said.get("waiting", ()), said.get("proposal")) if one]
+        redact, paths = self._deps.redact, self._deps.paths
+        with reading(paths) as store:
+            learn_secrets(redact, paths, [one for one in store.projects() if one.name in names])
+            try:
+                learn_changes(redact, paths, store, [store.proposal(one) for one in shown])
+            except NavigatorError as error:
+                log.warning("[on]: values of secret files are not redacted: %s", error)
 
     def _document(self, event: Event) -> dict[str, Any] | None:
         """What the command of this event is given; None for an event without one."""
@@ -144,7 +155,7 @@ class OnEvents:
         project = self._deps.reader.project(task.project_id)
         said["task"] = {
             "id": task.id,
-            "text": task.text[:_CHARACTERS],
+            "text": task.text,
             "kind": task.kind,
             "state": task.state,
             "reason": task.reason,
@@ -174,6 +185,11 @@ class OnEvents:
         }
 
 
+def program_of(command: Sequence[str]) -> str | None:
+    """The path of a command's program; None where it does not exist or is not executable."""
+    return shutil.which(Path(command[0]).expanduser())
+
+
 def _name(event: Event) -> str:
     """The name in `[on]` of an event; "" where it has none."""
     if event.kind == "landing_set" and event.data.get("state") == "landed":
@@ -187,6 +203,14 @@ def _name(event: Event) -> str:
     return "batch_ready" if event.kind == "batch_ended" else ""
 
 
+def _cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:_CHARACTERS]
+    if isinstance(value, dict):
+        return {key: _cut(item) for key, item in value.items()}
+    return [_cut(item) for item in value] if isinstance(value, list) else value
+
+
 def _proposal(proposal: Proposal) -> dict[str, Any]:
     review, landing = proposal.review, proposal.landing
     findings = review.findings if review else ()
@@ -197,13 +221,13 @@ def _proposal(proposal: Proposal) -> dict[str, Any]:
         "added": proposal.added,
         "removed": proposal.removed,
         "verdict": review.verdict if review else None,
-        "summary": review.summary[:_CHARACTERS] if review else "",
+        "summary": review.summary if review else "",
         "findings": [
             {
                 "severity": one.severity,
                 "path": one.path,
                 "line": one.line,
-                "message": one.message[:_CHARACTERS],
+                "message": one.message,
                 "anchored": one.anchored,
             }
             for one in findings[:_FINDINGS]
@@ -212,14 +236,3 @@ def _proposal(proposal: Proposal) -> dict[str, Any]:
         "branch": landing.ref.removeprefix("refs/heads/") if landing else "",
         "commit": landing.commit if landing else "",
     }
-
-
-def _plain(value: Any) -> Any:
-    """JSON data whose strings hold no control characters."""
-    if isinstance(value, str):
-        return safe_text(value)
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value

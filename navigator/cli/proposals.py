@@ -186,6 +186,8 @@ def _show(
         if not finding.anchored:
             output.say("  unanchored (does not count):", fg="magenta")
             _say_finding(finding)
+    if other is not None and not files:
+        output.say(f"\nNo difference from {other.id}.")
     for place, file in enumerate(files, 1):
         title = f"{file.old_path} => {file.new_path}" if file.status.startswith("R") else file.path
         output.say(f"\n{safe_line(title)}  +{file.added} −{file.removed}", bold=True)

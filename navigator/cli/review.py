@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +28,10 @@ from navigator.config.paths import StatePaths
 from navigator.domain.errors import UsageError
 from navigator.domain.models import Task
 from navigator.domain.states import LOOP_TASK_STATES, Severity, TaskState
+from navigator.store.lock import read_holder
+
+if TYPE_CHECKING:
+    from navigator.domain.secrets import Redactor
 
 _PAUSE = 0.5
 """Seconds between two looks at the store while waiting."""
@@ -90,9 +95,12 @@ def review(
     if wait or fail_on or form in ("sarif", "markdown"):
         _print_reviews(queued.tasks, form, fail_on)
         return
-    document = {"tasks": [task.model_dump(mode="json") for task in queued.tasks]}
-    report(verb.tell(queued), document if form == "json" else None)
-    if form == "text" and queued.new:
+    paths = state_paths()
+    redact = _redactor(paths, queued.proposals[-1:])
+    document = {"tasks": [redact.data(task.model_dump(mode="json")) for task in queued.tasks]}
+    told = [replace(one, id=redact(one.id), text=redact(one.text)) for one in verb.tell(queued)]
+    report(told, document if form == "json" else None)
+    if form == "text" and queued.new and read_holder(paths.lock) is None:
         output.note("`navigator run --until reviewed` reviews what waits.")
 
 
@@ -155,20 +163,22 @@ def _wait(paths: StatePaths, ids: Sequence[str]) -> None:
 def _documents(paths: StatePaths, ids: Sequence[str]) -> list[dict[str, Any]]:
     """The reviews as they may leave this machine."""
     from navigator.cascade.views.reviews.document import review_document
+
+    with reading(paths) as store:
+        found = [(store.task(one), store.proposals(task_id=one)[-1]) for one in ids]
+    redact = _redactor(paths, [held.id for _, held in found])
+    return [review_document(task, proposal, redact) for task, proposal in found]
+
+
+def _redactor(paths: StatePaths, proposals: Sequence[str]) -> Redactor:
+    """Knows the secrets of these changes."""
+    from navigator.cascade.acting import learn_changes
     from navigator.domain.secrets import Redactor
-    from navigator.workspace.context.withheld import learn_withheld
-    from navigator.workspace.git.private import PrivateRepo
 
     redact = Redactor()
     with reading(paths) as store:
-        found = [(task := store.task(one), store.proposals(task_id=task.id)[-1]) for one in ids]
-        for project_id in dict.fromkeys(task.project_id for task, _ in found):
-            project = store.project(project_id)
-            private = PrivateRepo.open(paths.private, project)
-            shown = [held for task, held in found if task.project_id == project_id]
-            for tree in dict.fromkeys(tree for one in shown for tree in (one.base_commit, one.tree)):
-                learn_withheld(redact, project, private, tree)
-    return [review_document(task, proposal, redact) for task, proposal in found]
+        learn_changes(redact, paths, store, [store.proposal(one) for one in proposals])
+    return redact
 
 
 @click.command()

@@ -26,20 +26,28 @@ def status(as_json: bool) -> None:
     _show(document)
 
 
+def swapping(to: str, resident: str | None) -> str:
+    """What the GPU is kept for: a swap, or the canary of a model that others loaded."""
+    return f"checking the {to}'s answers" if to == resident else f"swapping to {to}"
+
+
 def _show(document: dict[str, Any]) -> None:
     tasks = document["tasks"]
     waiting, queued = document["waiting"], tasks["queued"]
     working = sum(
         tasks[state] for state in ("generating", "checking", "reviewing", "revising", "final_review")
     )
+    # What was begun goes on when a conductor runs again; until then nothing runs.
+    nobody = document["conductor"] is None and document["not_responding"] is None
+    under_way = "begun" if nobody else "running"
     output.say(
-        f"{waiting} waiting for you, {working} running, {tasks['awaiting_review']} awaiting review, {queued} queued"
+        f"{waiting} waiting for you, {working} {under_way}, {tasks['awaiting_review']} awaiting review, {queued} queued"
     )
     ahead = (document["conductor"] or {}).get("next_review") or {}
     if tasks["awaiting_review"] and ahead.get("seconds"):
         output.say(f"  next review in {output.duration(ahead['seconds'])}: {ahead['why']}")
     output.say(
-        f"{document['projects']} projects; {tasks['landed']} landed, {tasks['rejected']} rejected, "
+        f"{plural(document['projects'], 'project')}; {tasks['landed']} landed, {tasks['rejected']} rejected, "
         f"{tasks['failed']} failed; {document['unreviewed']} unreviewed"
     )
     conductor = document["conductor"]
@@ -72,7 +80,7 @@ def _show(document: dict[str, Any]) -> None:
         output.say(f"GPU: {held}{known}. No conductor is running; `navigator run` starts one.")
         return
     if conductor["swapping_to"]:
-        output.say(f"GPU: swapping to {conductor['swapping_to']}")
+        output.say(f"GPU: {swapping(conductor['swapping_to'], conductor['resident'])}")
     else:
         held = "both models" if conductor["both_resident"] else conductor["resident"] or "nothing"
         if conductor["both_resident"] and conductor["problems"]:

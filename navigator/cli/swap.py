@@ -15,6 +15,7 @@ from navigator.cascade.socket.client import ConductorClient, request
 from navigator.cascade.socket.wire import NoConductor
 from navigator.cli import output
 from navigator.cli.session import locked_dependencies, reading, state_paths
+from navigator.cli.status import swapping
 from navigator.config.settings import time_scale as scale_of
 from navigator.domain.models import Swap, utc_now
 from navigator.domain.states import Role
@@ -120,7 +121,7 @@ def _show_status(document: dict[str, Any]) -> None:
     if document["resident"] is None and known and known["role"]:
         output.say(f"last known: {known['role']}, {output.duration(known['age_seconds'])} ago")
     if document["swapping_to"]:
-        output.say(f"swapping to {document['swapping_to']}")
+        output.say(swapping(document["swapping_to"], document["resident"]))
     elif document["wanted"]:
         output.say(f"{document['wanted']} loads when current work finishes")
     for role, reason in document["given_up"].items():

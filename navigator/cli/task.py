@@ -26,11 +26,13 @@ from navigator.cli.session import (
     complete_tasks,
     known_project,
     reading,
+    state_paths,
     take_config_projects,
 )
 from navigator.domain.errors import UsageError
 from navigator.domain.models import Suggestion, Task
 from navigator.domain.states import Complexity, TaskKind, TaskState
+from navigator.store.lock import read_holder
 
 _KINDS = click.Choice([kind.value for kind in TaskKind])
 _DETAIL = 120
@@ -118,7 +120,7 @@ def add(
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, everywhere)]
     verb = AddTasks()
     carry_out(verb, verb.read_args({"tasks": tasks}), as_json=as_json)
-    if not as_json:
+    if not as_json and read_holder(state_paths().lock) is None:
         output.note("`navigator run` writes and reviews what is queued.")
 
 

@@ -10,6 +10,7 @@ could carry hidden data and is made visible.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _C0 = "".join(chr(c) for c in range(0x20) if c not in (0x09, 0x0A))
 _OTHERS = "\x7f" + "".join(chr(c) for c in range(0x80, 0xA0)) + "\u2028\u2029\ufff9-\ufffb"
@@ -44,6 +45,17 @@ def safe_text(text: str) -> str:
 def safe_line(text: str) -> str:
     """`safe_text` on one line: newlines and tabs are made visible or spaces, so that a table keeps its shape."""
     return safe_text(text.replace("\t", " ")).replace("\n", "\u240a")
+
+
+def safe_data(value: Any) -> Any:
+    """JSON data with `safe_text` applied to every string in it, names of fields included."""
+    if isinstance(value, str):
+        return safe_text(value)
+    if isinstance(value, dict):
+        return {safe_text(key): safe_data(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [safe_data(item) for item in value]
+    return value
 
 
 def is_unsafe(text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from navigator.cascade.acting import act, learn_secrets, reading
+from navigator.cascade.acting import act, learn_changes, learn_secrets, reading
 from navigator.cascade.verbs.base import explained
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
@@ -19,7 +19,7 @@ from navigator.domain.errors import Conflict, UsageError
 from navigator.domain.models import Model, Proposal
 from navigator.domain.secrets import Redactor
 from navigator.domain.states import ProposalState, Role, TaskKind
-from navigator.domain.text import safe_text
+from navigator.domain.text import safe_data, safe_text
 from navigator.store.database import translated
 
 MOST_QUEUED = 100
@@ -179,7 +179,7 @@ class Tools:
         try:
             # First of all: an error's message may quote a file, too.
             self._learn()
-            found: dict[str, Any] = _shown(self._redact.data(tool.run(args)))
+            found: dict[str, Any] = safe_data(self._redact.data(tool.run(args)))
         except sqlite3.Error as error:
             raise translated(error, self._paths.database) from error
         return found
@@ -254,6 +254,7 @@ class Tools:
 
         with reading(self._paths) as store:
             proposal = store.proposal(args.id)
+            learn_changes(self._redact, self._paths, store, [proposal])
             private = PrivateRepo.open(self._paths.private, store.project(proposal.project_id))
         # Redacted before it is cut: half a key is not recognised.
         diff = self._redact(diff_text(private.diff(proposal.base_commit, proposal.tree)))
@@ -285,17 +286,6 @@ def _line(proposal: Proposal) -> dict[str, Any]:
         "removed": proposal.removed,
         "rehearsal": proposal.rehearsed,
     }
-
-
-def _shown(value: Any) -> Any:
-    """JSON data whose strings hold no control characters."""
-    if isinstance(value, str):
-        return safe_text(value)
-    if isinstance(value, dict):
-        return {safe_text(key): _shown(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_shown(item) for item in value]
-    return value
 
 
 def _schema(args: type[Model]) -> dict[str, Any]:

@@ -6,13 +6,16 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from navigator.workspace.sandbox.probe import probe
 from tests.cascade.scripted_models import READER, WRITER, approval
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +26,20 @@ _PROGRAMS = {
     "vibe": ("bin/vibe-acp",),
 }
 NAMES = tuple(_PINS)
+EVERY_AGENT = "NAVIGATOR_REAL_AGENTS"
+"""Set by `make agents`: what takes more than half a minute for each agent, and tells little more."""
+
+
+def installed(name: str, *, usual: bool = True) -> tuple[str, ...]:
+    """The agent's command; skips where there is none, no sandbox, or where it is left to `make agents`."""
+    if not usual and not os.environ.get(EVERY_AGENT):
+        pytest.skip(f"`make agents` runs it ({EVERY_AGENT}=1)")
+    if not probe().works:
+        pytest.skip(f"no sandbox: {probe().reason}")
+    found = command(name)
+    if not found:
+        pytest.skip(f"{name} is not installed; `make agents` installs it")
+    return found
 
 
 def command(name: str) -> tuple[str, ...]:
@@ -39,22 +56,29 @@ def command(name: str) -> tuple[str, ...]:
 
 _READ = ("read_file", "read", "view")
 _EDIT = ("edit", "search_replace", "replace", "str_replace")
+_MEANING = {
+    **dict.fromkeys(("filepath", "path", "absolutepath", "file"), "path"),
+    **dict.fromkeys(("oldstring", "oldstr", "oldtext"), "old"),
+    **dict.fromkeys(("newstring", "newstr", "newtext"), "new"),
+}
 
 
-def _arguments(schema: dict[str, Any], path: str) -> dict[str, Any]:
-    """A tool's arguments by the names of its parameters: read `path`, or edit it."""
-    found: dict[str, Any] = {}
-    for name in schema.get("properties", {}):
-        plain = name.lower().replace("_", "")
-        if plain in ("filepath", "path", "absolutepath", "file"):
-            found[name] = path
-        elif plain in ("oldstring", "oldstr", "oldtext"):
-            found[name] = "x + x"
-        elif plain in ("newstring", "newstr", "newtext"):
-            found[name] = "x * 2"
-        elif plain == "content":
-            found[name] = "<<<<<<< SEARCH\n    return x + x\n=======\n    return x * 2\n>>>>>>> REPLACE"
-    return found
+def turn_of(body: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The tool whose turn it is and its arguments, by the names of its parameters: first one that reads, then one that edits.
+
+    Args:
+        body: the agent's request.
+        values: of `path`, `old` and `new`.
+
+    Returns: the tool's name, "" when it is time for a last word.
+    """
+    tools = {tool["function"]["name"]: tool["function"] for tool in body.get("tools") or []}
+    done = sum(message["role"] == "tool" for message in body["messages"])
+    wanted = (_READ, _EDIT)[done] if done < 2 else ()
+    name = next((name for name in wanted if name in tools), "")
+    parameters = tools[name].get("parameters", {}).get("properties", {}) if name else {}
+    meant = {one: _MEANING.get(one.lower().replace("_", "")) for one in parameters}
+    return name, {one: values[what] for one, what in meant.items() if what}
 
 
 @dataclass
@@ -79,18 +103,13 @@ class ToolModel:
         if body["model"] == READER:
             return {"content": approval()}
         self.asked.append(body)
-        tools = {
-            tool["function"]["name"]: tool["function"].get("parameters", {})
-            for tool in body.get("tools") or []
-        }
-        done = sum(message["role"] == "tool" for message in body["messages"])
-        wanted = (_READ, _EDIT)[done] if done < 2 else ()
-        name = next((name for name in wanted if name in tools), "")
+        values = {"path": self.path, "old": "x + x", "new": "x * 2"}
+        name, arguments = turn_of(body, values)
         if not name:
             return {"content": "I multiplied instead of adding."}
-        arguments = json.dumps(_arguments(tools[name], self.path))
-        call = {"name": name, "arguments": arguments}
-        return {"tool_calls": [{"index": 0, "id": f"call_{done}", "type": "function", "function": call}]}
+        call = {"name": name, "arguments": json.dumps(arguments)}
+        number = len(body["messages"])
+        return {"tool_calls": [{"index": 0, "id": f"call_{number}", "type": "function", "function": call}]}
 
 
 @contextmanager

@@ -389,7 +389,7 @@ class Clock(datetime):
 def test_a_clock_that_jumps_disorders_nothing(
     room: Room, monkeypatch: pytest.MonkeyPatch, jump: timedelta
 ) -> None:
-    from navigator.cli import status
+    from navigator.cascade.views import status
 
     for place in (domain_models, status):
         monkeypatch.setattr(place, "datetime", Clock)

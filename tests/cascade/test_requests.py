@@ -58,9 +58,7 @@ async def test_a_server_that_runs_two_at_once_gets_two(monkeypatch: pytest.Monke
     """The rehearsal's server tells as SGLang does; its time is scaled."""
     monkeypatch.setattr(asking, "_LOOKS", 0.02)
     pace = pace_of(G, 0.02)
-    api = Api(
-        G, replace(pace, scale=0.0), lambda messages, schema, repeat: Completion("word" * 300), max_running=2
-    )
+    api = Api(G, replace(pace, scale=0.0), lambda *request: Completion("word" * 300), max_running=2)
     await api.load()
     api.engine.pace = pace
     http = HttpServer(api)

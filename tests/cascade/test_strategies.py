@@ -148,6 +148,8 @@ def test_a_stream_in_flight_when_a_swap_is_asked_for_comes_to_its_end(room: Room
     async def session() -> None:
         async with running(*scene.machines):
             await prepared(scene, room)
+            with room.config.open("a") as config:
+                config.write("[canary]\nenabled = false\n")  # it would be the stream that is held
             if isinstance(scene.writer, Manager):
                 await scene.writer.before(WRITER)
             scene.writer.hold.clear()

@@ -11,6 +11,7 @@ import pytest
 
 from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor
+from navigator.cli.status import swapping
 from navigator.config.paths import StatePaths
 from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.states import Role
@@ -118,3 +119,8 @@ def test_history_and_figures(command: Command) -> None:
     assert "went back: no memory" in log
     assert "externally" in log
     assert "100%" in log
+
+
+def test_a_model_that_is_asked_whether_it_is_well_is_not_being_swapped() -> None:
+    assert swapping("reviewer", "generator") == swapping("reviewer", None) == "swapping to reviewer"
+    assert swapping("generator", "generator") == "checking the generator's answers"

@@ -118,7 +118,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
 
     # Some hunks of a proposal as one of their own.
     filter_deck(terminal, "is:approve", "APPROVE r", gone="REVISE r")
-    terminal.keys("Enter")
+    terminal.keys("Enter", "g")
     terminal.press_until("Enter", "choose hunk")
     whole = choose_a_hunk(terminal)
     terminal.keys("a")

@@ -15,7 +15,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -184,7 +183,9 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SglangServer]:
         yield server
 
 
-def long_or_fitting(messages: object, schema: dict[str, Any] | None, repeat: int) -> Completion:
+def long_or_fitting(
+    messages: object, schema: dict[str, Any] | None, repeat: int, temperature: float
+) -> Completion:
     return Completion('{"a": "x"}' if schema else "word " * 4000)
 
 
@@ -484,22 +485,6 @@ async def drained(url: str, process: subprocess.Popen[bytes], body: dict[str, An
     }
 
 
-async def test_sigterm_drains_without_a_deadline_and_takes_new_requests(tmp_path: Path) -> None:
-    if reason := missing():
-        pytest.skip(reason)
-    with sglang_server(tmp_path) as server:
-        theirs = await drained(server.url, server.process, {**LONG, "max_tokens": 300})
-    with rehearsal_process() as (url, process):
-        async with client_for(url) as client:
-            while (await client.get("/health")).status_code != 200:
-                await asyncio.sleep(0.05)
-        ours = await drained(url, process, documented(functions=120))
-    assert ours == theirs
-    assert ours == {
-        "health": 503, "late": 200, "late came during the drain": True, "ends": "[DONE]", "exit": 0,
-    }  # fmt: skip
-
-
 def documented(functions: int) -> dict[str, Any]:
     """A task whose answer takes the rehearsal some thousand tokens: docstrings for many functions."""
     key = "0123456789ab"
@@ -510,3 +495,17 @@ def documented(functions: int) -> dict[str, Any]:
     )
     system = f"key {key}\n<<<<<<< SEARCH"
     return {"messages": [{"role": "system", "content": system}, {"role": "user", "content": user}]}
+
+
+async def test_sigterm_drains_without_a_deadline_and_takes_new_requests(real: SglangServer) -> None:
+    """The last test of this file: it ends the server that all of them share."""
+    theirs = await drained(real.url, real.process, {**LONG, "max_tokens": 300})
+    with rehearsal_process() as (url, process):
+        async with client_for(url) as client:
+            while (await client.get("/health")).status_code != 200:
+                await asyncio.sleep(0.05)
+        ours = await drained(url, process, documented(functions=120))
+    assert ours == theirs
+    assert ours == {
+        "health": 503, "late": 200, "late came during the drain": True, "ends": "[DONE]", "exit": 0,
+    }  # fmt: skip

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from navigator.cascade.dependencies import Dependencies, at_home
 from navigator.cascade.views.parts import change_name
 from navigator.domain.models import EXISTING, AppliedEdit, Project, Proposal, Task
 from navigator.domain.states import Role, Rung, TaskState
 from navigator.store.writes.writer import Transaction
+from navigator.workspace.context.withheld import learn_withheld
 from navigator.workspace.git.existing import Change, Found
 from navigator.workspace.git.facts import RepoFacts, read_facts
 from navigator.workspace.git.private import LineCounts, PrivateRepo
@@ -58,6 +59,9 @@ async def queue_changes(
     async with deps.project_lock(project.id):
         private = await asyncio.to_thread(deps.private, project)
         found, measured = await asyncio.to_thread(_measure, private, project, find)
+        if measured:
+            # Of the newest: a tree for each of a hundred commits would take seconds.
+            await asyncio.to_thread(learn_withheld, deps.redact, project, private, measured[-1].tree)
     tasks: list[Task] = []
     new: list[str] = []
     with deps.store.transaction() as tx:
@@ -66,7 +70,7 @@ async def queue_changes(
                 continue
             known = tx.read.review_of_change(project.id, one.change.base, one.change.head)
             if not known:
-                known = _add(tx, project, one, priority)
+                known = _add(tx, project, replace(one, change=_redacted(one.change, deps)), priority)
                 new.append(known)
             elif revive and tx.read.task(known).state in _ENDED:
                 again(tx, tx.read.task(known))
@@ -118,6 +122,12 @@ def _why_not(pair: tuple[str, str], counts: LineCounts) -> str:
     if lines > MOST_LINES:
         return f"it changes {lines:,} lines; {MOST_LINES:,} can be reviewed at a time"
     return ""
+
+
+def _redacted(change: Change, deps: Dependencies) -> Change:
+    """The change with the secrets taken out of its words: they are stored, shown to models and passed on."""
+    words = {name: deps.redact(getattr(change, name)) for name in ("ref", "title", "text", "author")}
+    return replace(change, **words)
 
 
 def _add(tx: Transaction, project: Project, one: _Measured, priority: int) -> str:

@@ -272,8 +272,11 @@ class Connection:
             self._forget()
             raise ConnectionLost(self.host, reason)
 
-    def _borrow(self) -> bool:
-        """Whether another process of ours holds the same connection: then it is used."""
+    def answers(self) -> bool:
+        """Whether the ssh that holds the connection answers. Blocks.
+
+        What went through a lost connection ends some milliseconds before that process does; from then on it answers nothing.
+        """
         try:
             done = subprocess.run(
                 [self._ssh, "-O", "check", "-o", f"ControlPath={self._control}", "--", self.host],
@@ -285,10 +288,15 @@ class Connection:
             )
         except subprocess.TimeoutExpired:
             return False  # a process that holds it and does not answer is no connection
-        if done.returncode == 0:
+        return done.returncode == 0
+
+    def _borrow(self) -> bool:
+        """Whether another process of ours holds the same connection: then it is used."""
+        held = self.answers()
+        if held:
             self._borrowed_until = time.monotonic() + 3 * _LOOK_SECONDS
             self.trouble = ""
-        return done.returncode == 0
+        return held
 
     def _lost(self, words: str) -> ConnectionLost:
         reason = words

@@ -17,6 +17,7 @@ from navigator.domain.text import safe_line
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
 from navigator.tui.deck.filtering import CARD_ORDERS, PROJECT_ORDERS, Query, following, in_order, parse_query
+from navigator.tui.keys.registry import Action
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import RowList
@@ -113,6 +114,21 @@ class DeckScreen(NavScreen):
         """The task under the cursor of the focused list; None on a project."""
         row: Card | ProjectRow | None = self.pane(self.focused_pane).current
         return None if isinstance(row, ProjectRow) else row
+
+    def offers(self, action: Action) -> bool:
+        """What is about proposals has no place in the footer while the cursor is on a project, and the other way round."""
+        on_project = self.focused_pane == "projects"
+        if action.id == "deck.reject_batch":
+            return on_project
+        return not (on_project and action.id in ("deck.approve", "deck.approve_batch"))
+
+    def label_of(self, action: Action) -> str:
+        """On a project, what is rejected elsewhere is reviewed."""
+        return "review existing work" if action.id == "deck.reject_batch" else super().label_of(action)
+
+    def on_descendant_focus(self) -> None:
+        """The keys go to another list."""
+        self.refresh_keys()
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """New rows."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from navigator.domain.errors import NavigatorError, UsageError
+from navigator.domain.secrets import Redactor
 from navigator.domain.text import cut_title, safe_line, safe_text
 from navigator.workspace.git.diffs import RawChange, path_text
 from navigator.workspace.git.facts import RepoFacts, resolve_base
@@ -34,6 +35,9 @@ _WHEN = "2000-01-01T00:00:00+0000"
 """Always the same, so that the same work is the same commit."""
 
 _RANGE = re.compile(r"(?P<from>.*?)(?P<dots>\.{2,3})(?P<to>.*)", re.DOTALL)
+
+_BY_FORM = Redactor()
+"""Takes tokens out of messages before they are cut: half a token is not recognised."""
 
 
 class NothingToReview(NavigatorError):
@@ -195,7 +199,7 @@ def _commit_of(facts: RepoFacts, name: str, shown: str) -> str:
     if found.status != 0 or not re.fullmatch(r"[0-9a-f]{40,64}", found.text):
         raise NothingToReview(
             f"{facts.path} has no commit {safe_line(shown)!r}.",
-            hint="Give a commit, a range such as main..topic, or --branch, --staged or --worktree.",
+            hint="Give a commit, a branch or a range such as main..topic.",
         )
     return found.text
 
@@ -232,9 +236,9 @@ def _read(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> l
             _Commit(
                 sha,
                 tuple(parents.split()),
-                safe_line(author).strip()[:100],
-                safe_line(subject).strip()[:300],
-                _cut(safe_text(body).strip(), _MESSAGE),
+                _BY_FORM(safe_line(author).strip())[:100],
+                _BY_FORM(safe_line(subject).strip())[:300],
+                _cut(_BY_FORM(safe_text(body).strip()), _MESSAGE),
             )
         )
     return commits

@@ -161,9 +161,13 @@ class SystemdStrategy(SwapStrategy):
         """Why there is no connection to the other machine now, while one is kept."""
         return self._there.outage if self._there is not None and self._keeping is not None else ""
 
-    def was_cut_since(self, moment: float) -> bool:
+    async def was_cut_since(self, moment: float) -> bool:
         """Whether the connection ended, or was opened again, since then."""
-        return self._there is not None and (not self._there.alive or self._there.opened > moment)
+        there = self._there
+        if there is None:
+            return False
+        answers = await asyncio.to_thread(there.answers)
+        return not answers or not there.alive or there.opened > moment
 
     async def reach(self) -> str:
         """As the base says; opens the connection if there is none."""
