@@ -195,9 +195,7 @@ def _has_proposal(task: TaskView) -> bool:
     return task.state not in (TaskState.QUEUED, TaskState.GENERATING, TaskState.REVISING)
 
 
-def _jobs(
-    tasks: Sequence[TaskView], now: float, figures: Figures, plan: Plan, number: int
-) -> list[Job]:
+def _jobs(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Plan, number: int) -> list[Job]:
     """The tasks with one of their futures; the round that a task is in is the job's first."""
     rates = _rates(figures, plan.revisions, random.Random(f"{number}"))
     return [_job(task, now, figures, plan, rates, random.Random(f"{number} {task.id}")) for task in tasks]
@@ -229,7 +227,7 @@ def _job(
         rounds += 1
     # A request under way is half done, on average.
     begun = 0.5 if task.state in _IN_FLIGHT else 1.0
-    sizes = [math.exp(rng.gauss(-SIZE_SPREAD**2 / 2, SIZE_SPREAD)) for _ in range(2 * rounds)]
+    sizes = [math.exp(rng.gauss(-(SIZE_SPREAD**2) / 2, SIZE_SPREAD)) for _ in range(2 * rounds)]
     sizes[0] *= begun
     sizes[1] *= begun
     return Job(

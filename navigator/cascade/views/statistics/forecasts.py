@@ -26,8 +26,7 @@ _COLUMNS = (
     Column("bias", 6),
     Column(f"within {CLOSE:.0%}", 11),
     Column("95 %", 10),
-    Column("in P10–P90", 10),
-    Column("95 %", 10),
+    Column("in P10–P90", 12),
     Column("left out", 10, wide=True),
 )
 
@@ -50,8 +49,7 @@ def _tables(found: Forecasts, rehearsal: bool) -> Sequence[Table]:
                 "–" if row.bias is None else f"{100 * row.bias:+.0f}%",
                 percent(row.close.rate),
                 bounds(row.close),
-                percent(row.inside.rate),
-                bounds(row.inside),
+                f"{percent(row.inside.rate)} {bounds(row.inside)}".rstrip(),
                 dash(row.left_out),
             ),
             share=row.close if row.n else None,
