@@ -89,7 +89,7 @@ class DeckScreen(NavScreen):
                 yield RowList["Card"](_task_of, self._draw_work, heading=self._work_heading, id="work")
                 yield RowList["Card"](_task_of, draw.draw_ended, heading=self._ended_heading, id="ended")
         yield Input(
-            placeholder="words  project:name  is:approve revise unreviewed policy overlap failed unseen",
+            placeholder="words  project:name  is:revise policy overlap failed unseen variant existing …",
             id="filter",
         )
 
