@@ -2,8 +2,8 @@
 """Navigator's screens in a browser on this machine: `python browser.py [PORT]`, then open the address that it prints.
 
 Needs textual-serve (`pip install textual-serve`), beside Navigator. Whoever reaches the screens can approve and land, and any
-page that is open in a browser can connect to the loopback. So the address holds a secret that is new at each start, a connection is
-opened only for the page that this server has sent, and that page may load nothing from elsewhere.
+page that is open in a browser can connect to the loopback. So the address holds a secret that is new at each start, a
+connection is opened only for the page that this server has sent, and that page may load nothing from elsewhere.
 """
 
 import hmac
