@@ -16,6 +16,7 @@ from navigator.cascade.verbs.exam_import import ImportExam, ImportExamArgs
 from navigator.cascade.verbs.exam_prepare import ExamPrepared, PrepareExam, PrepareExamArgs
 from navigator.cascade.verbs.exam_run import ExamRunArgs, RunExam
 from navigator.cli import output
+from navigator.cli.lazy import Commands
 from navigator.cli.session import (
     carry_out,
     complete_projects,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from navigator.domain.exam import PreparedProject
 
 
-@click.group()
+@click.group(cls=Commands)
 def exam() -> None:
     """Find out how far the reviewer's verdict can be trusted."""
 

@@ -77,7 +77,7 @@ async def call_model(
             prompt_version=prompt_version,
             residency=deps.drawn.get(role, 0),
             # Said now: a call that fails never learns which model would have answered.
-            rehearsal=is_rehearsal(deps.settings.server(role).model),
+            rehearsal=deps.rehearses(role),
         )
     about = task.id or f"exam item {exam_item}"
     server = deps.settings.server(role)
