@@ -198,7 +198,8 @@ def _tell(found: Plan) -> None:
     for both in found.beside:
         output.prose(f"{both.cache.name}, {both.cache.basis}: {both.cache.about}", "  ")
     output.prose(
-        "States: of one request. At once: whole contexts, each with its states, that fit with that model alone on the GPU. All computed, with"
+        "States: of one request. "
+        "At once: whole contexts, each with its states, that fit with that model alone on the GPU. All computed, with"
         " 2,000 MiB a server for what no formula has (an estimate)."
     )
     output.say()
