@@ -223,7 +223,7 @@ class Conductor:
         if self._options.measure:
             snapshot = replace(snapshot, capacity=dict.fromkeys(Role, 0))
         else:
-            self._forecasts.look(snapshot.tasks)
+            self._forecasts.look(snapshot.tasks, swapping=snapshot.swapping_to is not None)
         self._looked_at = snapshot
         now = time.monotonic()
         pause = _HEARTBEAT

@@ -10,6 +10,7 @@ import click
 
 from navigator.cascade.prompts.library import Prompt, PromptLibrary
 from navigator.cli import output
+from navigator.cli.lazy import Commands
 from navigator.config.paths import config_path
 from navigator.config.resources import resource_dir
 from navigator.domain.errors import ConfigError
@@ -24,7 +25,7 @@ def _own() -> PromptLibrary:
     return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
 
 
-@click.group()
+@click.group(cls=Commands)
 def prompts() -> None:
     """List prompt templates; check and try your own."""
 

@@ -87,6 +87,7 @@ def _row(proposal: Proposal, *, timed: bool = False) -> tuple[object, ...]:
     from navigator.cascade.views.effort import about, effort_of
 
     notes = [about(effort_of(proposal).seconds)] if timed else []
+    notes += ["existing change"] if proposal.existing else []
     notes += [f"variant {proposal.variant} of {proposal.variant_of}"] if proposal.variant_of else []
     notes += [f"part of {proposal.parent}"] if proposal.parent else []
     notes += [

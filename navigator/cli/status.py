@@ -31,7 +31,8 @@ def swapping(to: str, resident: str | None) -> str:
     return f"checking the {to}'s answers" if to == resident else f"swapping to {to}"
 
 
-def _show(document: dict[str, Any]) -> None:
+def _show_counts(document: dict[str, Any]) -> None:
+    """How many tasks wait for whom."""
     tasks = document["tasks"]
     waiting, queued = document["waiting"], tasks["queued"]
     working = sum(
@@ -50,6 +51,10 @@ def _show(document: dict[str, Any]) -> None:
         f"{plural(document['projects'], 'project')}; {tasks['landed']} landed, {tasks['rejected']} rejected, "
         f"{tasks['failed']} failed; {document['unreviewed']} unreviewed"
     )
+
+
+def _show(document: dict[str, Any]) -> None:
+    _show_counts(document)
     conductor = document["conductor"]
     if document["advice"]:
         output.say(
@@ -102,7 +107,11 @@ def _show(document: dict[str, Any]) -> None:
     if conductor["exam"]["running"]:
         output.say(f"The reviewer is asked {plural(conductor['exam']['running'], 'item')} of its exam.")
     if running := conductor.get("experiment"):
-        now = f"{running['arm']} is loaded" if running["arm"] else "another model is loaded"
+        now = (
+            f"{running['arm']} is loaded"
+            if running["arm"]
+            else f"the {running['what'].partition('-')[0]} is not loaded"
+        )
         output.say(
             f"Experiment {running['name']}, residency {running['number']} of at most {running['residencies']}: {now}."
         )

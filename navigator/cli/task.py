@@ -20,6 +20,7 @@ from navigator.cascade.verbs.task_add import AddTasks
 from navigator.cascade.verbs.task_verbs import TasksArgs
 from navigator.cli import output
 from navigator.cli.context import cache_document, say_cache
+from navigator.cli.lazy import Commands
 from navigator.cli.session import (
     carry_out,
     complete_projects,
@@ -50,7 +51,7 @@ _AFTER = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Commands)
 def task() -> None:
     """Queue, list, cancel and retry tasks; accept or dismiss what a scan suggests."""
 
@@ -192,10 +193,19 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
             held.state.value,
             f"r{held.round}",
             held.text.splitlines()[0][:70],
+            _notes(held),
         )
         for held in tasks
     ]
-    output.emit(output.table(("task", "project", "kind", "state", "round", "text"), rows))
+    output.emit(output.table(("task", "project", "kind", "state", "round", "text", ""), rows))
+
+
+def _notes(held: Task) -> str:
+    """What a task waits for, and which variant it is."""
+    notes = [f"variant {held.variant} of {held.variant_of}"] if held.variant_of else []
+    if held.after and held.state is TaskState.QUEUED:
+        notes.append(f"after {', '.join(held.after)}")
+    return " ".join(notes)
 
 
 @task.command("show")

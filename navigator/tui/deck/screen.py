@@ -89,7 +89,7 @@ class DeckScreen(NavScreen):
                 yield RowList["Card"](_task_of, self._draw_work, heading=self._work_heading, id="work")
                 yield RowList["Card"](_task_of, draw.draw_ended, heading=self._ended_heading, id="ended")
         yield Input(
-            placeholder="words  project:name  is:approve revise unreviewed policy overlap failed unseen",
+            placeholder="words  project:name  is:revise policy overlap failed unseen variant existing …",
             id="filter",
         )
 
@@ -188,9 +188,17 @@ class DeckScreen(NavScreen):
         self.call_after_refresh(self._fill)
 
     def _project_heading(self, width: int) -> list[Piece]:
-        return draw.project_heading(width, len(self.pane("projects").rows), self._project_order)
+        return draw.project_heading(
+            width, self._counted(len(self.pane("projects").rows)), self._project_order
+        )
+
+    def _counted(self, rows: int) -> int | None:
+        """How many there are; None before the store was read."""
+        return rows if self._snapshot.loaded else None
 
     def _inbox_heading(self, width: int) -> list[Piece]:
+        if not self._snapshot.loaded:
+            return draw.card_heading("WAITING FOR ME", None, "reading …", width)
         pane = self.pane("inbox")
         notes = []
         if len(pane.rows) != len(self._snapshot.inbox):
@@ -208,11 +216,15 @@ class DeckScreen(NavScreen):
         cards = self.pane("work").rows
         queued = sum(card.state is TaskState.QUEUED for card in cards)
         note = f"{queued} queued" if queued else ""
-        return draw.card_heading("WORKING", len(cards) - queued, note, width, self._elsewhere("work"))
+        return draw.card_heading(
+            "WORKING", self._counted(len(cards) - queued), note, width, self._elsewhere("work")
+        )
 
     def _ended_heading(self, width: int) -> list[Piece]:
         note = draw.ended_note(self._snapshot.ended_counts)
-        return draw.card_heading("ENDED TODAY", None if note else 0, note, width, self._elsewhere("ended"))
+        return draw.card_heading(
+            "ENDED TODAY", None if note else self._counted(0), note, width, self._elsewhere("ended")
+        )
 
     def _elsewhere(self, name: str) -> str:
         """Where one list hides the others: what tab shows next, with counts."""
