@@ -41,8 +41,10 @@ _GREETING = b"navigator-connected"
 # Its end of the connection: it lives as long as our end of its input is open, so that it ends with us, however we end.
 _STAY = f"echo {_GREETING.decode()}; exec cat"
 # Keys may be among the variables, so they come on stdin: a command line is open to everybody. What a login script prints comes
-# before the line with the process group, and is dropped.
+# before the line with the process group, and is dropped. It runs once: a bash that believes that
+# sshd started it would read its settings again.
 _BEGIN = (
+    "unset SSH_CLIENT SSH2_CLIENT; "
     'while IFS= read -r line && [[ -n $line ]]; do export "$line"; done; '
     ': "${XDG_RUNTIME_DIR:=/run/user/$UID}"; export XDG_RUNTIME_DIR; cd; '
     'read -r _ _ _ _ group _ </proc/$$/stat; printf "navigator-group %s\\n" "$group"; exec "$@"'
@@ -339,7 +341,7 @@ class Connection:
         return words
 
     def _command(self, words: Sequence[str]) -> list[str]:
-        inner = shlex.join(["bash", "-c", _BEGIN, "navigator", *words])
+        inner = shlex.join(["bash", "--norc", "-c", _BEGIN, "navigator", *words])
         return [*self._options("no"), "--", self.host, inner]
 
 
