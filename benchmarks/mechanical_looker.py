@@ -1,9 +1,10 @@
 """Two lookers without a model. Both ask only for names and paths that occur in the task or in what they were shown.
 
-  blind       chooses by the task's words alone: definitions of the names in the task, searches for its rarest words, then the
-              listed paths that share most words with it
-  directed    knows which lines have to be changed, and asks for one of them where a name or a path in sight leads there: what
-              looking can reach, and so a bound for a model that knows what it wants to see
+  blind       chooses by the task's words and the order of the first prompt: definitions of the names in the task, uses of its
+              rarest words, the rest of the files that are shown in part, the tests that belong to them
+  directed    knows which lines have to be changed: it asks for a file or a definition where a path or a name in sight leads
+              there, and for lines by their numbers where lines of that file were shown. It is a bound for what looking can
+              reach, and says nothing of how well a model chooses
 
 They have the turns, the requests and the tokens that a writer has.
 """
@@ -16,7 +17,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from navigator.domain.states import LookOutcome
 from navigator.workspace.context.build import Context, readable
-from navigator.workspace.context.looking.looker import LookAnswer, Looker
+from navigator.workspace.context.looking.looker import Looker
+from navigator.workspace.context.looking.paths import Counterparts
+from navigator.workspace.context.looking.render import LookAnswer
 from navigator.workspace.context.looking.requests import MOST_REQUESTS
 from navigator.workspace.context.repomap.index import RepoMap
 from navigator.workspace.context.repomap.relevance import GENERATED, TaskTerms, read_task
@@ -34,6 +37,9 @@ _SHARED_BY = 0.02
 _MOST_USERS = 12
 _LONGEST = 150
 _READS = 2
+_READ_AT_ONCE = 3
+_SEARCHED = 2
+_LISTED = 3
 _MARGIN = 10
 
 
@@ -43,6 +49,7 @@ class Sight:
     def __init__(self, task: str, context: Context) -> None:
         conventions = context.conventions.text if context.conventions else ""
         pieces = [f"{piece.path}\n{piece.text}" for piece in (*context.files, *context.excerpts)]
+        self.first = list(dict.fromkeys(piece.path for piece in (*context.files, *context.excerpts)))
         self.text = "\n".join([task, conventions, context.tree, context.map, context.nearby, *pieces])
         self.words = set(_WORD.findall(self.text))
 
@@ -76,13 +83,47 @@ def look(looker: Looker, sight: Sight, choose: Callable[[set[str]], list[str]]) 
 
 
 def blind(repo: RepoMap, task: str, looker: Looker, sight: Sight) -> int:
-    """By the task's words alone."""
-    return look(looker, sight, _explorer(repo, task, looker, sight))
+    """By the task's words and the order in which the first prompt shows files.
+
+    First the task's names and rarest words, and what is in the folders of the first files; then the rest of the files that are
+    shown in part, and the files that belong to them by name; then as the task's words say.
+    """
+    query = read_task(task, repo.number)
+    spread = _spread(repo, query)
+    explore = _explorer(repo, task, looker, sight)
+    belongs = Counterparts(file.path for file in repo.files if not file.out)
+    folders = list(dict.fromkeys(path.rpartition("/")[0] for path in sight.first if "/" in path))[:_LISTED]
+
+    def choose(asked: set[str]) -> list[str]:
+        if not asked:
+            names = [*_definitions(repo, query), *_searches(repo, query, spread)[:_SEARCHED]]
+            opening = [*names, *(f"list {folder}" for folder in folders)]
+            if opening:
+                return opening[:MOST_REQUESTS]
+        order: dict[str, None] = {}
+        for path in sight.first:
+            beside = [
+                other
+                for other in belongs.of(path)
+                if other.rpartition("/")[0] in folders or sight.has_path(other)
+            ]
+            order |= dict.fromkeys([path, *beside])
+        rest = [
+            look for path in order if not looker.seen_whole(path) and (look := f"read {path}") not in asked
+        ]
+        return rest[:_READ_AT_ONCE] or explore(asked)
+
+    return look(looker, sight, choose)
+
+
+def _spread(repo: RepoMap, query: TaskTerms) -> dict[str, int]:
+    """How many files hold each of the task's stems."""
+    return {stem: sum(stem in file.terms for file in repo.files) for stem in query.stems}
 
 
 def _explorer(repo: RepoMap, task: str, looker: Looker, sight: Sight) -> Callable[[set[str]], list[str]]:
     query = read_task(task, repo.number)
-    spread = {stem: sum(stem in file.terms for file in repo.files) for stem in query.stems}
+    spread = _spread(repo, query)
     telling = {
         stem: weight * math.log(1 + len(repo.files) / spread[stem])
         for stem, weight in query.stems.items()

@@ -12,8 +12,10 @@ from navigator.domain.models import Project
 from navigator.domain.states import LookKind, LookOutcome
 from navigator.workspace.bounded.run import WorkerLost
 from navigator.workspace.context.build import Context, build_context
-from navigator.workspace.context.looking.looker import LookAnswer, Looker
+from navigator.workspace.context.looking.looker import Looker
 from navigator.workspace.context.looking.matching import BadExpression, literal_in, matching_lines
+from navigator.workspace.context.looking.paths import Counterparts
+from navigator.workspace.context.looking.render import LookAnswer
 from navigator.workspace.context.looking.requests import LookRequest, NotARequest, read_requests
 from navigator.workspace.context.looking.shown import Shown
 from navigator.workspace.context.repomap.index import RepoMap
@@ -40,6 +42,7 @@ def total(shapes):
 '''
 FILES = {
     "shapes.py": SHAPES,
+    "test_shapes.py": "import shapes\n",
     "use/report.py": "from shapes import total\n\n\ndef report(shapes):\n    print(total(shapes))\n",
     "use/long.py": "".join(f"def step_{n}():\n    return {n}\n\n\n" for n in range(400)),
     "use/steps.py": "class Steps:\n    name = ''\n\n"
@@ -288,3 +291,24 @@ def test_lines_of_a_file_too_large_for_a_first_prompt_can_be_read(map_of: RepoMa
     assert map_of.source.size("use/changes.txt") > 400_000
     assert one(looks.answer(["read use/changes.txt:2-2"]))[2] == "entry      2 of the log\n"
     assert one(looks.answer(["uses log"]))[0] is LookOutcome.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("path", "others"),
+    [
+        ("pkg/view.go", ["pkg/view_test.go"]),
+        ("pkg/view_test.go", ["pkg/view.go"]),
+        ("src/app/store.ts", ["src/app/__tests__/store.spec.ts", "tests/store.test.ts"]),
+        ("other/view.go", []),
+    ],
+)
+def test_a_file_and_its_tests_belong_together_by_name(path: str, others: list[str]) -> None:
+    paths = ["pkg/view.go", "pkg/view_test.go", "pkg/viewer.go", "other/view.go", "src/app/store.ts"]
+    paths += ["src/app/__tests__/store.spec.ts", "tests/store.test.ts", "far/away/store.ts"]
+    assert Counterparts(paths).of(path) == others
+
+
+def test_a_read_names_the_tests_of_a_file_once(map_of: RepoMap) -> None:
+    looks = looker(map_of)
+    assert one(looks.answer(["read shapes.py:1-3"]))[1] == "see also test_shapes.py"
+    assert one(looks.answer(["definition total"]))[1] == ""

@@ -6,16 +6,17 @@ The same looks in the same order get the same answers: after a restart a convers
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from navigator.domain.states import LookKind, LookOutcome
+from navigator.domain.text import safe_line
 from navigator.workspace.bounded.run import WorkerLost
 from navigator.workspace.context.build import Context, readable
 from navigator.workspace.context.looking.matching import BadExpression, literal_in, matching_lines
-from navigator.workspace.context.looking.paths import alike, entries_of
+from navigator.workspace.context.looking.paths import Counterparts, alike, entries_of
 from navigator.workspace.context.looking.render import (
     DELIMITERS,
+    LookAnswer,
     LookPiece,
     cut_to,
     draw_matches,
@@ -58,28 +59,6 @@ _LINES_BELOW = 2
 _MOST_ALIKE = 5
 
 
-@dataclass(frozen=True, slots=True)
-class LookAnswer:
-    """What one request was answered with.
-
-    Attributes:
-        asked: the request as it was read.
-        kind: its first word; "" where it is none.
-        note: what is to be said about it; "" where the pieces say all.
-        pieces: what is shown.
-        paths: the files whose lines are shown, once each.
-        tokens: of the pieces and what is around them.
-    """
-
-    asked: str
-    kind: str
-    outcome: LookOutcome
-    note: str = ""
-    pieces: tuple[LookPiece, ...] = ()
-    paths: tuple[str, ...] = ()
-    tokens: int = 0
-
-
 class Looker:
     """One conversation's looks.
 
@@ -107,6 +86,7 @@ class Looker:
         self.allow(budget)
         self.shown = Shown()
         self._asked: set[LookRequest] = set()
+        self._told: set[str] = set()
         for file in (*context.files, *context.excerpts, *filter(None, (context.conventions,))):
             self.shown.add(file.path, file.first, file.first + len(lines_of(file.text)) - 1)
 
@@ -170,15 +150,29 @@ class Looker:
         for piece in pieces:
             for path, first, last in piece.lines:
                 self.shown.add(path, first, last)
+        paths = tuple(dict.fromkeys(path for piece in pieces for path, _, _ in piece.lines))
+        if request.kind in (LookKind.READ, LookKind.DEFINITION):
+            note = "; ".join(filter(None, (note, self._see_also(paths))))
         return LookAnswer(
             str(request),
             request.kind.value,
             LookOutcome.CUT if cut else LookOutcome.SHOWN,
             note,
             tuple(pieces),
-            tuple(dict.fromkeys(path for piece in pieces for path, _, _ in piece.lines)),
+            paths,
             sum(self._count(piece.text) + DELIMITERS for piece in pieces),
         )
+
+    @cached_property
+    def _counterparts(self) -> Counterparts:
+        return Counterparts(file.path for file in self._repo.files if not file.out)
+
+    def _see_also(self, paths: Sequence[str]) -> str:
+        """The tests of these files, or what they test: each is said once."""
+        others = [other for path in paths for other in self._counterparts.of(path)]
+        fresh = [other for other in others if other not in self.shown and other not in self._told]
+        self._told.update(fresh)
+        return f"see also {safe_line(', '.join(fresh))}" if fresh else ""
 
     @cached_property
     def _rank(self) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from navigator.domain.states import LookOutcome
 from navigator.workspace.context.looking.shown import Lines, Shown
 from navigator.workspace.context.pack import Count
 
@@ -36,6 +37,28 @@ class LookPiece:
     first: int = 0
     whole: bool = False
     lines: tuple[tuple[str, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LookAnswer:
+    """What one request was answered with.
+
+    Attributes:
+        asked: the request as it was read.
+        kind: its first word; "" where it is none.
+        note: what is to be said about it; "" where the pieces say all.
+        pieces: what is shown.
+        paths: the files whose lines are shown, once each.
+        tokens: of the pieces and what is around them.
+    """
+
+    asked: str
+    kind: str
+    outcome: LookOutcome
+    note: str = ""
+    pieces: tuple[LookPiece, ...] = ()
+    paths: tuple[str, ...] = ()
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
