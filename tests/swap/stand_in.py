@@ -1,7 +1,7 @@
 """A small server on SGLang's wire, for what a swap can meet: `python stand_in.py --port P --model M [flaws]`.
 
 It holds no model. A streamed answer takes as many tokens as asked for, `--tick` seconds each; while its folder holds a file
-`hold` with a number, it stops after so many. SIGTERM is SGLang's:
+`hold` with a number, it stops after so many; a plain answer waits there at 0. SIGTERM is SGLang's:
 /health turns 503, what is in flight is finished, then it exits.
 """
 
@@ -86,6 +86,8 @@ class Handler(BaseHTTPRequestHandler):
         try:
             if not body.get("stream"):
                 time.sleep(options.tick)
+                while held_at() == 0:
+                    time.sleep(0.005)
                 choice = {
                     "index": 0,
                     "message": {"role": "assistant", "content": "ok"},

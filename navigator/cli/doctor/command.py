@@ -67,9 +67,9 @@ def doctor(disk: bool, plan: bool, as_json: bool, context: int | None, **planned
     else:
         marks = {"ok": "✓", "warn": "!", "missing": "✗"}
         for item in items:
-            output.say(f"{marks[item.state]} {item.state:<8} {item.name:<16} {item.found}")
+            output.prose(item.found, " " * 28, first=f"{marks[item.state]} {item.state:<8} {item.name:<16} ")
             if item.hint:
-                output.say(f"           {'':<16} {item.hint}")
+                output.prose(item.hint, " " * 28)
         counts = {state: sum(item.state == state for item in items) for state in marks}
         warnings = f"{counts['warn']} warning{'' if counts['warn'] == 1 else 's'}"
         output.say(f"\n{counts['ok']} ok, {warnings}, {counts['missing']} missing. Log: {paths.log}")

@@ -60,7 +60,8 @@ class Wording:
             "message": message,
             "logprobs": self._logprobs(reasoning + content),
             "finish_reason": _reason(job, called=bool(calls)),
-            "matched_stop": _matched(job),
+            # As SGLang has it: null with calls here, and not in a stream.
+            "matched_stop": None if calls else _matched(job),
         }
         if meta_info:
             choice["meta_info"] = self._meta_info()
@@ -86,7 +87,10 @@ class Wording:
         function = whole["function"]
         named = {**whole, "function": {**function, "arguments": ""}}
         told = {**whole, "id": None, "function": {**function, "name": None}}
-        return self._chunk({"tool_calls": [named]}) + self._chunk({"tool_calls": [told]})
+        return b"".join(
+            _event({**self._whole_chunk({"role": None, "content": None, "tool_calls": [one]}), "usage": None})
+            for one in (named, told)
+        )
 
     def closing(self, *, called: bool = False) -> bytes:
         """The chunk that says why the answer ended."""
@@ -115,15 +119,22 @@ class Wording:
         matched_stop: int | None = None,
         with_usage: bool = False,
     ) -> bytes:
+        extra = {"usage": usage(self._job)} if with_usage else {}
+        whole = self._whole_chunk(
+            delta, logprobs=logprobs, finish_reason=finish_reason, matched_stop=matched_stop
+        )
+        return _event({**whole, **extra})
+
+    def _whole_chunk(self, delta: dict[str, Any], **more: Any) -> dict[str, Any]:
         choice = {
             "index": 0,
             "delta": {"reasoning_content": None, **delta},
-            "logprobs": logprobs,
-            "finish_reason": finish_reason,
-            "matched_stop": matched_stop,
+            "logprobs": None,
+            "finish_reason": None,
+            "matched_stop": None,
+            **more,
         }
-        extra = {"usage": usage(self._job)} if with_usage else {}
-        return _event({**self._head("chat.completion.chunk"), "choices": [choice], **extra})
+        return {**self._head("chat.completion.chunk"), "choices": [choice]}
 
     def _versions(self) -> list[dict[str, Any]]:
         return [{"version": "default", "start": 0, "end": self._job.completion_tokens}]

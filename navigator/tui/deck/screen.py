@@ -119,7 +119,7 @@ class DeckScreen(NavScreen):
         """What is about proposals has no place in the footer while the cursor is on a project, and the other way round."""
         on_project = self.focused_pane == "projects"
         if action.id == "deck.reject_batch":
-            return on_project
+            return on_project and self.pane("projects").current is not None
         return not (on_project and action.id in ("deck.approve", "deck.approve_batch"))
 
     def label_of(self, action: Action) -> str:
@@ -134,6 +134,7 @@ class DeckScreen(NavScreen):
         """New rows."""
         self._snapshot = snapshot
         self._fill()
+        self.refresh_keys()
         if snapshot.loaded and not self._greeted:
             self._greeted = True
             if not snapshot.projects and self.app.settings.source is None:
