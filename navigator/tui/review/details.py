@@ -100,6 +100,8 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         if review is not None:
             yield _review(review, first=review is shown.first_review)
             yield from _tests(review)
+    if worth := context.worth.get(shown.id):
+        yield "the exam of this reviewer", worth
     if looks := context.looks.get(shown.id, ()):
         yield f"before it wrote: {looks_words(looks)}", "\n".join(look_lines(looks))
     if shown.own_review is not None:
