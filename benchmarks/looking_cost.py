@@ -1,8 +1,9 @@
-"""What an accepted change takes with looks and without, in the rehearsal: tokens read, the share from the cache, seconds.
+"""What an accepted change takes without looks, with them, and by an agent, in the rehearsal: tokens read, cache share, seconds.
 
-    python benchmarks/looking_cost.py [--projects 8] [--tasks 24]
+    python benchmarks/looking_cost.py [--projects 8] [--tasks 24] [--agent "/path/to/qwen --acp" …]
 
-The same tasks on the same sample repositories, once with `looks = 0` and once with the default; no task names a file. Every
+The same tasks on the same sample repositories, once with `looks = 0`, once with the default, and once for each `--agent`, a real
+program (`make agents` installs some) whose model is the rehearsal's; no task names a file. Every
 approved proposal is accepted as `navigator approve --all-reviewed` does. All of it is simulated: the answers, the cache and the
 times (docs/timing-model.md). It says what the machinery costs, not what a model gains by looking.
 """
@@ -12,9 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,12 @@ model = "rehearsal/Qwen3.5-122B-A10B"
 [swap]
 strategy = "rehearsal"
 """
+SCALE = 0.2
+"""Of simulated time. A smaller one would count this machine's own milliseconds as simulated seconds."""
+AGENT = """
+[generator.agent]
+command = {command}
+"""
 
 
 def git(folder: Path, *words: str) -> None:
@@ -36,20 +45,32 @@ def git(folder: Path, *words: str) -> None:
     subprocess.run(["git", "-C", str(folder), *identity, *words], check=True, capture_output=True)
 
 
+@dataclass(frozen=True)
+class Arm:
+    """One way to have everything written."""
+
+    looks: int
+    agent: str = ""
+
+    def __str__(self) -> str:
+        return Path(shlex.split(self.agent)[0]).name if self.agent else f"looks = {self.looks}"
+
+
 class Desk:
     """A state folder with its settings, and the command that works on it."""
 
-    def __init__(self, folder: Path, looks: int) -> None:
+    def __init__(self, folder: Path, arm: Arm) -> None:
         self.folder = folder
         folder.mkdir()
-        (folder / "config.toml").write_text(SETTINGS.format(looks=looks), encoding="utf-8")
+        agent = AGENT.format(command=json.dumps(shlex.split(arm.agent))) if arm.agent else ""
+        (folder / "config.toml").write_text(SETTINGS.format(looks=arm.looks) + agent, encoding="utf-8")
 
     def run(self, *words: str) -> dict[str, Any]:
         """The document that `navigator WORDS --json` prints."""
         environment = os.environ | {
             "NAVIGATOR_STATE": str(self.folder / "state"),
             "NAVIGATOR_CONFIG": str(self.folder / "config.toml"),
-            "NAVIGATOR_TIME_SCALE": "0.02",
+            "NAVIGATOR_TIME_SCALE": str(SCALE),
         }
         done = subprocess.run(
             [sys.executable, "-m", "navigator", *words, "--json"],
@@ -83,25 +104,28 @@ def main() -> None:
     )
     parser.add_argument("--projects", type=int, default=8)
     parser.add_argument("--tasks", type=int, default=24)
+    parser.add_argument(
+        "--agent", action="append", default=[], metavar="COMMAND", help="an agent as the writer"
+    )
     chosen = parser.parse_args()
     tasks = sample_tasks(chosen.tasks, 0, sample_projects(chosen.projects, 0))
     print(f"{len(tasks)} tasks, simulated")
     with tempfile.TemporaryDirectory() as name:
-        for looks in (0, 6):
-            folder = Path(name) / f"looks-{looks}"
-            desk = Desk(folder, looks)
+        for number, arm in enumerate((Arm(0), Arm(6), *(Arm(0, agent) for agent in chosen.agent))):
+            folder = Path(name) / f"arm-{number}"
+            desk = Desk(folder, arm)
             queue(desk, folder / "code", chosen.projects, tasks)
             desk.run("run", "--until", "idle", "--allow-rehearsal-landing")
             desk.run("approve", "--all-reviewed", "--yes")
             found = desk.run("stats", "looking")["rehearsal"]
             print(
-                f"looks = {looks}: {found['looks']} looks in {found['rounds']} rounds, {found['tokens']:,} tokens shown"
+                f"{arm}: {found['looks']} looks in {found['rounds']} rounds, {found['tokens']:,} tokens shown"
             )
             for way in found["ways"]:
                 n = way["accepted"]
                 print(
-                    f"  {way['way']:8} accepted {n['k']} of {n['n']}, tokens read {way['prompt_tokens'] or 0:,.0f}, "
-                    f"from the cache {100 * (way['cached_share'] or 0):.0f} %, {way['seconds'] or 0:.2f} s of calls"
+                    f"  {way['way']:24} accepted {n['k']} of {n['n']}, tokens read {way['prompt_tokens'] or 0:,.0f}, "
+                    f"from the cache {100 * (way['cached_share'] or 0):.0f} %, {(way['seconds'] or 0) / SCALE:.0f} s of calls"
                 )
 
 

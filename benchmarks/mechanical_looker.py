@@ -1,9 +1,10 @@
 """Two lookers without a model. Both ask only for names and paths that occur in the task or in what they were shown.
 
-  blind       chooses by the task's words alone: definitions of the names in the task, searches for its rarest words, then the
-              listed paths that share most words with it
-  directed    knows which lines have to be changed, and asks for one of them where a name or a path in sight leads there: what
-              looking can reach, and so a bound for a model that knows what it wants to see
+  blind       chooses by the task's words and the order of the first prompt: definitions of the names in the task, uses of its
+              rarest words, the rest of the files that are shown in part, the tests that belong to them
+  directed    knows which lines have to be changed: it asks for a file or a definition where a path or a name in sight leads
+              there, and for lines by their numbers where lines of that file were shown. It is a bound for what looking can
+              reach, and says nothing of how well a model chooses
 
 They have the turns, the requests and the tokens that a writer has.
 """
@@ -16,7 +17,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from navigator.domain.states import LookOutcome
 from navigator.workspace.context.build import Context, readable
-from navigator.workspace.context.looking.looker import LookAnswer, Looker
+from navigator.workspace.context.looking.looker import Looker
+from navigator.workspace.context.looking.paths import Counterparts
+from navigator.workspace.context.looking.render import LookAnswer
 from navigator.workspace.context.looking.requests import MOST_REQUESTS
 from navigator.workspace.context.repomap.index import RepoMap
 from navigator.workspace.context.repomap.relevance import GENERATED, TaskTerms, read_task
@@ -34,6 +37,10 @@ _SHARED_BY = 0.02
 _MOST_USERS = 12
 _LONGEST = 150
 _READS = 2
+_READ_AT_ONCE = 3
+_SEARCHED = 2
+_LISTED = 3
+_MARGIN = 10
 
 
 class Sight:
@@ -42,6 +49,7 @@ class Sight:
     def __init__(self, task: str, context: Context) -> None:
         conventions = context.conventions.text if context.conventions else ""
         pieces = [f"{piece.path}\n{piece.text}" for piece in (*context.files, *context.excerpts)]
+        self.first = list(dict.fromkeys(piece.path for piece in (*context.files, *context.excerpts)))
         self.text = "\n".join([task, conventions, context.tree, context.map, context.nearby, *pieces])
         self.words = set(_WORD.findall(self.text))
 
@@ -75,13 +83,47 @@ def look(looker: Looker, sight: Sight, choose: Callable[[set[str]], list[str]]) 
 
 
 def blind(repo: RepoMap, task: str, looker: Looker, sight: Sight) -> int:
-    """By the task's words alone."""
-    return look(looker, sight, _explorer(repo, task, looker, sight))
+    """By the task's words and the order in which the first prompt shows files.
+
+    First the task's names and rarest words, and what is in the folders of the first files; then the rest of the files that are
+    shown in part, and the files that belong to them by name; then as the task's words say.
+    """
+    query = read_task(task, repo.number)
+    spread = _spread(repo, query)
+    explore = _explorer(repo, task, looker, sight)
+    belongs = Counterparts(file.path for file in repo.files if not file.out)
+    folders = list(dict.fromkeys(path.rpartition("/")[0] for path in sight.first if "/" in path))[:_LISTED]
+
+    def choose(asked: set[str]) -> list[str]:
+        if not asked:
+            names = [*_definitions(repo, query), *_searches(repo, query, spread)[:_SEARCHED]]
+            opening = [*names, *(f"list {folder}" for folder in folders)]
+            if opening:
+                return opening[:MOST_REQUESTS]
+        order: dict[str, None] = {}
+        for path in sight.first:
+            beside = [
+                other
+                for other in belongs.of(path)
+                if other.rpartition("/")[0] in folders or sight.has_path(other)
+            ]
+            order |= dict.fromkeys([path, *beside])
+        rest = [
+            look for path in order if not looker.seen_whole(path) and (look := f"read {path}") not in asked
+        ]
+        return rest[:_READ_AT_ONCE] or explore(asked)
+
+    return look(looker, sight, choose)
+
+
+def _spread(repo: RepoMap, query: TaskTerms) -> dict[str, int]:
+    """How many files hold each of the task's stems."""
+    return {stem: sum(stem in file.terms for file in repo.files) for stem in query.stems}
 
 
 def _explorer(repo: RepoMap, task: str, looker: Looker, sight: Sight) -> Callable[[set[str]], list[str]]:
     query = read_task(task, repo.number)
-    spread = {stem: sum(stem in file.terms for file in repo.files) for stem in query.stems}
+    spread = _spread(repo, query)
     telling = {
         stem: weight * math.log(1 + len(repo.files) / spread[stem])
         for stem, weight in query.stems.items()
@@ -153,17 +195,31 @@ def directed(repo: RepoMap, task: str, places: Places, looker: Looker, sight: Si
     def choose(asked: set[str]) -> list[str]:
         found: dict[str, None] = {}
         for path, ranges in places.items():
-            for first, last in ranges:
-                if not looker.shown.has(path, first, last):
-                    request = _way_to(repo, path, first, last, sight, asked)
-                    found |= {request: None} if request else dict.fromkeys(explore(asked)[:_READS])
-        return list(found)
+            missing = [(a, b) for a, b in ranges if not looker.shown.has(path, a, b)]
+            if missing and path in looker.shown:
+                found |= dict.fromkeys(_lines(path, missing))
+                continue
+            for first, last in missing:
+                request = _way_to(repo, path, first, last, sight, asked)
+                found |= {request: None} if request else dict.fromkeys(explore(asked)[:_READS])
+        return [request for request in found if request not in asked]
 
     return look(looker, sight, choose)
 
 
+def _lines(path: str, places: Iterable[tuple[int, int]]) -> list[str]:
+    """Reads of the lines around places of a file of which numbered lines were shown; places that are near are read at once."""
+    near: list[tuple[int, int]] = []
+    for first, last in sorted(places):
+        low, high = max(1, first - _MARGIN), last + _MARGIN
+        if near and low <= near[-1][1] + _MARGIN:
+            low, high = near.pop()[0], max(high, near[-1][1] if near else 0)
+        near.append((low, high))
+    return [f"read {path}:{low}-{high}" for low, high in near]
+
+
 def _way_to(repo: RepoMap, path: str, first: int, last: int, sight: Sight, asked: set[str]) -> str:
-    """A request that may show these lines, made of a name or a path in sight; "" where none is."""
+    """A request that may show something of a file, made of a name or a path in sight; "" where none is."""
     number = repo.number.get(path)
     if number is None or repo.files[number].out:
         return ""
@@ -175,17 +231,17 @@ def _way_to(repo: RepoMap, path: str, first: int, last: int, sight: Sight, asked
         few = len(repo.graph.defined_in.get(definition.name, ())) <= 6
         if definition.name in sight.words and few and definition.last - definition.first < 250:
             ways.append(f"definition {definition.name}")
-    text = readable(repo.source, path)[0] or ""
-    line = "\n".join(text.split("\n")[first - 1 : last])
-    for name in dict.fromkeys(WORD.findall(line)):
-        users = sum(name in other.refs for other in repo.files) if name in sight.words else 0
-        if 0 < users <= _MOST_USERS:
-            ways.append(f"uses {name}")
     if sight.has_path(path):
         ways.append(f"read {path}")
+    text = readable(repo.source, path)[0] or ""
+    line = "\n".join(text.split("\n")[first - 1 : last])
     folder = path.rpartition("/")[0]
     while folder and not ways:
         if folder in sight.text:
             ways.append(f"list {folder}")
         folder = folder.rpartition("/")[0]
+    for name in dict.fromkeys(WORD.findall(line)):
+        users = sum(name in other.refs for other in repo.files) if name in sight.words else 0
+        if 0 < users <= _MOST_USERS:
+            ways.append(f"uses {name}")
     return next((way for way in ways if way not in asked), "")

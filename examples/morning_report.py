@@ -25,7 +25,7 @@ def ask(*words: str) -> Any:
 def main() -> None:
     """Print the report."""
     status = ask("status")
-    proposals = ask("proposals", "--state", "open")["proposals"]
+    proposals = ask("proposals", "--waiting")["proposals"]
     rate = ask("stats", "revise-rate")
     swaps = ask("stats", "swaps")["directions"]
 
@@ -33,7 +33,8 @@ def main() -> None:
     first = sorted(proposals, key=lambda p: (p["review"] or {}).get("verdict") == "APPROVE")
     for proposal in first[:10]:
         verdict = (proposal["review"] or {}).get("verdict", "not reviewed")
-        label = " REHEARSAL" if proposal["rehearsal"] else ""
+        simulated = proposal["rehearsal"] or (proposal["review"] or {}).get("rehearsal")
+        label = " REHEARSAL" if simulated else ""
         print(f"  {proposal['id']:>5} {verdict:<12} {proposal['project']:<16} {proposal['title']}{label}")
     for name, rows in (("revise rate", rate["rows"]), ("revise rate, REHEARSAL", rate["rehearsal"])):
         for row in rows:

@@ -15,6 +15,8 @@ import sys
 import urllib.request
 from functools import reduce
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 with urllib.request.urlopen(sys.argv[1], timeout=4) as answer:
     watts = reduce(lambda found, key: found[key], sys.argv[2].split("."), json.load(answer))
 print(f"{float(watts):.1f}")

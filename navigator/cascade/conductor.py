@@ -223,7 +223,7 @@ class Conductor:
         if self._options.measure:
             snapshot = replace(snapshot, capacity=dict.fromkeys(Role, 0))
         else:
-            self._forecasts.look(snapshot.tasks)
+            self._forecasts.look(snapshot.tasks, swapping=snapshot.swapping_to is not None)
         self._looked_at = snapshot
         now = time.monotonic()
         pause = _HEARTBEAT
@@ -330,7 +330,11 @@ class Conductor:
     async def _unanswered(self, role: Role, error: ServingError, began: float) -> None:
         """A call failed. One that went through a lost connection says nothing about the role's server."""
         # One that began before the connection was renewed may fail after it: the next look withdraws the outage.
-        outage = "" if role is Role.FINAL else self._deps.strategy.outage or self._residency.outage
+        outage = ""
+        if role is not Role.FINAL:
+            cut = await self._deps.strategy.was_cut_since(began)
+            outage = self._deps.strategy.outage or self._residency.outage
+            outage = outage or ("The connection to the servers' machine was lost." if cut else "")
         give_up_after = None
         if self._options.until and not outage:
             give_up_after = min(2, GIVE_UP_AFTER) if error.needs_settings else GIVE_UP_AFTER

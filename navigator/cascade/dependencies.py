@@ -171,6 +171,11 @@ class Dependencies:
             self.settings, self.paths, time_scale=self.time_scale, seed=self.seed, in_flight=self._in_flight
         )
 
+    def rehearses(self, role: Role) -> bool:
+        """Whether what plays `role` is the stand-in, whatever name the settings give it."""
+        embedded = role is not Role.FINAL and self.strategy.rehearsal
+        return embedded or is_rehearsal(self.settings.server(role).model)
+
     def _in_flight(self) -> Iterator[str]:
         """The ids of every request that runs right now, on a connection that is kept or only lent."""
         for client in {*self._clients.values(), *self._lent}:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import logging
 import secrets
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.prompts.library import MAIN
+from navigator.cascade.prompts.library import MAIN, PromptLibrary
 from navigator.cascade.storage_faults import Storage
 from navigator.config.settings import ExperimentSettings
 from navigator.domain.errors import ConfigError, NavigatorError
@@ -20,6 +20,9 @@ from navigator.domain.experiment import Experiment, Residency
 from navigator.domain.models import utc_now
 from navigator.domain.states import Role
 from navigator.evidence.experiment import compare, draw
+
+if TYPE_CHECKING:
+    from navigator.serving.swap.base import SwapStrategy
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +64,7 @@ class Experimenting:
         """
         wanted, reader = self._deps.settings.experiment, self._deps.reader
         if wanted.name:
-            self._require_arms(wanted)
+            require_arms(wanted, self._deps.strategy, self._deps.prompts)
         found = reader.running_experiment()
         rehearsal = self._deps.strategy.rehearsal
         if found is not None and not _is(found, wanted, rehearsal):
@@ -221,25 +224,32 @@ class Experimenting:
             for one in self._deps.reader.experiments()
         )
 
-    def _require_arms(self, wanted: ExperimentSettings) -> None:
-        strategy = self._deps.strategy
-        hint = "Correct [experiment] in the settings."
-        role, _, about = wanted.what.partition("-")
-        if strategy.both_resident:
+
+def require_arms(wanted: ExperimentSettings, strategy: SwapStrategy, prompts: PromptLibrary) -> None:
+    """Check what the settings name as arms.
+
+    Raises:
+        ConfigError: an arm does not exist, or cannot be used here.
+    """
+    role, _, about = wanted.what.partition("-")
+    if strategy.both_resident:
+        raise ConfigError(
+            f'[experiment] needs swaps, and strategy "{strategy.name}" keeps both models loaded.',
+            hint='Set name = "" under [experiment].',
+        )
+    if about == "profile":
+        strategy.check_profiles(wanted.arms)
+        return
+    fitting = ", ".join(prompt.name for prompt in prompts if prompts.replaces(prompt) == MAIN[role])
+    for arm in wanted.arms:
+        prompt = next((prompt for prompt in prompts if prompt.name == arm), None)
+        if prompt is None or prompts.replaces(prompt) != MAIN[role]:
+            why = "does not exist" if prompt is None else f"is not for {MAIN[role]!r}"
             raise ConfigError(
-                f'[experiment] needs swaps, and strategy "{strategy.name}" keeps both models loaded.',
-                hint='Set name = "" under [experiment].',
+                f"[experiment] names the prompt {arm!r}, which {why}.",
+                hint=f"Prompts for {MAIN[role]!r}: {fitting}. docs/experiments.md says how to write another one.",
             )
-        if about == "profile":
-            strategy.check_profiles(wanted.arms)
-            return
-        for arm in wanted.arms:
-            prompt = self._deps.prompts.get(arm)
-            if self._deps.prompts.replaces(prompt) != MAIN[role]:
-                raise ConfigError(
-                    f"[experiment] names the prompt {arm!r}, which is not for {MAIN[role]!r}.", hint=hint
-                )
-            self._deps.prompts.check_one(prompt)
+        prompts.check_one(prompt)
 
 
 def _is(experiment: Experiment, wanted: ExperimentSettings, rehearsal: bool) -> bool:

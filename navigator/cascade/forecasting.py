@@ -33,8 +33,8 @@ class ForecastLog:
         self._present: frozenset[_Key] | None = None
         self._settled = 0.0
 
-    def look(self, tasks: Iterable[TaskView]) -> None:
-        """The loop's tasks, at every step."""
+    def look(self, tasks: Iterable[TaskView], *, swapping: bool) -> None:
+        """The loop's tasks, at every step. What is left of a swap under way is not known: none is made meanwhile."""
         now = time.monotonic()
         present = frozenset((task.id, task.attempt) for task in tasks if task.state in FORESEEN_STATES)
         came = self._present is not None and bool(present - self._present)
@@ -45,7 +45,7 @@ class ForecastLog:
             self._end("changed", now)
         elif self._number and not present:
             self._end("changed" if self._cancelled() else "done", now)
-        elif present and not self._number and now >= self._settled:
+        elif present and not self._number and not swapping and now >= self._settled:
             self._begin(present, now)
 
     def close(self) -> None:
@@ -67,6 +67,8 @@ class ForecastLog:
                 ForecastRecord(
                     tasks=expected.tasks,
                     seconds=expected.seconds,
+                    low=expected.low,
+                    high=expected.high,
                     swaps=expected.swaps,
                     source="measured" if measured else "published",
                     made=utc_now(),

@@ -109,7 +109,7 @@ class OnEvents:
 
     async def _tell(self, command: Sequence[str], said: dict[str, Any]) -> None:
         name = f"[on] {said['event']}"
-        program = shutil.which(Path(command[0]).expanduser())
+        program = program_of(command)
         if program is None:
             log.warning("%s: %s does not exist or is not executable", name, safe_line(command[0]))
             return
@@ -183,6 +183,11 @@ class OnEvents:
             "rehearsal": any(one.rehearsed for one in found),
             "waiting": [_proposal(one) | {"project": one.project} for one in found],
         }
+
+
+def program_of(command: Sequence[str]) -> str | None:
+    """The path of a command's program; None where it does not exist or is not executable."""
+    return shutil.which(Path(command[0]).expanduser())
 
 
 def _name(event: Event) -> str:

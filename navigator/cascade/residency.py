@@ -16,7 +16,7 @@ from navigator.cascade.read_ahead import WeightReadAhead
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.swapping import confirmed, resident_now
 from navigator.cascade.views.batches import Batches
-from navigator.cascade.views.finish import UNTIL
+from navigator.cascade.views.finish import SWAPPING_TO, UNTIL
 from navigator.cascade.views.summary import Session
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Canary, Swap, utc_now
@@ -172,6 +172,7 @@ class Residency:
 
         deps.on_live({"swap": names | {"phase": "begin"}})
         with self._storage.writing("that a swap begins"), deps.store.transaction() as tx:
+            tx.set_meta(SWAPPING_TO, to.value)
             tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
         try:
             measuring = await self.warmth.before(to)
@@ -234,6 +235,7 @@ class Residency:
             session=self._session.number,
             filled_seconds=min(filled[0], result.seconds),
             filled_with=filled[1],
+            handover_seconds=round(time.monotonic() - began - result.seconds, 3),
         )
         with self._storage.writing("a swap"), deps.store.transaction() as tx:
             tx.add_swap(swap)
@@ -390,6 +392,7 @@ class Residency:
             word = "" if self._live.problems else "both"
         with self._deps.store.transaction() as tx:
             tx.set_meta("resident", word)
+            tx.set_meta(SWAPPING_TO, None)
             tx.event("resident", data={"role": word})
 
     async def assumptions(self, role: Role | None) -> None:

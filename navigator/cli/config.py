@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from navigator.cli import output
+from navigator.cli.lazy import Commands
 from navigator.config.paths import config_path
 from navigator.config.reference import key_meanings, toml
 from navigator.config.settings import Section, describe, load_settings
 
 
-@click.group()
+@click.group(cls=Commands)
 def config() -> None:
     """Show and check the settings."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from navigator.cascade.verbs.base import plural
 from navigator.cli import output
 from navigator.cli.session import reading, state_paths
 
@@ -130,6 +131,6 @@ def say_cache(calls: Iterable[ModelCall]) -> None:
             continue
         simulated = "  REHEARSAL" if any(call.rehearsal for call in some) else ""
         output.say(
-            f"  {role}: {total.prompt_tokens:,} prompt tokens in {len(some)} calls,"
+            f"  {role}: {total.prompt_tokens:,} prompt tokens in {plural(len(some), 'call')},"
             f" {output.percent(_share(some))} from the server's cache{simulated}"
         )

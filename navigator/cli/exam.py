@@ -16,6 +16,7 @@ from navigator.cascade.verbs.exam_import import ImportExam, ImportExamArgs
 from navigator.cascade.verbs.exam_prepare import ExamPrepared, PrepareExam, PrepareExamArgs
 from navigator.cascade.verbs.exam_run import ExamRunArgs, RunExam
 from navigator.cli import output
+from navigator.cli.lazy import Commands
 from navigator.cli.session import (
     carry_out,
     complete_projects,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from navigator.domain.exam import PreparedProject
 
 
-@click.group()
+@click.group(cls=Commands)
 def exam() -> None:
     """Find out how far the reviewer's verdict can be trusted."""
 
@@ -130,16 +131,27 @@ def _progress(live: Any) -> None:
 def _show(made: ExamPrepared) -> None:
     if not made.projects:
         output.say("No projects. `navigator project add PATH` adds one.")
+    bare = [one.project for one in made.projects if not one.problem and not _found(one)]
     for one in made.projects:
+        if one.project in bare:
+            continue
         output.say(one.project, bold=True)
         if one.problem:
             output.say(f"  Nothing was prepared: {one.problem}")
             if one.hint:
                 output.say(f"  {one.hint}")
-        elif not any(count.found for count in one.sources.values()):
-            output.say("  Nothing to make items of: no commits that change code, and no approved proposals.")
         else:
             _counts(one)
+    if bare:
+        output.prose(f"Nothing to make items of: {', '.join(bare)}.", bold=True)
+        output.prose(
+            "There are no commits that change code, and no approved proposals. Try again when there are.",
+            "  ",
+        )
+
+
+def _found(one: PreparedProject) -> bool:
+    return any(count.found for count in one.sources.values())
 
 
 def _counts(one: PreparedProject) -> None:

@@ -140,7 +140,8 @@ def _remaining_document(left: Remaining, names: dict[int, str]) -> dict[str, Any
 
 def _tell_remaining(left: Remaining, names: dict[int, str]) -> None:
     """When all that is queued waits for the developer."""
-    rows = [("everything", output.duration(left.seconds))]
+    between = f"{output.duration(left.low)} – {output.duration(left.high)}"
+    rows = [("everything", f"{output.duration(left.seconds)} ({between} in 4 of 5 cases)")]
     if len(left.by_project) > 1:
         each = sorted(left.by_project.items(), key=lambda item: item[1])
         rows += [(f"  {names.get(number, number)}", output.duration(seconds)) for number, seconds in each]

@@ -6,12 +6,13 @@ import click
 
 from navigator.cascade.verbs.hook import HookArgs, InstallHook, RemoveHook
 from navigator.cli import output
+from navigator.cli.lazy import Commands
 from navigator.cli.session import carry_out, complete_projects
 
 _PROJECT = click.argument("project", shell_complete=complete_projects)
 
 
-@click.group()
+@click.group(cls=Commands)
 def hook() -> None:
     """Install or remove a post-commit hook that queues each commit for review."""
 

@@ -1,4 +1,4 @@
-"""A group of commands, each in a module of its own that is imported when the command is called."""
+"""Groups of commands: how they are listed, and one whose commands are imported when they are called."""
 
 from __future__ import annotations
 
@@ -7,8 +7,38 @@ from typing import Any
 
 import click
 
+_SENTENCE = 400
+"""Characters of a command's first sentence; click cuts it to 45."""
 
-class LazyGroup(click.Group):
+
+class Commands(click.Group):
+    """A group that shows the first sentence of each command whole, and names the nearest command for one that is not there."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, one sentence each."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [
+            (name, command.get_short_help_str(_SENTENCE)) for name, command in found if command is not None
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest name for one that is not there."""
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], names, 1)
+            path = ctx.command_path
+            also = f" Did you mean `{path} {near[0]}`?" if near else f" `{path} --help` lists them."
+            raise click.UsageError(f"There is no command {args[0]!r}.{also}")
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(Commands):
     """A group whose commands live in modules of their own, imported on use.
 
     Args:
@@ -36,16 +66,3 @@ class LazyGroup(click.Group):
         """The table of commands, without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with the nearest name for one that is not there."""
-        if args and args[0] not in self.table and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], self.table, 1)
-            path = ctx.command_path
-            also = f" Did you mean `{path} {near[0]}`?" if near else f" `{path} --help` lists them."
-            raise click.UsageError(f"There is no command {args[0]!r}.{also}")
-        return super().resolve_command(ctx, args)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,6 +25,15 @@ def print_json(document: Any) -> None:
 def say(text: str = "", **attributes: Any) -> None:
     """One line or more for people, on stdout: filtered first, styled after."""
     click.echo(style(safe_text(text), **attributes))
+
+
+def prose(text: str, indent: str = "", *, first: str | None = None, **attributes: Any) -> None:
+    """Sentences for people, on stdout: on a terminal broken between words, else one line. `first` begins the first line."""
+    begin = indent if first is None else safe_line(first)
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    clear = safe_line(text)
+    lines = textwrap.wrap(clear, columns, initial_indent=begin, subsequent_indent=indent) if columns else []
+    say("\n".join(lines or [begin + clear]), **attributes)
 
 
 def emit(text: str) -> None:

@@ -20,6 +20,7 @@ from navigator.cascade.verbs.projects import (
     SetProjectArgs,
 )
 from navigator.cli import output
+from navigator.cli.lazy import Commands
 from navigator.cli.project_check import check
 from navigator.cli.session import act, carry_out, complete_projects, reading, take_config_projects
 from navigator.domain.errors import NavigatorError, UsageError
@@ -35,7 +36,7 @@ _LANDING_HELP = "Where approved changes land: a separate branch navigator/…, o
 _BASE_HELP = "The branch to work from; default: the current one. 'worktree': the checkout with its uncommitted changes."
 
 
-@click.group()
+@click.group(cls=Commands)
 def project() -> None:
     """Manage the repositories that Navigator works on."""
 

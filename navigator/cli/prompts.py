@@ -10,6 +10,7 @@ import click
 
 from navigator.cascade.prompts.library import Prompt, PromptLibrary
 from navigator.cli import output
+from navigator.cli.lazy import Commands
 from navigator.config.paths import config_path
 from navigator.config.resources import resource_dir
 from navigator.domain.errors import ConfigError
@@ -24,7 +25,7 @@ def _own() -> PromptLibrary:
     return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
 
 
-@click.group()
+@click.group(cls=Commands)
 def prompts() -> None:
     """List prompt templates; check and try your own."""
 
@@ -57,7 +58,7 @@ def list_prompts(as_json: bool) -> None:
 def _whose(library: PromptLibrary, prompt: Prompt) -> str:
     if prompt not in library.own:
         return ""
-    return "yours" if library.replaces(prompt) == prompt.name else "yours, for `prompts try` only"
+    return "yours" if library.replaces(prompt) == prompt.name else "yours, for [experiment] and `prompts try`"
 
 
 @prompts.command("show")

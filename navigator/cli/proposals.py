@@ -87,6 +87,7 @@ def _row(proposal: Proposal, *, timed: bool = False) -> tuple[object, ...]:
     from navigator.cascade.views.effort import about, effort_of
 
     notes = [about(effort_of(proposal).seconds)] if timed else []
+    notes += ["existing change"] if proposal.existing else []
     notes += [f"variant {proposal.variant} of {proposal.variant_of}"] if proposal.variant_of else []
     notes += [f"part of {proposal.parent}"] if proposal.parent else []
     notes += [
@@ -186,6 +187,8 @@ def _show(
         if not finding.anchored:
             output.say("  unanchored (does not count):", fg="magenta")
             _say_finding(finding)
+    if other is not None and not files:
+        output.say(f"\nNo difference from {other.id}.")
     for place, file in enumerate(files, 1):
         title = f"{file.old_path} => {file.new_path}" if file.status.startswith("R") else file.path
         output.say(f"\n{safe_line(title)}  +{file.added} −{file.removed}", bold=True)

@@ -28,6 +28,7 @@ from navigator.config.paths import StatePaths
 from navigator.domain.errors import UsageError
 from navigator.domain.models import Task
 from navigator.domain.states import LOOP_TASK_STATES, Severity, TaskState
+from navigator.store.lock import read_holder
 
 if TYPE_CHECKING:
     from navigator.domain.secrets import Redactor
@@ -94,11 +95,12 @@ def review(
     if wait or fail_on or form in ("sarif", "markdown"):
         _print_reviews(queued.tasks, form, fail_on)
         return
-    redact = _redactor(state_paths(), queued.proposals[-1:])
+    paths = state_paths()
+    redact = _redactor(paths, queued.proposals[-1:])
     document = {"tasks": [redact.data(task.model_dump(mode="json")) for task in queued.tasks]}
     told = [replace(one, id=redact(one.id), text=redact(one.text)) for one in verb.tell(queued)]
     report(told, document if form == "json" else None)
-    if form == "text" and queued.new:
+    if form == "text" and queued.new and read_holder(paths.lock) is None:
         output.note("`navigator run --until reviewed` reviews what waits.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from navigator.domain.errors import UsageError
@@ -13,7 +14,8 @@ def open_screens(*, time_scale: float | None = None, seed: int = 0) -> None:
     Raises:
         UsageError: there is no terminal to draw on.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    # Textual's own variable: textual-serve has the app talk to a browser through pipes.
+    if not (os.environ.get("TEXTUAL_DRIVER") or (sys.stdin.isatty() and sys.stdout.isatty())):
         raise UsageError(
             "The screens need a terminal.", hint="Without one, use the commands: `navigator --help`."
         )

@@ -92,8 +92,8 @@ def report(told: Sequence[Told], document: dict[str, Any] | None = None) -> None
         output.print_json(document)
     else:
         for one in told:
-            gap = " " if one.id in _SUBJECTS else "  "
-            output.say(f"{one.id}{gap}{one.text}", **({"fg": "red"} if one.level == "error" else {}))
+            subject = f"The {one.id} " if one.id in _SUBJECTS else f"{one.id}  "
+            output.say(f"{subject}{one.text}", **({"fg": "red"} if one.level == "error" else {}))
         for hint in dict.fromkeys(one.hint for one in told if one.hint):
             output.note(hint)
     if any(one.level == "error" for one in told):

@@ -20,6 +20,7 @@ from navigator.cascade.views.statistics.pages import PAGES
 from navigator.cascade.views.statistics.rows import as_csv, as_json_lines, figure_rows
 from navigator.cli import output
 from navigator.cli.housekeeping import moment_of
+from navigator.cli.lazy import Commands
 from navigator.cli.session import act, reading
 from navigator.domain.errors import UsageError
 from navigator.domain.text import safe_line
@@ -53,7 +54,7 @@ def _options(show: Callable[..., None]) -> Callable[..., None]:
     return show
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Commands, invoke_without_command=True)
 @_options
 @click.pass_context
 def stats(context: click.Context, since: str, form: str | None, as_json: bool) -> None:

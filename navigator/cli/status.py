@@ -31,22 +31,30 @@ def swapping(to: str, resident: str | None) -> str:
     return f"checking the {to}'s answers" if to == resident else f"swapping to {to}"
 
 
-def _show(document: dict[str, Any]) -> None:
+def _show_counts(document: dict[str, Any]) -> None:
+    """How many tasks wait for whom."""
     tasks = document["tasks"]
     waiting, queued = document["waiting"], tasks["queued"]
     working = sum(
         tasks[state] for state in ("generating", "checking", "reviewing", "revising", "final_review")
     )
+    # What was begun goes on when a conductor runs again; until then nothing runs.
+    nobody = document["conductor"] is None and document["not_responding"] is None
+    under_way = "begun" if nobody else "running"
     output.say(
-        f"{waiting} waiting for you, {working} running, {tasks['awaiting_review']} awaiting review, {queued} queued"
+        f"{waiting} waiting for you, {working} {under_way}, {tasks['awaiting_review']} awaiting review, {queued} queued"
     )
     ahead = (document["conductor"] or {}).get("next_review") or {}
     if tasks["awaiting_review"] and ahead.get("seconds"):
         output.say(f"  next review in {output.duration(ahead['seconds'])}: {ahead['why']}")
     output.say(
-        f"{document['projects']} projects; {tasks['landed']} landed, {tasks['rejected']} rejected, "
+        f"{plural(document['projects'], 'project')}; {tasks['landed']} landed, {tasks['rejected']} rejected, "
         f"{tasks['failed']} failed; {document['unreviewed']} unreviewed"
     )
+
+
+def _show(document: dict[str, Any]) -> None:
+    _show_counts(document)
     conductor = document["conductor"]
     if document["advice"]:
         output.say(
@@ -99,7 +107,11 @@ def _show(document: dict[str, Any]) -> None:
     if conductor["exam"]["running"]:
         output.say(f"The reviewer is asked {plural(conductor['exam']['running'], 'item')} of its exam.")
     if running := conductor.get("experiment"):
-        now = f"{running['arm']} is loaded" if running["arm"] else "another model is loaded"
+        now = (
+            f"{running['arm']} is loaded"
+            if running["arm"]
+            else f"the {running['what'].partition('-')[0]} is not loaded"
+        )
         output.say(
             f"Experiment {running['name']}, residency {running['number']} of at most {running['residencies']}: {now}."
         )

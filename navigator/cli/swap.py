@@ -14,6 +14,7 @@ import click
 from navigator.cascade.socket.client import ConductorClient, request
 from navigator.cascade.socket.wire import NoConductor
 from navigator.cli import output
+from navigator.cli.lazy import Commands
 from navigator.cli.session import locked_dependencies, reading, state_paths
 from navigator.cli.status import swapping
 from navigator.config.settings import time_scale as scale_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from navigator.serving.swap.base import PhaseEvent
 
 
-class _WithMore(click.Group):
+class _WithMore(Commands):
     """The group, with the commands of other files imported when they are called."""
 
     _MORE = ("install", "measure")

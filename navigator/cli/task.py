@@ -20,17 +20,20 @@ from navigator.cascade.verbs.task_add import AddTasks
 from navigator.cascade.verbs.task_verbs import TasksArgs
 from navigator.cli import output
 from navigator.cli.context import cache_document, say_cache
+from navigator.cli.lazy import Commands
 from navigator.cli.session import (
     carry_out,
     complete_projects,
     complete_tasks,
     known_project,
     reading,
+    state_paths,
     take_config_projects,
 )
 from navigator.domain.errors import UsageError
 from navigator.domain.models import Suggestion, Task
 from navigator.domain.states import Complexity, TaskKind, TaskState
+from navigator.store.lock import read_holder
 
 _KINDS = click.Choice([kind.value for kind in TaskKind])
 _DETAIL = 120
@@ -48,7 +51,7 @@ _AFTER = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Commands)
 def task() -> None:
     """Queue, list, cancel and retry tasks; accept or dismiss what a scan suggests."""
 
@@ -118,7 +121,7 @@ def add(
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, everywhere)]
     verb = AddTasks()
     carry_out(verb, verb.read_args({"tasks": tasks}), as_json=as_json)
-    if not as_json:
+    if not as_json and read_holder(state_paths().lock) is None:
         output.note("`navigator run` writes and reviews what is queued.")
 
 
@@ -190,10 +193,19 @@ def list_tasks(states: tuple[str, ...], name: str | None, as_json: bool) -> None
             held.state.value,
             f"r{held.round}",
             held.text.splitlines()[0][:70],
+            _notes(held),
         )
         for held in tasks
     ]
-    output.emit(output.table(("task", "project", "kind", "state", "round", "text"), rows))
+    output.emit(output.table(("task", "project", "kind", "state", "round", "text", ""), rows))
+
+
+def _notes(held: Task) -> str:
+    """What a task waits for, and which variant it is."""
+    notes = [f"variant {held.variant} of {held.variant_of}"] if held.variant_of else []
+    if held.after and held.state is TaskState.QUEUED:
+        notes.append(f"after {', '.join(held.after)}")
+    return " ".join(notes)
 
 
 @task.command("show")

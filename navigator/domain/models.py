@@ -476,7 +476,8 @@ class Swap(Model):
     `weight_bytes` are the target's weight files and `warm_bytes` how much of them stood in the page cache when the swap
     began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made. `session` tells the
     conductor's sessions apart; 0 for a swap that a command made alone. `filled_seconds` of the swap had work going on that
-    needs no GPU, -1 where nobody looked; `filled_with` is the work in seconds, added up by its kind.
+    needs no GPU, -1 where nobody looked; `filled_with` is the work in seconds, added up by its kind. `handover_seconds` are what
+    it took besides, from the decision until the model may be asked, its canary included; -1 where nobody looked.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -498,6 +499,7 @@ class Swap(Model):
     session: int = 0
     filled_seconds: float = -1.0
     filled_with: dict[str, float] = {}
+    handover_seconds: float = -1.0
 
 
 class Canary(Model):

@@ -24,6 +24,7 @@ class ForecastError:
         median: of the errors' sizes; `p90` of the largest tenth. None where n is 0.
         bias: the median error with its sign: above zero a forecast was too long.
         close: within `CLOSE`.
+        inside: of those that had an interval, how many took a time within it; four fifths of them are expected to.
     """
 
     source: str
@@ -34,6 +35,7 @@ class ForecastError:
     p90: float | None
     bias: float | None
     close: Share
+    inside: Share
 
 
 def forecast_errors(records: Iterable[ForecastRecord]) -> tuple[ForecastError, ...]:
@@ -54,6 +56,7 @@ def _errors(records: list[ForecastRecord]) -> ForecastError:
     done = [record for record in records if record.outcome == "done" and record.actual_seconds > 0]
     errors = [relative_error(record.seconds, record.actual_seconds) for record in done]
     sizes = [abs(error) for error in errors]
+    ranged = [record for record in done if record.high > 0]
     return ForecastError(
         source=records[0].source,
         rehearsal=records[0].rehearsal,
@@ -63,4 +66,5 @@ def _errors(records: list[ForecastRecord]) -> ForecastError:
         p90=percentile(sizes, 0.9) if sizes else None,
         bias=statistics.median(errors) if errors else None,
         close=share(sum(size <= CLOSE for size in sizes), len(sizes)),
+        inside=share(sum(one.low <= one.actual_seconds <= one.high for one in ranged), len(ranged)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -153,6 +154,20 @@ def median_swap(swaps: Iterable[Swap], to: Role, *, strategy: str, rehearsal: bo
         if wanted and direction.seconds is not None:
             return direction.seconds.median
     return None
+
+
+def median_handover(swaps: Iterable[Swap], to: Role, *, strategy: str) -> float:
+    """What a swap between the two roles takes besides itself, in seconds: the median, 0 where nobody looked."""
+    known = [
+        swap.handover_seconds
+        for swap in swaps
+        if swap.to_role is to
+        and swap.strategy == strategy
+        and swap.from_role is not None
+        and swap.outcome == DONE
+        and swap.handover_seconds >= 0
+    ]
+    return statistics.median(known) if known else 0.0
 
 
 def _direction(swaps: Sequence[Swap]) -> Direction:

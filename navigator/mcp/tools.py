@@ -18,7 +18,7 @@ from navigator.config.settings import load_settings
 from navigator.domain.errors import Conflict, UsageError
 from navigator.domain.models import Model, Proposal
 from navigator.domain.secrets import Redactor
-from navigator.domain.states import ProposalState, Role, TaskKind
+from navigator.domain.states import ProposalState, Role, TaskKind, TaskState
 from navigator.domain.text import safe_data, safe_text
 from navigator.store.database import translated
 
@@ -242,9 +242,10 @@ class Tools:
             if args.project is not None:
                 store.project(args.project)
             found = store.proposals(states={args.state} if args.state else None, project=args.project)
+            states = {task.id: task.state for task in store.tasks(project=args.project)}
         found.reverse()
         return {
-            "proposals": [_line(proposal) for proposal in found[:MOST_LISTED]],
+            "proposals": [_line(proposal, states[proposal.task_id]) for proposal in found[:MOST_LISTED]],
             "left_out": max(0, len(found) - MOST_LISTED),
         }
 
@@ -270,7 +271,7 @@ class Tools:
         return status_document(self._paths)
 
 
-def _line(proposal: Proposal) -> dict[str, Any]:
+def _line(proposal: Proposal, task_state: TaskState) -> dict[str, Any]:
     review = proposal.review
     return {
         "id": proposal.id,
@@ -278,6 +279,7 @@ def _line(proposal: Proposal) -> dict[str, Any]:
         "project": proposal.project,
         "title": proposal.title,
         "state": proposal.state,
+        "task_state": task_state,
         "round": proposal.round,
         "existing": proposal.existing,
         "verdict": review.verdict if review else None,

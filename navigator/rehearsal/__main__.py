@@ -98,19 +98,14 @@ def make_brain(
     """
     from navigator.rehearsal.reading import read_review
     from navigator.rehearsal.reviewer.reviewer import Reviewer
+    from navigator.rehearsal.writer.agent import AgentWriter, has_tools
     from navigator.rehearsal.writer.generator import Generator
 
     strong = role is Role.REVIEWER
-    if strong:
-        writer, reader = (
-            Generator(seed=seed + 1000, fault_rate=fault_rate * STRONG_FAULTS),
-            Reviewer(seed=seed, skill=skill),
-        )
-    else:
-        writer, reader = (
-            Generator(seed=seed, fault_rate=fault_rate),
-            Reviewer(seed=seed + 1000, blind=OWN_EYES, skill=skill),
-        )
+    chance, rate = (seed + 1000, fault_rate * STRONG_FAULTS) if strong else (seed, fault_rate)
+    writer, agents = Generator(seed=chance, fault_rate=rate), AgentWriter(seed=chance, fault_rate=rate)
+    eyes = (seed, 0.0) if strong else (seed + 1000, OWN_EYES)
+    reader = Reviewer(seed=eyes[0], blind=eyes[1], skill=skill)
 
     def answer(
         messages: Sequence[Mapping[str, str]],
@@ -118,6 +113,8 @@ def make_brain(
         repeat: int = 0,
         temperature: float = 0.0,
     ) -> Completion:
+        if has_tools(messages):
+            return agents.answer(messages, temperature)
         asked_to_write = any("[[begin " in message["content"] for message in messages)
         if read_review(messages).diff or (strong and not asked_to_write):
             return reader.answer(messages, schema, repeat)

@@ -28,6 +28,8 @@ class Figures:
         single_speed: tokens per second of one model that stays loaded and does all the work, to compare with.
         source: "measured", "given" or "published".
         revise_n: first verdicts that the revise rate was measured on; 0 where it was not measured.
+        again_rate: share of first revisions that the reviewer sends back again, of `again_n`; unknown, and taken to be the
+            revise rate, where that is 0.
         generator_streams: requests that were answered at once when `generator_speed` was measured, on average;
             `reviewer_streams` likewise.
     """
@@ -42,6 +44,8 @@ class Figures:
     single_speed: float = 38.0
     source: str = "given"
     revise_n: int = 0
+    again_rate: float = 0.0
+    again_n: int = 0
     generator_streams: float = 1.0
     reviewer_streams: float = 1.0
 

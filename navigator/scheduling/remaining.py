@@ -1,12 +1,15 @@
 """When everything that is queued waits for the developer: the simulator's session, continued from what is true now.
 
-Nothing is drawn. Every answer has the mean size, a swap takes its median, and the revise rate sends back every k-th
-proposal, so the same question has the same answer. What no forecast knows: tasks that come later, and failures.
+It is continued several times, each time with other sizes, verdicts, failed checks and swap times, drawn around what was
+measured; the revise rates themselves are as uncertain as their numbers of verdicts leave them. The middle one of these sessions
+is the forecast, and four fifths of them lie within its interval. A task's draws depend on its name only: the same question
+has the same answer, and what remains of a session keeps its future. What no forecast knows: tasks that come later, and failures.
 """
 
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,11 +21,28 @@ from navigator.scheduling.next_actions import next_actions
 from navigator.scheduling.simulator.scenario import Job, Request, Scenario
 from navigator.scheduling.simulator.session import Session
 
-MOST_TASKS = 200
-"""Tasks that are followed one by one; the time of more is that of these, in proportion."""
+MOST_TASKS = 100
+"""Tasks that are followed one by one; of more, the work takes as long as that of these, in proportion."""
+
+MOST_DRAWS = 49
+LEAST_DRAWS = 9
+_TASKS_DRAWN = 400
+"""Sessions that are drawn at most and at least, and the tasks of all of them together that are aimed at: it is asked often."""
 
 CHECK_SECONDS = 5.0
 """Of one proposal's checks, where nothing better is known."""
+
+SIZE_SPREAD = 0.5
+"""Standard deviation of the logarithm of answers' sizes: 0.5 to 0.6 in rehearsals."""
+
+PACE_SPREAD = 0.2
+"""The same of a session's speed among sessions of about its length: 0.14 to 0.3 in rehearsals."""
+
+SWAP_SPREAD = 0.1
+"""The same of what a swap takes, until the model may be asked."""
+
+SUPPOSED = 2.0
+"""Verdicts that a rate measured on few is drawn together with, at the rate that is supposed without any."""
 
 _USUAL = Scenario()
 _IN_FLIGHT = (TaskState.GENERATING, TaskState.REVIEWING)
@@ -57,16 +77,20 @@ class Remaining:
     """The forecast, from now. Seconds throughout.
 
     Attributes:
-        seconds: until the last task waits for the developer.
-        by_project: the same for each project's tasks, by its id.
+        seconds: until the last task waits for the developer: sooner is as likely as later.
+        low: a tenth of the sessions drawn is shorter; `high` a tenth longer.
+        by_project: the same as `seconds` for each project's tasks, by its id.
         tokens: of the changes that are written, revisions included.
         tokens_per_second: of these, over the whole time.
         single_seconds: what one model that stays loaded takes to write each change once, which nobody reviews.
         revisions: how many are expected.
         followed: tasks that were followed one by one.
+        drawn: sessions.
     """
 
     seconds: float
+    low: float
+    high: float
     by_project: dict[int, float]
     tasks: int
     swaps: int
@@ -75,6 +99,7 @@ class Remaining:
     tokens_per_second: float
     single_seconds: float
     followed: int
+    drawn: int
 
 
 def remaining(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Plan) -> Remaining | None:
@@ -83,43 +108,86 @@ def remaining(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Pla
     Args:
         tasks: those that the models have yet to work on, in any order.
         now: the monotonic second that their `since` is measured on.
-        figures: speeds, swaps, sizes and the revise rate.
+        figures: speeds, swaps, sizes and the revise rates.
         plan: the rest.
     """
     if not tasks:
         return None
     followed = sorted(tasks, key=lambda task: task.order)[:MOST_TASKS]
-    jobs = _jobs(followed, now, figures, plan)
-    session = Session(_scenario(figures, plan), jobs, next_actions, plan.rules, _prices(figures), plan.until)
-    session.take_up(
-        {task.id: task.state for task in followed},
-        plan.resident,
-        None if plan.both_resident else plan.swapping_to,
-    )
-    session.run()
     scale = len(tasks) / len(followed)
-    ends: dict[int, float] = {}
-    for task in followed:
-        moment = scale * session.ended.get(task.id, session.now)
-        ends[task.project_id] = max(ends.get(task.project_id, 0.0), moment)
-    tokens = scale * sum(
-        write.tokens
-        for task, job in zip(followed, jobs, strict=True)
-        for write in job.writes[_has_proposal(task) :]
+    drawn = sorted(
+        (_continued(followed, now, figures, plan, number, scale) for number in range(draws(len(followed)))),
+        key=lambda one: one.seconds,
     )
-    seconds = max(ends.values())
+    middle = drawn[len(drawn) // 2]
+    tenth = (len(drawn) + 1) // 10
+    seconds = middle.seconds
+    tokens = scale * middle.tokens
     to_write = sum(task.round == 0 and not _has_proposal(task) for task in tasks)
     return Remaining(
         seconds=seconds,
-        by_project=ends,
+        low=drawn[tenth - 1].seconds,
+        high=drawn[-tenth].seconds,
+        by_project={
+            project: sorted(one.by_project[project] for one in drawn)[len(drawn) // 2]
+            for project in middle.by_project
+        },
         tasks=len(tasks),
-        swaps=round(scale * session.swaps),
-        revisions=round(scale * sum(job.rounds - 1 for job in jobs)),
+        swaps=middle.swaps if plan.until else round(scale * middle.swaps),
+        revisions=round(scale * middle.revisions),
         tokens=tokens,
         tokens_per_second=tokens / seconds if seconds else 0.0,
         single_seconds=to_write * figures.single_seconds,
         followed=len(followed),
+        drawn=len(drawn),
     )
+
+
+def draws(tasks: int) -> int:
+    """How many sessions are drawn of so many tasks: 9, 19, 29, …, so that the order statistics at one, five and nine tenths are
+    whole numbers, and the next session lies between the outer two in four cases of five."""
+    wanted = min(MOST_DRAWS, max(LEAST_DRAWS, _TASKS_DRAWN // tasks))
+    return 10 * ((wanted + 1) // 10) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """One session as it may come."""
+
+    seconds: float
+    by_project: dict[int, float]
+    swaps: int
+    revisions: int
+    tokens: float
+
+
+def _continued(
+    tasks: Sequence[TaskView], now: float, figures: Figures, plan: Plan, number: int, scale: float
+) -> _Drawn:
+    """One session, whose work is `scale` times as much; a session that ends has no more swaps for it."""
+    jobs = _jobs(tasks, now, figures, plan, number)
+    session = Session(
+        _scenario(figures, plan, number), jobs, next_actions, plan.rules, _prices(figures), plan.until
+    )
+    session.take_up(
+        {task.id: task.state for task in tasks},
+        plan.resident,
+        None if plan.both_resident else plan.swapping_to,
+    )
+    session.run()
+    once = min(session.swapping, session.now) if plan.until else 0.0
+    ends: dict[int, float] = {}
+    for task in tasks:
+        moment = session.ended.get(task.id, session.now)
+        moment += (scale - 1) * max(0.0, moment - once)
+        ends[task.project_id] = max(ends.get(task.project_id, 0.0), moment)
+    tokens = sum(
+        write.tokens
+        for task, job in zip(tasks, jobs, strict=True)
+        for write in job.writes[_has_proposal(task) :]
+    )
+    revisions = sum(job.rounds - 1 for job in jobs)
+    return _Drawn(max(ends.values()), ends, session.swaps, revisions, tokens)
 
 
 def _has_proposal(task: TaskView) -> bool:
@@ -127,62 +195,66 @@ def _has_proposal(task: TaskView) -> bool:
     return task.state not in (TaskState.QUEUED, TaskState.GENERATING, TaskState.REVISING)
 
 
-class _EveryKth:
-    """True for a share of the questions, spread evenly: the nearest whole number at any time."""
-
-    def __init__(self, share: float) -> None:
-        self._share = share
-        self._owed = 0.0
-
-    def __call__(self) -> bool:
-        self._owed += self._share
-        if self._owed < 0.5:
-            return False
-        self._owed -= 1.0
-        return True
+def _jobs(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Plan, number: int) -> list[Job]:
+    """The tasks with one of their futures; the round that a task is in is the job's first."""
+    rates = _rates(figures, plan.revisions, random.Random(f"{number}"))
+    return [_job(task, now, figures, plan, rates, random.Random(f"{number} {task.id}")) for task in tasks]
 
 
-def _jobs(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Plan) -> list[Job]:
-    """The tasks with their expected future; the round that a task is in is the job's first."""
-    sent_back = [_EveryKth(figures.revise_rate) for _ in range(plan.revisions)]
-    fails = _EveryKth(Prices().check_failures)
-    jobs = []
-    for task in tasks:
-        rounds = 1
-        reviewed = task.id not in plan.unreviewed
-        tested = task.project_id not in plan.untested
-        while reviewed and task.round + rounds <= plan.revisions and sent_back[task.round + rounds - 1]():
-            rounds += 1
-        # A request under way is half done, on average.
-        begun = 0.5 if task.state in _IN_FLIGHT else 1.0
-        write, review = Request(0.0, figures.proposal_tokens), Request(0.0, figures.review_tokens)
-        jobs.append(
-            Job(
-                id=task.id,
-                project=task.project_id,
-                arrival=min(0.0, task.since - now),
-                writes=(replace(write, tokens=write.tokens * begun), *[write] * (rounds - 1)),
-                reviews=(replace(review, tokens=review.tokens * begun), *[review] * (rounds - 1))
-                if reviewed
-                else (),
-                checks=(plan.check_seconds if tested else 0.0,) * rounds,
-                repairs=frozenset(at for at in range(rounds) if reviewed and tested and fails()),
-                priority=task.priority,
-                writer=task.writer,
-            )
-        )
-    return jobs
+def _rates(figures: Figures, revisions: int, rng: random.Random) -> list[float]:
+    """How likely each round is sent back: drawn from what its verdicts leave possible."""
+    first = _uncertain(figures.revise_rate, figures.revise_n, Prices().revise_rate, rng)
+    again = _uncertain(figures.again_rate, figures.again_n, first, rng) if figures.again_n else first
+    return [first, *[again] * (revisions - 1)][:revisions]
 
 
-def _scenario(figures: Figures, plan: Plan) -> Scenario:
+def _uncertain(rate: float, n: int, supposed: float, rng: random.Random) -> float:
+    """A rate measured on `n`, or one that is given (n is 0), which nobody doubts."""
+    yes, no = rate * n + supposed * SUPPOSED, (1 - rate) * n + (1 - supposed) * SUPPOSED
+    return rng.betavariate(yes, no) if n and yes and no else rate
+
+
+def _job(
+    task: TaskView, now: float, figures: Figures, plan: Plan, rates: Sequence[float], rng: random.Random
+) -> Job:
+    reviewed = task.id not in plan.unreviewed
+    tested = task.project_id not in plan.untested
+    # Drawn for every round from the first one on, whichever the task is in now: its future stays the same.
+    sent_back = [rng.random() < rate for rate in rates]
+    fails = [rng.random() < Prices().check_failures for _ in range(plan.revisions + 1)]
+    rounds = 1
+    while reviewed and task.round + rounds <= plan.revisions and sent_back[task.round + rounds - 1]:
+        rounds += 1
+    # A request under way is half done, on average.
+    begun = 0.5 if task.state in _IN_FLIGHT else 1.0
+    sizes = [math.exp(rng.gauss(-(SIZE_SPREAD**2) / 2, SIZE_SPREAD)) for _ in range(2 * rounds)]
+    sizes[0] *= begun
+    sizes[1] *= begun
+    return Job(
+        id=task.id,
+        project=task.project_id,
+        arrival=min(0.0, task.since - now),
+        writes=tuple(Request(0.0, size * figures.proposal_tokens) for size in sizes[::2]),
+        reviews=tuple(Request(0.0, size * figures.review_tokens) for size in sizes[1::2]) if reviewed else (),
+        checks=(plan.check_seconds if tested else 0.0,) * rounds,
+        repairs=frozenset(at for at in range(rounds) if reviewed and tested and fails[task.round + at]),
+        priority=task.priority,
+        writer=task.writer,
+    )
+
+
+def _scenario(figures: Figures, plan: Plan, number: int) -> Scenario:
+    rng = random.Random(f"{number} pace")
+    writing, reading = (math.exp(rng.gauss(0.0, PACE_SPREAD)) for _ in range(2))
     return Scenario(
         swap_in=figures.swap_in,
         swap_back=figures.swap_back,
-        swap_spread=0.0,
+        swap_spread=SWAP_SPREAD,
+        seed=number,
         streams=plan.streams,
         cards=2 if plan.both_resident else 1,
-        generator=_paced(_USUAL.generator, figures.generator_speed, figures.generator_streams),
-        reviewer=_paced(_USUAL.reviewer, figures.reviewer_speed, figures.reviewer_streams),
+        generator=_paced(_USUAL.generator, writing * figures.generator_speed, figures.generator_streams),
+        reviewer=_paced(_USUAL.reviewer, reading * figures.reviewer_speed, figures.reviewer_streams),
     )
 
 

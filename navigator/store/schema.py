@@ -604,6 +604,10 @@ _SIXTH: Migration = (
     "ALTER TABLE tasks ADD COLUMN variant INTEGER NOT NULL DEFAULT 0 CHECK (variant >= 0)",
     "ALTER TABLE tasks ADD COLUMN variation TEXT NOT NULL DEFAULT '{}'",
     "CREATE INDEX tasks_variants ON tasks (variant_of, variant) WHERE variant_of IS NOT NULL",
+    # Between which seconds four fifths of such queues were expected to end, and what a swap takes besides itself.
+    "ALTER TABLE forecasts ADD COLUMN low REAL NOT NULL DEFAULT 0 CHECK (low >= 0)",
+    "ALTER TABLE forecasts ADD COLUMN high REAL NOT NULL DEFAULT 0 CHECK (high >= 0)",
+    "ALTER TABLE swaps ADD COLUMN handover_seconds REAL NOT NULL DEFAULT -1",
 )
 
 MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)

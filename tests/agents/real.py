@@ -13,6 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from navigator.workspace.sandbox.probe import probe
 from tests.cascade.scripted_models import READER, WRITER, approval
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +26,20 @@ _PROGRAMS = {
     "vibe": ("bin/vibe-acp",),
 }
 NAMES = tuple(_PINS)
+EVERY_AGENT = "NAVIGATOR_REAL_AGENTS"
+"""Set by `make agents`: what takes more than half a minute for each agent, and tells little more."""
+
+
+def installed(name: str, *, usual: bool = True) -> tuple[str, ...]:
+    """The agent's command; skips where there is none, no sandbox, or where it is left to `make agents`."""
+    if not usual and not os.environ.get(EVERY_AGENT):
+        pytest.skip(f"`make agents` runs it ({EVERY_AGENT}=1)")
+    if not probe().works:
+        pytest.skip(f"no sandbox: {probe().reason}")
+    found = command(name)
+    if not found:
+        pytest.skip(f"{name} is not installed; `make agents` installs it")
+    return found
 
 
 def command(name: str) -> tuple[str, ...]:

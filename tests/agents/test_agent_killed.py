@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import re
+import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -43,6 +45,7 @@ def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> Non
         repository = make_repository(tmp_path / "code", {"app.py": CODE.encode()})
         desk.run("project", "add", str(repository), "--name", "code")
         killed = tasks = strays = 0
+        before: set[str] = set()
         while killed < KILLS:
             desk.run("task", "add", "code", f"Make double() multiply ASK={QUESTIONS} number {tasks}")
             tasks += 1
@@ -52,6 +55,12 @@ def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> Non
                 child.communicate(timeout=120)
                 killed += child.returncode == -9
                 strays += settled(tmp_path)
+                now = runs(desk)
+                if now - before or child.returncode != -9:
+                    # It came as far as starting an agent, or to its end: what the one before left is gone.
+                    assert not before & now
+                assert child.returncode == -9 or not now
+                before = now
         desk.run("run", "--until", "idle", "--json")
         assert left_of(tmp_path) == []
         assert not list((desk.paths.root / "agents").glob("*"))
@@ -68,6 +77,37 @@ def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> Non
         assert sum(turn.replayed for turn in turns) > 0
         print(f"{killed} kills, {tasks} tasks, {len(asked)} requests for {len(answered)} questions")
         print(f"{strays} sandboxes outlived their parent until the next start")
+
+
+def runs(desk: Desk) -> set[str]:
+    """Runs of agents that a folder or a process is left of."""
+    found = {path.name for path in (desk.paths.root / "agents").glob("run-*")}
+    return found.union(*(re.findall(r"/(run-\w+)", words) for words in left_of(desk.paths.root)))
+
+
+def test_what_outlived_a_killed_conductor_is_ended_at_the_next_start(tmp_path: Path) -> None:
+    if not probe().works:
+        pytest.skip(f"no sandbox: {probe().reason}")
+    with speaking(Models(lambda messages: "")) as models:
+        desk = Desk.make(tmp_path / "desk", models.settings)
+        mine, other = desk.paths.root / "agents" / "run-left", tmp_path / "run-other"
+        sandboxes = []
+        try:
+            for place in (mine, other):
+                place.mkdir(parents=True)
+                words = ("bwrap", "--dev-bind", "/", "/", "--bind", str(place), str(place), "sleep", "600")
+                sandboxes.append(subprocess.Popen(words))
+            desk.run("run", "--until", "idle", "--json")
+            assert sandboxes[0].wait(timeout=60) == -9
+            assert not mine.exists()
+            assert runs(desk) == set()
+            # A sandbox of somebody else is left alone.
+            assert sandboxes[1].poll() is None
+            assert other.exists()
+        finally:
+            for sandbox in sandboxes:
+                sandbox.kill()
+                sandbox.wait()
 
 
 def settled(folder: Path) -> int:

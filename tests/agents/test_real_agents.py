@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from navigator.domain.states import TaskState
-from navigator.workspace.sandbox.probe import probe
 from tests.agents import real
 from tests.cascade.scripted_models import Models
-from tests.cascade.support import commits_of_proposals, hurry
-from tests.cascade.test_conductor import Room
+from tests.cascade.support import REHEARSAL, Desk, commits_of_proposals, hurry, make_repository
+from tests.cascade.test_conductor import CODE, Room
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines"), pytest.mark.timeout(600)]
 
@@ -20,11 +19,7 @@ pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines"), pytest.ma
 def test_a_real_agent_writes_a_change_that_lands(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = real.command(name)
-    if not command:
-        pytest.skip(f"{name} is not installed; `make agents` installs it")
-    if not probe().works:
-        pytest.skip(f"no sandbox: {probe().reason}")
+    command = real.installed(name)
     hurry(monkeypatch)
     with real.serving(real.ToolModel(str(tmp_path / "code" / "app.py"))) as model:
         room = Room(tmp_path, Models(lambda messages: "", url=model.url), monkeypatch)
@@ -49,3 +44,20 @@ def test_a_real_agent_writes_a_change_that_lands(
         room.work()
         assert room.task(task).state is TaskState.LANDED
         assert len(commits_of_proposals(room.repository)) == 1
+
+
+@pytest.mark.parametrize("name", real.NAMES)
+def test_a_real_agent_can_be_rehearsed(name: str, tmp_path: Path) -> None:
+    command = real.installed(name, usual=False)
+    desk = Desk.make(tmp_path / "desk", f"{REHEARSAL}\n[generator.agent]\ncommand = {list(command)}\n")
+    repository = make_repository(tmp_path / "code", {"app.py": CODE.encode()})
+    desk.run("project", "add", str(repository), "--name", "code")
+    desk.run("task", "add", "code", "Docstrings for all functions", "--kind", "docs")
+    desk.run("run", "--until", "idle", "--json")
+    with desk.reading() as store:
+        turn, *_ = store.agent_turns("T1")
+        proposal, *_ = store.proposals()
+    assert turn.outcome == "ok", turn.reason
+    assert (turn.tools["execute"], turn.tools["read"], turn.tools["edit"]) == (1, 1, 1)
+    assert proposal.rehearsal
+    assert proposal.paths == ("app.py",)

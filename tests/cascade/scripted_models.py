@@ -137,6 +137,8 @@ def speaking(models: Models) -> Iterator[Models]:
             if not self.path.startswith("/v1/chat/completions"):
                 self.reply(404, {})
                 return
+            if not body:
+                return  # whoever asked was killed before it had sent all
             if body["model"] not in models.loaded:
                 models.wrong.append(body["model"])
                 self.reply(404, {"error": {"message": "no such model"}})

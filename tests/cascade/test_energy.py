@@ -27,8 +27,8 @@ WATTS = f'[energy]\ncommand = ["{sys.executable}", "-c", "print(240); print(120.
 
 @contextmanager
 def world(folder: Path, monkeypatch: pytest.MonkeyPatch, *command: str) -> Iterator[Dependencies]:
-    """A state folder whose energy command is asked as fast as it answers."""
-    desk = Desk.make(folder, REHEARSAL)
+    """A state folder whose energy command is asked as fast as it answers. Only the strategy says that it is a rehearsal."""
+    desk = Desk.make(folder, '[swap]\nstrategy = "rehearsal"\n')
     monkeypatch.setenv("NAVIGATOR_CONFIG", str(desk.config))
     with locked_dependencies(desk.paths) as deps:
         energy = EnergySettings.model_construct(command=command, interval_seconds=0.02)

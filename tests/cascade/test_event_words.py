@@ -27,6 +27,7 @@ def told(kind: str, **data: Any) -> str:
             {"from": "awaiting_review", "to": "reviewing", "reason": "see my_file.py"},
             "awaiting review → reviewing: see my_file.py",
         ),
+        ("task_linked", {"after": []}, "after no other task"),
         ("call_ended", {"seconds": 8.204000000000001, "call": 7}, "8.2 s, call 7"),
         (
             "proposal_checks",

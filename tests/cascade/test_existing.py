@@ -23,6 +23,7 @@ from navigator.workspace.git.hook import noted_commits
 from tests.cascade.scripted_models import Models, approval, objection, speaking
 from tests.cascade.support import differences, fingerprint, git, hurry
 from tests.cascade.test_conductor import Room, edit, text_of
+from tests.swap.desk import wait_for
 
 
 @pytest.fixture
@@ -192,7 +193,7 @@ def test_hook_and_branches_queue_each_commit_once(room: Room) -> None:
     git(room.repository, "checkout", "-q", "-b", "agent/1")
     repository = room.repository
     commit(repository, "return 0", "Before the session")
-    assert len(noted(room)) == 1
+    wait_for(lambda: noted(room))  # the hook goes on behind the commit's back
 
     def commits() -> None:
         for number in range(1, 9):
@@ -248,6 +249,7 @@ def test_what_was_amended_and_what_is_too_much_is_left_out(
 def test_a_missing_repository_does_not_end_the_session(room: Room) -> None:
     room.act("hook.install", project="code")
     commit(room.repository, "return 1", "One")
+    wait_for(lambda: noted(room))
     elsewhere = room.repository.rename(room.repository.with_name("moved"))
     assert room.work("reviewed")["proposals"] == 0 and len(noted(room)) == 1
     elsewhere.rename(room.repository)

@@ -1,4 +1,5 @@
-"""`kill -9` while writers look: what was answered is not asked again, and every task ends as if nothing had happened.
+"""`kill -9` while writers look: what was answered is not asked again, every task ends as if nothing had happened, and no
+process, clone or temporary folder is left.
 
 A few moments run by default; `NAVIGATOR_KILLS=50` kills as often as that, and prints what was seen.
 """
@@ -8,8 +9,11 @@ from __future__ import annotations
 import os
 import random
 import signal
+import time
 from collections import Counter
 from pathlib import Path
+
+import pytest
 
 from navigator.domain.states import TaskState
 from tests.cascade.scripted_models import Messages, Models, speaking
@@ -31,7 +35,39 @@ LOOKS = 3
 """Turns of looking in each task."""
 
 
-def test_killed_while_looking_nothing_is_asked_twice(tmp_path: Path) -> None:
+SCRATCH = ("blobs-", "tree-", "new-", "own-", "snapshot-", "check-", "merge-", "checkout-")
+"""Beginnings of the names of folders that last as long as one step."""
+
+
+def processes_of(folder: Path) -> list[str]:
+    """What still runs with this folder in its arguments or its environment, some time after its parent died."""
+    deadline = time.monotonic() + 20.0
+    while (found := _running(str(folder).encode())) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return found
+
+
+def _running(folder: bytes) -> list[str]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes()
+            if folder in words or folder in (entry / "environ").read_bytes():
+                found.append(words.replace(b"\0", b" ").decode("utf-8", "replace"))
+        except OSError:
+            continue  # it ended meanwhile, or is another user's
+    return found
+
+
+def test_killed_while_looking_nothing_is_asked_twice_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    # The processes that parse and search are given no other part of the environment: it is how they are recognised.
+    monkeypatch.setenv("TMPDIR", str(temporary))
     files = {
         f"part{n}.py": f"RATE = {n}\n\n\ndef cost(x):\n    return RATE * x\n".encode() for n in range(40)
     }
@@ -51,29 +87,37 @@ def test_killed_while_looking_nothing_is_asked_twice(tmp_path: Path) -> None:
         count = max(2, KILLS // 4)
         for number in range(count):
             desk.run("task", "add", "code", f"Change the thing, task number {number} of many")
-        chance, killed, seen = random.Random(7), 0, Counter[str]()
+        chance, killed, strays, seen = random.Random(7), 0, 0, Counter[str]()
         while killed < KILLS:
             moment, what, nth = MOMENTS[killed] if killed < len(MOMENTS) else chance.choice(MOMENTS)
             child = desk.python(KILLED_AT, moment, what, str(nth), "run", "--until", "idle", "--json")
             out, err = child.communicate(timeout=PATIENCE)
             if child.returncode == 0:
-                break
+                desk.run("task", "add", "code", f"Change the thing, task number {count} of many")
+                count += 1
+                continue
             assert child.returncode == -signal.SIGKILL, f"{out.decode()[-2000:]}\n{err.decode()[-2000:]}"
             seen[f"{moment} {what.rpartition(':')[2]}"] += 1
             killed += 1
+            strays += bool(processes_of(tmp_path))
         desk.json("run", "--until", "idle")
+        left = processes_of(tmp_path)
         with desk.reading() as store:
             tasks = store.tasks()
             calls = [call for call in store.calls() if call.role == "generator"]
             looks = {task.id: store.looks(task.id) for task in tasks}
             ways = [proposal.way for proposal in store.proposals()]
-    assert killed >= min(KILLS, 3), "a session ended before it could be killed"
     assert {task.state for task in tasks} == {TaskState.AWAITING_APPROVAL}
     for task in tasks:
         mine = Counter(call.outcome for call in calls if call.task_id == task.id)
         assert (mine["looked"], mine["ok"]) == (LOOKS, 1), f"{task.id}: {mine}"
         assert mine.keys() <= {"looked", "ok", "lost"}
         assert [one.turn for one in looks[task.id]] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert (strays, left) == (0, [])
+    assert list(temporary.iterdir()) == []
+    assert [path for path in desk.root.rglob("*") if path.name.startswith(SCRATCH)] == []
+    assert [path.suffix for path in desk.paths.private.iterdir() if path.is_dir()] == [".git"]
+    assert not (repository / ".git" / "worktrees").exists()
     assert ways == ["looking"] * count
     # The server was asked once for every answer that is stored, and once for each call that a kill cut off.
     assert len(models.written) <= len(calls)

@@ -44,9 +44,9 @@ def test_one_changed_word_is_another_version(tmp_path: Path) -> None:
 
 
 def test_the_users_own_replaces_the_packaged_one(tmp_path: Path) -> None:
-    own = write(tmp_path / "own", GOOD.replace("name: p", "name: review"), "mine.md")
+    own = write(tmp_path / "own", GOOD.replace("name: p", "name: review"), "review.md")
     library = PromptLibrary([resource_dir("prompts"), own])
-    assert library.get("review").path == own / "mine.md"
+    assert library.get("review").path == own / "review.md"
     assert library.get("generate").path.parent == resource_dir("prompts")
 
 
@@ -174,10 +174,12 @@ def test_what_is_wrong_with_a_users_template_is_said_with_its_line(
         own(tmp_path, "review", *changes).check()
 
 
-def test_two_files_of_one_name_in_one_folder_are_refused(tmp_path: Path) -> None:
-    folder = write(tmp_path / "a", GOOD, "one.md")
-    with pytest.raises(ConfigError, match=r"two\.md: one\.md in the same folder has the same name, 'p'"):
-        PromptLibrary([PACKAGED, write(folder, GOOD, "two.md")])
+def test_a_copy_that_kept_its_name_is_refused(tmp_path: Path) -> None:
+    """It would stand in for the packaged template, though its file is called otherwise."""
+    folder = write(tmp_path / "a", (PACKAGED / "review.md").read_text(encoding="utf-8"), "review-strict.md")
+    with pytest.raises(ConfigError, match=r"review-strict\.md: the prompt is named 'review'") as caught:
+        PromptLibrary([PACKAGED, folder])
+    assert "name: review-strict" in caught.value.hint
 
 
 def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
@@ -188,7 +190,8 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
 
 
 def test_a_template_of_a_new_name_is_tried_by_its_role(tmp_path: Path) -> None:
-    library = own(tmp_path, "review", ("name: review", "name: strict"))
+    text = (PACKAGED / "review.md").read_text(encoding="utf-8").replace("name: review", "name: strict")
+    library = PromptLibrary([PACKAGED, write(tmp_path / "prompts", text, "strict.md")])
     strict = library.get("strict")
     assert library.get("review").path.parent == PACKAGED
     assert library.replaces(strict) == "review"

@@ -330,6 +330,25 @@ def test_every_command_has_help(command: Command) -> None:
         assert "Usage: navigator" in command.run(name, "--help").stdout
 
 
+def test_help_cuts_no_sentence_and_a_wrong_name_is_answered_with_the_nearest(command: Command) -> None:
+    for name in ("task", "stats", "swap"):
+        listed = command.run(name, "--help").stdout.partition("Commands:")[2]
+        assert listed and "..." not in listed, name
+    assert "Did you mean `navigator task list`?" in command.run("task", "lst", code=2).stderr
+
+
+def test_a_list_of_tasks_says_what_each_waits_for(command: Command, repository: Path) -> None:
+    command.run("project", "add", str(repository), "--name", "thing")
+    command.run("task", "add", "thing", "Say what load() returns", "--variants", "2")
+    command.run("task", "add", "thing", "Say more", "--after", "T1")
+    lines = command.run("task", "list").stdout.splitlines()[1:]
+    assert [line.partition("  Say ")[2].split("  ", 1)[1].strip() for line in lines] == [
+        "variant 1 of T1",
+        "variant 2 of T1",
+        "after T1",
+    ]
+
+
 def test_completion_knows_the_commands(command: Command) -> None:
     environment = command.environment() | {
         "_NAVIGATOR_COMPLETE": "bash_complete",

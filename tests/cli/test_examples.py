@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -41,3 +44,35 @@ def test_the_task_file_queues_its_tasks(command: Command, repository: Path) -> N
         ("aurora-api", "fix"),
         ("aurora-api", "docs"),
     ]
+
+
+def test_the_browser_s_screens_are_for_one_page() -> None:
+    refusal = runpy.run_path(str(EXAMPLES / "browser.py"))["refusal"]
+    here = "127.0.0.1:8000"
+
+    def asked(origin: str, host: str = here, told: str = "s3cret", *, socket: bool = False) -> str:
+        found: str = refusal(host, origin, told, here=here, secret="s3cret", socket=socket)
+        return found
+
+    assert asked("") == asked(f"http://{here}") == asked(f"http://{here}", socket=True) == ""
+    assert "page" in asked("", socket=True)
+    assert "page" in asked("http://elsewhere.invalid") and "page" in asked("null", socket=True)
+    assert "page" in asked(f"http://{here}.elsewhere.invalid", socket=True)
+    assert "host" in asked("", host="elsewhere.invalid:8000")
+    assert "address" in asked("", told="") and "address" in asked(
+        f"http://{here}", told="\u00e9", socket=True
+    )
+
+
+def test_textual_serve_can_show_the_screens(command: Command) -> None:
+    """It gives an app pipes, and says so by a variable of Textual's."""
+    environment = command.environment() | {"TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver"}
+    words = [sys.executable, "-m", "navigator"]
+    shown = subprocess.Popen(words, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert shown.stdout is not None and shown.stdin is not None
+    try:
+        assert shown.stdout.readline() == b"__GANGLION__\n"  # what the web driver greets with
+        assert shown.stdout.read(1) == b"D"  # a packet of the screen
+    finally:
+        shown.kill()
+        shown.communicate()

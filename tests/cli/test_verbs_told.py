@@ -112,7 +112,7 @@ def test_a_project_is_changed_by_command(command: Command, repository: Path) -> 
     assert said == "thing  lands on the current branch, works from other, tests: none\n"
     changed = command.json("project", "set", "thing", "--check", "make")["project"]
     assert (changed["landing"], changed["base"], changed["check"]) == ("current", "other", "make")
-    assert "--check, --landing, --base or --escalate" in command.run("project", "set", "thing", code=2).stderr
+    assert "Name a setting to change" in command.run("project", "set", "thing", code=2).stderr
     assert "no branch" in command.run("project", "set", "thing", "--base", "gone", code=1).stderr
 
 

@@ -21,7 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
     if reason := missing():
         pytest.skip(reason)
-    with llama_server(tmp_path_factory.mktemp("llama")) as server:
+    with llama_server(tmp_path_factory.mktemp("llama"), "--metrics") as server:
         ready(server)
         yield server
 

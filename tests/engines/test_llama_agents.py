@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,10 +21,9 @@ from tests.engines.narrowing import NEW_LINE, TEMPLATE, Narrow, narrowing
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines"), pytest.mark.timeout(900)]
 
-EVERY_AGENT = "NAVIGATOR_REAL_AGENTS"
-"""Set by `make agents`, for every agent and for nonsense, which agents ask for again and again. Without it, `USUAL` ones land."""
-
 USUAL = ("qwen", "opencode")
+"""Agents that land on a real server without `make agents`. Nonsense, which agents ask for again and again, is left to it."""
+
 EMPTY = "Model stream ended with empty response text"
 """Qwen Code's words where the model ended its answer at once."""
 
@@ -89,16 +87,6 @@ def test_what_a_real_model_said_lands_through_an_agent(room: Room, server: Llama
     assert re.fullmatch(r"note: [a-z]{8}", git(room.repository, "show", f"{landed}:notes.txt"))
 
 
-def installed(name: str, *, usual: bool = False) -> tuple[str, ...]:
-    """The agent's command; skips where there is none, or where it is left to `make agents`."""
-    if not usual and not os.environ.get(EVERY_AGENT):
-        pytest.skip(f"`make agents` runs it ({EVERY_AGENT}=1)")
-    command = real.command(name)
-    if not command:
-        pytest.skip(f"{name} is not installed; `make agents` installs it")
-    return command
-
-
 @pytest.mark.parametrize("name", real.NAMES)
 def test_a_real_agent_lands_what_a_real_model_was_made_to_say(
     room: Room, tool_server: LlamaServer, name: str
@@ -108,7 +96,7 @@ def test_a_real_agent_lands_what_a_real_model_was_made_to_say(
     Forced is what the model may say (`narrowing.py`): a call of the agent's own tool that reads, one of that which edits, last
     words. Eight letters of the edit are the model's choice.
     """
-    command = installed(name, usual=name in USUAL)
+    command = real.installed(name, usual=name in USUAL)
     with narrowing(Narrow(str(room.repository / "app.py"), tool_server.url)) as narrow:
         configure(room, narrow.url, list(command), "")
         task = room.queue()
@@ -132,7 +120,7 @@ def test_a_real_agent_lands_what_a_real_model_was_made_to_say(
 def test_a_real_agent_reaches_a_real_server_and_nonsense_ends_readably(
     room: Room, server: LlamaServer, name: str
 ) -> None:
-    configure(room, server.url, list(installed(name)))
+    configure(room, server.url, list(real.installed(name, usual=False)))
     task = room.queue()
     room.work()
     assert room.task(task).state is TaskState.FAILED

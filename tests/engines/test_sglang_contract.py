@@ -27,6 +27,8 @@ from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.http import HttpServer
 from navigator.rehearsal.server.timing import Pace
+from navigator.rehearsal.tool_calls import ToolCall, call_text
+from navigator.rehearsal.writer.agent import Messages, has_tools
 from navigator.serving.client.chat import ChatRequest
 from navigator.serving.client.client import ModelClient
 from tests.engines.sglang import CONTEXT, SglangServer, home, missing, sglang_server
@@ -71,6 +73,16 @@ SCHEMA = {
 }
 WITH_SCHEMA = {"type": "json_schema", "json_schema": {"name": "review", "schema": SCHEMA}}
 USAGE = {"include_usage": True}
+TOOLS = [{"type": "function", "function": {"name": "pick", "parameters": SCHEMA, "strict": True}}]
+CALLED = [{"id": "c1", "type": "function", "function": {"name": "pick", "arguments": '{"a": "x"}'}}]
+A_CALL = {
+    "tools": TOOLS,
+    "tool_choice": "required",
+    "parallel_tool_calls": False,
+    "max_tokens": 200,
+    "ignore_eos": False,
+    "logit_bias": {"2": 50},  # ends the answer where the grammar lets it
+}
 
 
 @dataclass(frozen=True)
@@ -152,6 +164,15 @@ CASES = [
     chat("stream with usage throughout", stream=True, stream_options={**USAGE, "continuous_usage_stats": True}),
     chat("stream with logprobs", stream=True, logprobs=True, top_logprobs=2),
     chat("stream with a schema", stream=True, stream_options=USAGE, response_format=WITH_SCHEMA, max_tokens=60),
+    chat("a call of a tool", **A_CALL),
+    chat("a call of a tool, streamed", stream=True, stream_options=USAGE, **A_CALL),
+    chat("tools that may not be called", tools=TOOLS, tool_choice="none"),
+    chat("a conversation with calls", messages=[
+        *HELLO, {"role": "assistant", "content": None, "tool_calls": CALLED},
+        {"role": "tool", "tool_call_id": "c1", "content": "done"},
+    ]),
+    chat("tools that are none", tools=3),
+    chat("a tool without a function", tools=[{"type": "function"}]),
     chat("no messages", messages=[]),
     chat("messages that are none", messages="hello"),
     chat("an unknown role", messages=[{"role": "nobody", "content": "x"}]),
@@ -179,13 +200,15 @@ CASES = [
 def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SglangServer]:
     if reason := missing():
         pytest.skip(reason)
-    with sglang_server(tmp_path_factory.mktemp("sglang")) as server:
+    with sglang_server(tmp_path_factory.mktemp("sglang"), "--tool-call-parser", "qwen25") as server:
         yield server
 
 
 def long_or_fitting(
-    messages: object, schema: dict[str, Any] | None, repeat: int, temperature: float
+    messages: Messages, schema: dict[str, Any] | None, repeat: int, temperature: float
 ) -> Completion:
+    if has_tools(messages):
+        return Completion(call_text(ToolCall("pick", {"a": "x"})))
     return Completion('{"a": "x"}' if schema else "word " * 4000)
 
 

@@ -11,6 +11,7 @@ from navigator.lab.bench.structure import CEILING, bench_tasks, heuristic, struc
 from navigator.lab.comparing.functions import SOLUTION
 from tests.cascade.scripted_models import speaking
 from tests.cascade.support import Desk
+from tests.cascade.test_reconcile import asked, settings, swapping
 from tests.lab.known_models import Change, Quality, known
 from tests.workspace.sandbox.support import needs_sandbox
 
@@ -46,8 +47,12 @@ def test_the_command_executes_all_twenty(tmp_path: Path) -> None:
     changes: dict[str, Change] = {}
     for key, task in TASKS.items():
         changes[task.function().text] = {SOLUTION: (None, task.solution.replace(*spoilt.get(key, ("", ""))))}
-    with speaking(known(changes, Quality(1.0, 1.0))) as models:
-        desk = Desk.make(tmp_path, models.settings)
+    swapping(tmp_path)
+    models = known(changes, Quality(1.0, 1.0))
+    models.holds = tmp_path / "loaded"
+    models.holds.write_text("")  # the first load is no swap
+    with speaking(models):
+        desk = Desk.make(tmp_path, settings(tmp_path, models.url))
         done = desk.json("lab", "bench", "--arm", "generator")
         (run,) = desk.json("lab", "runs")["runs"]
     assert (run["kind"], run["state"]) == ("bench", "complete")
@@ -61,3 +66,4 @@ def test_the_command_executes_all_twenty(tmp_path: Path) -> None:
     assert failed == set(spoilt)
     assert "anecdotal" in rows["all"]["tests_words"]
     assert json.dumps(done["swaps"]) == "0"
+    assert asked(tmp_path) == ["generator"]

@@ -129,11 +129,13 @@ def test_strengths_come_back_in_their_order() -> None:
     found = strengths(games)
     assert [row.name for row in found] == ["strong", "middle", "weak"]
     for row in found:
+        assert row.low is not None and row.high is not None
         assert row.low <= row.value <= row.high
         assert row.low - 0.1 <= truth[row.name] <= row.high + 0.1
         assert row.games == 300
     assert strengths([]) == []
-    assert len(strengths([("a", "b")] * 5)) == 2
+    assert [(row.low, row.high) for row in strengths([("a", "b")] * 9)] == [(None, None)] * 2
+    assert [row.low for row in strengths([("a", "b"), ("b", "a")])] == [None, None]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_a_client_queues_and_reads(command: Command) -> None:
         assert queued["state"] == "queued"
         (review,) = client.call("review_ref", project="thing", ref="HEAD~0")["reviews"]
         listed = client.call("list_proposals", project="thing")["proposals"]
-        assert review["proposal"] in {one["id"] for one in listed}
+        assert (review["proposal"], review["state"]) in {(one["id"], one["task_state"]) for one in listed}
         shown = client.call("show_proposal", id=listed[0]["id"])
         assert shown["proposal"]["review"]["verdict"] in ("APPROVE", "REVISE", "UNREVIEWED")
         assert shown["diff"].startswith("### ")

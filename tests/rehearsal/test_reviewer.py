@@ -273,3 +273,10 @@ def test_the_demos_asides_show_every_way_in_which_a_finding_can_stand(projects: 
         ("minor", "nowhere"),
         ("nit", "new"),
     }
+
+
+def test_what_the_change_defines_is_no_misspelt_name() -> None:
+    added = b"from rows import totals\n\n\nclass Totals(list):\n    def whole(self):\n        return totals(self)\n"
+    for seed in range(9):
+        found = review(BEFORE, BEFORE | {"b.py": added}, "Add a class of totals", seed)["findings"]
+        assert not [one for one in found if "defined nowhere" in one["message"]]

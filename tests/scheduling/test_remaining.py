@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.forecast import errors
+from benchmarks.forecast import forecasts
 from navigator.domain.snapshot import TaskView
 from navigator.domain.states import Role, TaskState
+from navigator.evidence.intervals import wilson
 from navigator.scheduling.forecast import PUBLISHED
 from navigator.scheduling.remaining import MOST_TASKS, Plan, remaining
 
@@ -41,7 +42,7 @@ def view(number: int, state: TaskState = S.QUEUED, round: int = 0, project: int 
     until=st.sampled_from(("idle", "reviewed", "")),
     rate=st.sampled_from((0.0, 0.35, 1.0)),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_every_state_comes_to_an_end(
     tasks: list[tuple[TaskState, int, int]], resident: Role | None, until: str, rate: float
 ) -> None:
@@ -53,7 +54,8 @@ def test_every_state_comes_to_an_end(
     assert found == remaining(views, 100.0, figures, plan)
     assert math.isfinite(found.seconds)
     assert set(found.by_project) == {project for _, _, project in tasks}
-    assert found.seconds == max(found.by_project.values()) >= 0
+    assert 0 <= found.low <= found.seconds <= found.high
+    assert found.seconds >= max(found.by_project.values()) >= 0
 
 
 def test_one_task_alone_takes_what_its_steps_take() -> None:
@@ -62,7 +64,8 @@ def test_one_task_alone_takes_what_its_steps_take() -> None:
     )
     assert found is not None
     steps = PUBLISHED.write_seconds + PUBLISHED.swap_in + PUBLISHED.review_seconds
-    assert found.seconds == pytest.approx(steps, rel=0.01)
+    assert found.seconds == pytest.approx(steps, rel=0.1)
+    assert found.low < steps < found.high
     assert (found.swaps, found.revisions, found.single_seconds) == (1, 0, PUBLISHED.single_seconds)
 
 
@@ -71,7 +74,8 @@ def test_the_revise_rate_sends_back_its_share() -> None:
     rates = {
         rate: remaining(views, 0.0, replace(PUBLISHED, revise_rate=rate), Plan()) for rate in (0.0, 0.35)
     }
-    assert [found.revisions for found in rates.values() if found] == [0, 9]  # 7 of 20, and 2 of these again
+    none, some = (found.revisions for found in rates.values() if found)
+    assert none == 0 < some < 20  # 7 of 20 and 2 or 3 of these again, more or less: they are drawn
     times = [found.seconds for found in rates.values() if found]
     assert times[0] < times[1]
 
@@ -81,12 +85,35 @@ def test_more_tasks_than_are_followed_are_counted_in_proportion() -> None:
     many = remaining([view(number) for number in range(3 * MOST_TASKS)], 0.0, PUBLISHED, Plan())
     assert few is not None and many is not None
     assert many.followed == MOST_TASKS
-    assert many.seconds == pytest.approx(3 * few.seconds)
+    assert many.swaps == few.swaps
+    assert 3 * few.seconds - 2 * few.swaps * 50 < many.seconds < 3 * few.seconds
 
 
 def test_a_forecast_is_near_what_a_noisy_session_takes() -> None:
-    found = errors(30)
-    assert statistics.median(map(abs, found)) < 0.25
+    """And four of five are within the interval, as far as so few can tell."""
+    found = forecasts(30)
+    assert statistics.median(abs(one.expected / one.actual - 1) for one in found) < 0.25
+    low, high = wilson(sum(one.low <= one.actual <= one.high for one in found), len(found))
+    assert low < 0.8 < high
+
+
+def test_a_rate_of_few_verdicts_makes_the_interval_wider() -> None:
+    tasks = [view(number) for number in range(4)]
+    few, many = (
+        remaining(tasks, 0.0, replace(PUBLISHED, revise_rate=0.1, revise_n=n), Plan()) for n in (1, 1000)
+    )
+    assert few is not None and many is not None
+    assert few.high > many.high
+    assert few.low == pytest.approx(many.low, rel=0.1)
+
+
+def test_a_swap_under_way_is_not_begun_again() -> None:
+    """It is half done, on average; without that knowledge the whole of it would be counted."""
+    waiting = [view(1, S.AWAITING_REVIEW)]
+    under_way = remaining(waiting, 0.0, PUBLISHED, Plan(resident=Role.GENERATOR, swapping_to=Role.REVIEWER))
+    not_yet = remaining(waiting, 0.0, PUBLISHED, Plan(resident=Role.GENERATOR))
+    assert under_way is not None and not_yet is not None
+    assert not_yet.seconds - under_way.seconds == pytest.approx(PUBLISHED.swap_in / 2, rel=0.3)
 
 
 def test_projects_without_tests_have_no_failed_checks_to_repair() -> None:

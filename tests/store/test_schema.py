@@ -43,7 +43,7 @@ SCHEMAS = [
     "2e2b70343f467df7",
     "46c3dbae3f7cf509",
     "0dd6a58dcfa75a02",
-    "dff27bc7cf068b49",
+    "074bf36d9a9bf530",
 ]
 
 

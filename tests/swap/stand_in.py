@@ -1,6 +1,7 @@
 """A small server on SGLang's wire, for what a swap can meet: `python stand_in.py --port P --model M [flaws]`.
 
-It holds no model. A streamed answer takes as many tokens as asked for, `--tick` seconds each. SIGTERM is SGLang's:
+It holds no model. A streamed answer takes as many tokens as asked for, `--tick` seconds each; while its folder holds a file
+`hold` with a number, it stops after so many; a plain answer waits there at 0. SIGTERM is SGLang's:
 /health turns 503, what is in flight is finished, then it exits.
 """
 
@@ -85,6 +86,8 @@ class Handler(BaseHTTPRequestHandler):
         try:
             if not body.get("stream"):
                 time.sleep(options.tick)
+                while held_at() == 0:
+                    time.sleep(0.005)
                 choice = {
                     "index": 0,
                     "message": {"role": "assistant", "content": "ok"},
@@ -98,6 +101,8 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             done = 0
             while done < tokens and not aborted.wait(options.tick):
+                while held_at() == done:
+                    time.sleep(0.005)
                 done += 1
                 self.event(head, {"content": f"{done} "}, None)
             self.event(head, {}, "abort" if done < tokens else "stop")
@@ -126,6 +131,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         pass
+
+
+def held_at() -> int:
+    try:
+        return int(Path("hold").read_text(encoding="ascii"))
+    except FileNotFoundError:
+        return -1
 
 
 def end() -> None:

@@ -15,8 +15,10 @@ from typing import Any
 
 import pytest
 
+from navigator.cascade.acting import reading
+from navigator.config.paths import StatePaths
 from tests.engines import llama
-from tests.swap.desk import SCRIPT, UNITS, Desk
+from tests.swap.desk import SCRIPT, UNITS, Desk, wait_for
 from tests.swap.engines import llama_desk
 from tests.swap.ssh_server import HOST, SshServer
 from tests.swap.test_real_engines import READABLE, TASKS, settings
@@ -40,6 +42,7 @@ def test_a_session_outlives_lost_connections(
     before = [fingerprint(repo) for repo in repos]
     config = tmp_path / "navigator.toml"
     text = settings(desk, "llama").replace("http://127.0.0.1", "http://127.0.0.2")
+    text = text.replace("edit | words | more", "edit", 1)  # so that few tasks are enough for a review
     text = text.replace("[swap.systemd]\n", f'[swap.systemd]\nhost = "{HOST}"\nstop_seconds = 5\n')
     config.write_text(text.replace("[swap]\n", f'[swap]\nscript = "{SCRIPT}"\n'), "utf-8")
     environment = os.environ | box.client
@@ -61,21 +64,28 @@ def test_a_session_outlives_lost_connections(
 
     for repo in repos:
         navigator("project", "add", str(repo))
-    for task in TASKS:
+    for task in TASKS[:2]:
         navigator("task", "add", "--all", task)
-    running = begin("run", "--until", "idle")
-    cuts, refused_for = 0, 0.0
-    while running.poll() is None and cuts < CUTS:
+    # Until it is stopped: a session that ends with its work could end before the last cut.
+    running = begin("run")
+    for cut in range(CUTS):
         time.sleep(0.5)
-        if not box.connections():
-            continue  # it is on its way
-        if cuts == CUTS // 2:  # one that is away for a while
+        wait_for(box.connections)
+        if cut == CUTS // 2:  # one that is away for a while
             box.stop()
-            time.sleep(refused_for := 3.0)
+            time.sleep(3.0)
             box.start()
         else:
             box.cut()
-        cuts += 1
+    paths = StatePaths(tmp_path / "state")
+
+    def at_rest() -> bool:
+        assert running.poll() is None
+        with reading(paths) as store:
+            return {task.state.value for task in store.tasks()} <= READABLE
+
+    wait_for(at_rest, 200.0)
+    navigator("stop")
     out, err = running.communicate(timeout=200)
     assert out, err.decode()
     session = json.loads(out)
@@ -83,13 +93,13 @@ def test_a_session_outlives_lost_connections(
     failed = {task["reason"] for task in navigator("task", "list")["tasks"] if task["state"] == "failed"}
     print(*failed, sep="\n")
 
-    assert cuts == CUTS
-    assert refused_for
     assert set(session["states"]) <= READABLE, session["states"]
-    assert sum(session["states"].values()) == len(TASKS) * len(repos)
+    assert sum(session["states"].values()) == 2 * len(repos)
     assert session["calls"]["running"] == 0
+    assert session["states"].get("awaiting_approval")
     assert session["swaps"] >= 1
-    assert session["failed_swaps"] == 0
+    with reading(paths) as store:
+        assert [swap.reason for swap in store.swaps() if swap.outcome != "done"] == []
     # What failed has failed by what the random model wrote, not by a lost connection.
     assert all(reason and "connection" not in reason.lower() for reason in failed)
     assert [fingerprint(repo) for repo in repos] == before

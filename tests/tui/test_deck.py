@@ -17,10 +17,11 @@ from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.answers.report import ReportScreen
 from navigator.tui.app import NavigatorApp
-from navigator.tui.deck.filtering import CARD_ORDERS
+from navigator.tui.deck.filtering import CARD_ORDERS, IS
 from navigator.tui.deck.screen import DeckScreen
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.dialogs.help import HelpScreen
+from navigator.tui.keys.registry import ACTIONS
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal
 from navigator.tui.theme import THEMES
 from navigator.tui.welcome.add_projects import AddProjectsScreen
@@ -358,3 +359,8 @@ async def test_a_store_that_cannot_be_read_stays_said(make_app: AppMaker, state:
         assert "cannot be read" in shown and "navigator.db is damaged" in shown
         state.database.write_bytes(whole)
         await until(pilot, lambda: app.snapshot.loaded and not app.snapshot.problem)
+
+
+def test_the_help_of_the_filter_names_every_word() -> None:
+    words = ACTIONS["deck.filter"].help.partition("is:WORD (")[2].rstrip(").").split(", ")
+    assert sorted(words) == sorted(IS)

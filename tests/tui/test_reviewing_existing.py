@@ -20,6 +20,7 @@ from navigator.tui.dialogs.note import NoteDialog
 from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.keys.registry import ACTIONS
 from navigator.tui.review.screen import ReviewScreen
+from navigator.tui.widgets.keybar import KeyBar
 from tests.cascade.support import git, make_repository
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
@@ -62,7 +63,11 @@ async def test_chosen_read_and_fixed(
         deck = app.screen
         assert isinstance(deck, DeckScreen)
         await until(pilot, lambda: bool(deck.pane("projects").rows))
+        bar = deck.query_one(KeyBar)
+        assert "review existing work" not in str(bar.render())
         deck._focus("projects")
+        await pilot.pause()
+        assert "R review existing work" in str(bar.render()) and "a approve" not in str(bar.render())
         await pilot.press("R")
         await until(pilot, lambda: isinstance(app.screen, PickDialog), what="the choice")
         await pilot.press(*"topic")
@@ -86,6 +91,7 @@ async def test_chosen_read_and_fixed(
             if screen.offers(ACTIONS[f"review.{name}"])
         ]
         assert offered == ["request_fix", "put_away"]
+        assert not screen.offers(ACTIONS["diff.choose_hunk"])
         await pilot.press("x")
         await until(pilot, lambda: isinstance(app.screen, NoteDialog) and app.screen.ready, what="the note")
         await pilot.press(*"More")

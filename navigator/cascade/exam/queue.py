@@ -100,7 +100,7 @@ class ExamQueue:
         if not items:
             return _Open()
         model = deps.settings.reviewer.model
-        rehearses = deps.strategy.rehearsal or is_rehearsal(model)
+        rehearses = deps.rehearses(Role.REVIEWER)
         new: list[OpenItem] = []
         again: list[OpenItem] = []
         seconds = 0

@@ -117,7 +117,7 @@ class PromptLibrary:
     A file in a later folder that has no front matter and no packaged template's name is no prompt: it is listed in `strays`.
 
     Raises:
-        ConfigError: another file is no template, or two in one folder have the same name.
+        ConfigError: another file is no template, or has another name than its template.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -132,10 +132,11 @@ class PromptLibrary:
                     self.strays.append(path)
                     continue
                 prompt = read_prompt(path)
-                if prompt.name in found:
+                if prompt.name != path.stem:
+                    # A copy under another file's name would stand in for the packaged template unnoticed.
                     raise ConfigError(
-                        f"{path}: {found[prompt.name].path.name} in the same folder has the same name, {prompt.name!r}.",
-                        hint="Rename or remove one of them.",
+                        f"{path}: the prompt is named {prompt.name!r}, unlike its file.",
+                        hint=f"Write `name: {path.stem}` in it, or rename the file to {prompt.name}.md.",
                     )
                 found[prompt.name] = prompt
             self._prompts |= found

@@ -21,7 +21,7 @@ from navigator.agents.forwarder import Forwarder
 from navigator.agents.homes import Homes
 from navigator.agents.profiles import Endpoint
 from navigator.agents.session import AgentPlace, AgentSession, Turn, limits_of, opened
-from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.assemble import Elsewhere
 from navigator.cascade.prompts.material import Ground, settle
 from navigator.cascade.routing import writer_for
@@ -309,7 +309,7 @@ class _Run:
             loaded=session.loaded,
             prompt_version=version,
             outcome="",
-            rehearsal=is_rehearsal(deps.settings.generator.model),
+            rehearsal=deps.rehearses(Role.GENERATOR),
             started="",
         )
         with deps.store.transaction() as tx:

@@ -77,7 +77,7 @@ async def call_model(
             prompt_version=prompt_version,
             residency=deps.drawn.get(role, 0),
             # Said now: a call that fails never learns which model would have answered.
-            rehearsal=is_rehearsal(deps.settings.server(role).model),
+            rehearsal=deps.rehearses(role),
         )
     about = task.id or f"exam item {exam_item}"
     server = deps.settings.server(role)
@@ -99,10 +99,7 @@ async def call_model(
         _cut_off(deps, call, task, asking)
         raise
     except ServingError as error:
-        spent = {"usage": error.usage, "retries": error.retries}
-        # What was cut off on the way says nothing about the task, nor about the server.
-        cut = role is not Role.FINAL and deps.strategy.was_cut_since(began)
-        _end_call(deps, call, outcome="failed", error_code="connection_lost" if cut else error.code, **spent)
+        await _failed(deps, call, role, error, began)
         log.warning("%s: %s for %s: %s", role.value, purpose, about, error)
         raise
     _end_call(
@@ -118,6 +115,16 @@ async def call_model(
         answer=answer.text or (answer.reasoning if schema is not None else ""),
     )
     return answer
+
+
+async def _failed(deps: Dependencies, call: int, role: Role, error: ServingError, began: float) -> None:
+    code = error.code
+    try:
+        # What was cut off on the way says nothing about the task, nor about the server.
+        if role is not Role.FINAL and await deps.strategy.was_cut_since(began):
+            code = "connection_lost"
+    finally:
+        _end_call(deps, call, outcome="failed", error_code=code, usage=error.usage, retries=error.retries)
 
 
 def _cut_off(deps: Dependencies, call: int, task: Task, asking: Asking | None) -> None:

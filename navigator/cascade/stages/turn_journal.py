@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 
 from navigator.agents.forwarder import Reply
-from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.dependencies import Dependencies
 from navigator.domain.models import Task
 from navigator.domain.states import Role
 
@@ -52,7 +52,6 @@ class TurnJournal:
 
     def begin(self, digest: str) -> int:
         """Record a request that is about to be sent."""
-        server = self._deps.settings.server(Role.GENERATOR)
         task, seq = self._task, max(self._turn, 0) * TURN_CALLS + self._next
         self._next += 1
         with self._deps.store.transaction() as tx:
@@ -66,7 +65,7 @@ class TurnJournal:
                 prompt_version=self._version,
                 prompt_hash=digest,
                 residency=self._deps.drawn.get(Role.GENERATOR, 0),
-                rehearsal=is_rehearsal(server.model),
+                rehearsal=self._deps.rehearses(Role.GENERATOR),
             )
 
     def end(self, number: int, reply: Reply) -> None:

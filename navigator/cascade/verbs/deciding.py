@@ -167,7 +167,7 @@ def not_waiting(on: Subject) -> Conflict:
             f"{on.task} has no proposal to decide on; it is {state_words(on)}.",
             hint=f"`navigator task show {on.task}` shows its history.",
         )
-    if on.existing:
+    if on.existing and on.with_you:
         return Conflict(
             f"{on.proposal} reviews a change that is in the repository already; there is nothing to decide or to land.",
             hint=f"To have its findings fixed: `navigator fix {on.proposal}`. To put it away: `navigator task done {on.task}`.",

@@ -68,9 +68,8 @@ class RequestFix(SubjectVerb[FixArgs, FixRequested]):
         comments = reader.comments(task_id=shown.task_id, sent=False)
         lines += [f"{one['path']}:{one['line']}  {one['text']}" for one in comments[:5]]
         needed = "" if found or comments else "It has no findings: say what to fix."
-        return Question(
-            f"Queue a task that fixes what {shown.id} found?", tuple(lines), "queue", NoteField(needed=needed)
-        )
+        note = NoteField("what to fix", needed=needed) if needed else NoteField()
+        return Question(f"Queue a task that fixes what {shown.id} found?", tuple(lines), "queue", note)
 
     async def perform(self, deps: Dependencies, args: FixArgs) -> FixRequested:
         self.require(deps.reader, args)

@@ -24,6 +24,8 @@ def event_words(event: Event) -> tuple[str, str]:
         moved = f"{_value('from', data.get('from'))} → {_value('to', data.get('to'))}"
         reason = data.get("reason")
         return kind, safe_line(f"{moved}: {reason}" if reason else moved)
+    if event.kind == "task_linked" and not event.data.get("after"):
+        return kind, "after no other task"
     said = [
         words if key == "seconds" else f"{key.replace('_', ' ')} {words}"
         for key, value in event.data.items()

@@ -9,7 +9,7 @@ from navigator.domain.snapshot import Doubt, Prices
 from navigator.domain.states import Role
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.evidence.rates import revise_rate
-from navigator.evidence.swaps import median_swap
+from navigator.evidence.swaps import median_handover, median_swap
 from navigator.evidence.throughput import throughput
 from navigator.evidence.uncertainty import RELATED, relations
 from navigator.scheduling.forecast import PUBLISHED, Figures
@@ -38,7 +38,7 @@ def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, 
         strategy = swaps[0].strategy if swaps else ""
         seconds = median_swap(swaps, role, strategy=strategy, rehearsal=rehearsal)
         if seconds is not None:
-            found[name] = seconds
+            found[name] = seconds + median_handover(swaps, role, strategy=strategy)
     totals = [
         row for row in reader.call_totals() if row.rehearsal is rehearsal and row.role is not Role.FINAL
     ]
@@ -62,7 +62,18 @@ def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, 
     n = 0
     if rate is not None and rate.rate is not None:
         found["revise_rate"], n = rate.rate, rate.n
-    figures = replace(PUBLISHED, **found, **at_once, source="measured", revise_n=n) if found else PUBLISHED
+    again_n, again = reader.again_counts().get(rehearsal, (0, 0))
+    figures = PUBLISHED
+    if found:
+        figures = replace(
+            PUBLISHED,
+            **found,
+            **at_once,
+            source="measured",
+            revise_n=n,
+            again_rate=again / again_n if again_n else 0.0,
+            again_n=again_n,
+        )
     return figures, tuple(sorted(found))
 
 

@@ -27,6 +27,9 @@ UNTIL = "until"
 """Where the conductor notes the goal of its session: "idle", "reviewed", or "" for one that stays."""
 
 
+SWAPPING_TO = "swapping_to"
+"""Where it notes the role that a swap under way loads, while one is."""
+
 NEEDED = frozenset({"swap_in", "swap_back", "generator_speed", "reviewer_speed"})
 """Figures that a forecast of this machine has to have measured; with any of them published it is one of another machine."""
 
@@ -54,9 +57,10 @@ def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Rema
 
 def _plan(reader: Reader, settings: Settings, unreviewed: frozenset[str]) -> Plan:
     resident, until = reader.meta("resident"), reader.meta(UNTIL)
-    roles = (Role.GENERATOR, Role.REVIEWER)
+    roles = {role.value: role for role in (Role.GENERATOR, Role.REVIEWER)}
     return Plan(
-        resident=next((role for role in roles if role.value == resident), None),
+        resident=roles.get(str(resident)),
+        swapping_to=roles.get(str(reader.meta(SWAPPING_TO))),
         both_resident=resident == "both" or settings.swap.strategy == "resident",
         streams=(settings.generator.max_inflight, settings.reviewer.max_inflight),
         revisions=settings.batch.revisions,

@@ -25,7 +25,7 @@ from navigator.domain.states import Role
 from navigator.domain.text import safe_line
 from navigator.serving.client.names import same_model
 from navigator.serving.status import ServerLook
-from navigator.serving.swap.base import Check
+from navigator.serving.swap.base import Check, SwapStrategy
 from navigator.store.space import is_low
 
 _WAL_FIXED = (3, 51, 3)
@@ -67,13 +67,12 @@ def doctor(disk: bool, plan: bool, as_json: bool, context: int | None, **planned
     else:
         marks = {"ok": "✓", "warn": "!", "missing": "✗"}
         for item in items:
-            output.say(f"{marks[item.state]} {item.state:<8} {item.name:<16} {item.found}")
+            output.prose(item.found, " " * 28, first=f"{marks[item.state]} {item.state:<8} {item.name:<16} ")
             if item.hint:
-                output.say(f"           {'':<16} {item.hint}")
+                output.prose(item.hint, " " * 28)
         counts = {state: sum(item.state == state for item in items) for state in marks}
-        output.say(
-            f"\n{counts['ok']} ok, {counts['warn']} warnings, {counts['missing']} missing. Log: {paths.log}"
-        )
+        warnings = f"{counts['warn']} warning{'' if counts['warn'] == 1 else 's'}"
+        output.say(f"\n{counts['ok']} ok, {warnings}, {counts['missing']} missing. Log: {paths.log}")
     if missing:
         sys.exit(3)
 
@@ -106,7 +105,9 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
             "projects' tests run UNSANDBOXED: code that a model wrote runs as you",
             "Remove unsandboxed from [checks] in the settings.",
         )
-    yield _prompts()
+    yield _prompts(settings)
+    if settings.on.events:
+        yield _events(settings)
     yield from card_items()
     if settings.energy.command:
         yield _energy(settings)
@@ -150,7 +151,7 @@ def _agent(settings: Settings) -> Check:
         said = f"{found.agent} starts, but: {found.problem}" if found.agent else found.problem
         return Check("agent", "missing", said, found.hint)
     if found.reached is None:
-        hint = "Load the generator (`navigator swap generator`) and run doctor again to see whether it reaches the model."
+        hint = "Load the generator (`navigator swap to generator`) and run doctor again to see whether it reaches the model."
         return Check(
             "agent", "ok", f"{found.agent} starts; the generator is not loaded, so it was not asked", hint
         )
@@ -268,7 +269,7 @@ def _bubblewrap(*, unsandboxed: bool) -> Check:
     return Check("bubblewrap", state, f"{found.reason}: proposals are not tested", found.hint)
 
 
-def _prompts() -> Check:
+def _prompts(settings: Settings) -> Check:
     """Whether the user's own prompt templates can be used; those that replace no packaged one are named."""
     from navigator.cascade.prompts.library import PromptLibrary
     from navigator.config.resources import resource_dir
@@ -278,12 +279,43 @@ def _prompts() -> Check:
         library.check()
     except NavigatorError as error:
         return Check("prompts", "missing", error.message, error.hint)
-    idle = [prompt.name for prompt in library.own if library.replaces(prompt) != prompt.name]
+    arms = settings.experiment.arms if settings.experiment.name else ()
+    idle = [p.name for p in library.own if library.replaces(p) != p.name and p.name not in arms]
     if idle:
-        hint = "They replace no packaged prompt. `navigator prompts list` shows the names; `navigator prompts try` can use them."
+        hint = (
+            "They replace no packaged prompt: `navigator prompts list` has the names. "
+            "`navigator prompts try` and [experiment] can use them."
+        )
         return Check("prompts", "warn", f"not used: {', '.join(idle)}", hint)
     mine = ", ".join(prompt.version for prompt in library.own)
     return Check("prompts", "ok", f"yours: {mine}" if mine else "the packaged ones")
+
+
+def _events(settings: Settings) -> Check:
+    """Whether the commands of [on] can be started."""
+    from navigator.cascade.on_events import program_of
+
+    commands = {event: settings.on.command(event) for event in settings.on.events}
+    lost = [f"{event}: {command[0]}" for event, command in commands.items() if program_of(command) is None]
+    if lost:
+        found = f"does not exist or is not executable: {', '.join(lost)}"
+        return Check("events", "warn", found, "Correct [on] in the settings (docs/events.md).")
+    return Check("events", "ok", f"a command for {', '.join(commands)}")
+
+
+def _experiment(settings: Settings, strategy: SwapStrategy) -> Check:
+    """Whether the arms of [experiment] exist and can be used with this strategy; `navigator run` refuses to start otherwise."""
+    from navigator.cascade.experimenting import require_arms
+    from navigator.cascade.prompts.library import PromptLibrary
+    from navigator.config.resources import resource_dir
+
+    wanted = settings.experiment
+    try:
+        prompts = PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+        require_arms(wanted, strategy, prompts)
+    except NavigatorError as error:
+        return Check("experiment", "missing", error.message, error.hint)
+    return Check("experiment", "ok", f"{wanted.name}: {wanted.what}, {' or '.join(wanted.arms)}")
 
 
 def _energy(settings: Settings) -> Check:
@@ -302,8 +334,10 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
     from navigator.serving.swap import look_at_servers, make_strategy, strategy_names
 
     if settings.swap.strategy is None:
-        listed = " or ".join(f'"{name}"' for name in strategy_names())
-        hint = f"Set strategy = {listed} under [swap] in the settings; `navigator demo` needs none."
+        hint = (
+            f"Set strategy under [swap] in the settings to one of {', '.join(strategy_names())} (docs/strategies.md); "
+            "`navigator demo` needs none."
+        )
         yield Check("swap strategy", "missing", "none is set", hint)
         return
     try:
@@ -312,6 +346,8 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
         yield Check("swap strategy", "missing", f"{settings.swap.strategy}: {error.message}", error.hint)
         return
     yield Check("swap strategy", "ok", f"{strategy.name}: {strategy.about}")
+    if settings.experiment.name:
+        yield _experiment(settings, strategy)
     yield from asyncio.run(strategy.diagnose())
     if strategy.rehearsal:
         return

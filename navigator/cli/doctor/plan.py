@@ -151,13 +151,13 @@ def _stated(index: Path) -> int:
 
 
 def _tell(found: Plan) -> None:
-    output.say(
+    output.prose(
         f"A GPU of {found.card:,} MiB ({found.card_basis}), {found.ram:,} MiB of host memory ({found.ram_basis}),"
         f" a context of {found.tokens:,} tokens"
     )
     output.say()
     models = (found.generator, found.reviewer)
-    heads = ("", "weights", "", "states a request")
+    heads = ("", "weights", "", "states")
     rows = [
         (
             f"{role}: {model.name}",
@@ -169,7 +169,9 @@ def _tell(found: Plan) -> None:
     ]
     output.emit(output.table(heads, rows, right=(1, 3)))
     for model in models:
-        output.say(f"  {model.name}: weights from {model.weights_source}; shape from {model.shape.source}")
+        output.prose(
+            f"{model.name}: weights from {model.weights_source}; shape from {model.shape.source}", "  "
+        )
     output.say()
     cache_heads = (
         "keys and values",
@@ -177,9 +179,8 @@ def _tell(found: Plan) -> None:
         "at once",
         "reviewer",
         "at once",
-        "both, one each",
+        "one of each",
         "left",
-        "",
     )
     cache_rows = [
         (
@@ -190,16 +191,18 @@ def _tell(found: Plan) -> None:
             other.at_once,
             f"{both.needed:,} MiB",
             f"{both.left:,} MiB",
-            f"{both.cache.basis}: {both.cache.about}",
         )
         for one, other, both in zip(*found.alone, found.beside, strict=True)
     ]
     output.emit(output.table(cache_heads, cache_rows, right=range(1, 7)))
-    output.say(
+    for both in found.beside:
+        output.prose(f"{both.cache.name}, {both.cache.basis}: {both.cache.about}", "  ")
+    output.prose(
+        "States: of one request. "
         "At once: whole contexts, each with its states, that fit with that model alone on the GPU. All computed, with"
         " 2,000 MiB a server for what no formula has (an estimate)."
     )
     output.say()
-    output.say(f"{_STRATEGIES.get(found.way, 'It does not fit')}: {found.why}", bold=True)
+    output.prose(f"{_STRATEGIES.get(found.way, 'It does not fit')}: {found.why}", bold=True)
     for note in found.notes:
-        output.say(f"  {note}")
+        output.prose(note, "  ")

@@ -134,7 +134,7 @@ def _tell(file: Path, table: RunTable, found: list[Finding], facts: Facts) -> No
     read = ", ".join(f"{name} from {column}" for name, column in table.columns.items() if name != column)
     output.say(f"{file}: {len(table.runs)} runs" + (f", {len(table.bad)} rows left out" if table.bad else ""))
     if read:
-        output.say(f"Read: {read}.")
+        output.prose(f"Read: {read}.")
     for bad in table.bad[:_SHOWN_BAD]:
         output.say(f"  line {bad.line} is left out: {bad.reason}")
     if len(table.bad) > _SHOWN_BAD:
@@ -187,7 +187,7 @@ def _tables(table: RunTable) -> None:
         "ms a round",
     )
     output.emit(output.table(heads, drafted, right=range(2, 11)))
-    output.say(
+    output.prose(
         "Rate is accepted ÷ drafted; speed-up is against the mean of all runs of the model without speculation."
     )
     output.say()
@@ -216,7 +216,7 @@ def _findings(found: list[Finding]) -> None:
     for severity, kind in kinds:
         same = [finding for finding in found if (finding.severity, finding.kind) == (severity, kind)]
         output.say(f"{severity}: {kind}", bold=True)
-        output.say(f"  {same[0].subject}{_lines(same[0].lines)}: {same[0].arithmetic}")
+        output.prose(f"{same[0].subject}{_lines(same[0].lines)}: {same[0].arithmetic}", "  ")
         if len(same) > 1:
             output.say(f"  The same for {'; '.join(finding.subject for finding in same[1:])}.")
         output.say()

@@ -54,12 +54,30 @@ def judge(
     unreadable = 0
     if judges:
         if file is None:
-            raise UsageError("Judges need a file of tasks.")
+            raise UsageError(
+                "Judges need a file of tasks.", hint="Name it: `navigator lab judge FILE --judge …`."
+            )
+        _require_models(judges)
         unreadable = asyncio.run(_ask(file, judges, kept))
     if not kept.exists():
         raise MissingPart(f"There are no votes in {kept}.", hint="Ask a judge: --judge reviewer.")
     found = read_votes(kept)
     _tell(tally(found), found, kept, unreadable, as_json)
+
+
+def _require_models(judges: tuple[str, ...]) -> None:
+    """Refuse a rehearsal's servers: they run during a session only, and judge nothing.
+
+    Raises:
+        UsageError: one of the judges is one.
+    """
+    from navigator.config.settings import load_settings
+
+    if load_settings().swap.strategy == "rehearsal" and set(judges) - {"final"}:
+        raise UsageError(
+            "A rehearsal has no judges.",
+            hint="Set a strategy under [swap] and the judge's server in the settings, or count recorded votes with --votes.",
+        )
 
 
 async def _ask(file: Path, judges: tuple[str, ...], kept: Path) -> int:
@@ -165,7 +183,8 @@ def _tell(found: Tally, votes: list[Vote], kept: Path, unreadable: int, as_json:
     output.say()
     for each in found.duels:
         _tell_duel(each)
-    output.say(f"All judges agreed on {_share(found.agreement)} of the pairs that several saw.")
+    if found.agreement.n:
+        output.say(f"All judges agreed on {_share(found.agreement)} of the pairs that several saw.")
     if found.incomplete:
         output.say(f"{found.incomplete} pairs were seen in one order only; they are left out.")
     if unreadable:
@@ -178,7 +197,7 @@ def _tell(found: Tally, votes: list[Vote], kept: Path, unreadable: int, as_json:
             (
                 row.name,
                 f"{row.value:+.2f}",
-                f"{row.low:+.2f} to {row.high:+.2f}",
+                f"{row.low:+.2f} to {row.high:+.2f}" if row.low is not None else "–",
                 f"{row.wins} of {row.games}",
             )
             for row in ranked

@@ -202,4 +202,4 @@ def _tell(found: Prediction) -> None:
         lines.append(("a restart has paid after", f"{found.break_even_tokens:,.0f} tokens"))
     output.emit(output.table(("predicted, not measured", ""), lines))
     for note in _notes(found):
-        output.say(note)
+        output.prose(note)

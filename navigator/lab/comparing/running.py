@@ -96,7 +96,8 @@ class Comparison:
             raise several.exceptions[0] from None  # the first one has a hint; the others are its like
 
     async def _swap(self, to: Role) -> None:
-        if self.swaps >= self.most_swaps:
+        first = self.loaded is None
+        if not first and self.swaps >= self.most_swaps:
             raise Conflict(
                 f"The models were changed from outside: {self.most_swaps} swaps were to be enough.",
                 hint="Run the command again: it goes on with what is left.",
@@ -105,7 +106,6 @@ class Comparison:
         self.report(f"loading the {to.value}")
         for role in (Role.GENERATOR, Role.REVIEWER):
             await deps.forget_client(role)
-        first = self.loaded is None
         result, self.loaded = await confirmed(
             deps.strategy, to, await deps.strategy.swap(to, lambda event: None)
         )

@@ -10,18 +10,20 @@ from navigator.domain.errors import MissingPart
 from navigator.evidence.intervals import percentile
 
 _RESAMPLES = 400
+_LEAST = 6
+"""Games below which resampling says nothing; what one side won throughout, it never does."""
 _REGULAR = 0.05
 """Added to every pair: without it a system that never lost would be infinitely strong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """One system: log strength around a mean of zero, and the 95 % interval over resampled games."""
+    """One system: log strength around a mean of zero, and the 95 % interval over resampled games; None without one."""
 
     name: str
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     wins: int
     games: int
 
@@ -51,12 +53,16 @@ def strengths(games: Sequence[tuple[str, str]], *, seed: int = 1) -> list[Streng
     best = fitted(numbers)
     dice = random.Random(seed)
     resampled = [fitted(dice.choices(numbers, k=len(numbers))) for _ in range(_RESAMPLES)]
+
+    def ends(number: int) -> tuple[float | None, float | None]:
+        low, high = (percentile([each[number] for each in resampled], share) for share in (0.025, 0.975))
+        return (low, high) if len(games) >= _LEAST and low < high else (None, None)
+
     rows = [
         Strength(
-            name=name,
-            value=best[number],
-            low=percentile([each[number] for each in resampled], 0.025),
-            high=percentile([each[number] for each in resampled], 0.975),
+            name,
+            best[number],
+            *ends(number),
             wins=sum(winner == name for winner, _ in games),
             games=sum(name in game for game in games),
         )

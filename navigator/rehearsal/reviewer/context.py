@@ -79,7 +79,12 @@ def _unknown_in(file: ReadFile, known: set[str]) -> Iterator[Remark]:
             if line.kind != "+" or inside:
                 continue
             for name in dict.fromkeys(_names(line.text)):
-                if name in known or len(name) < 4 or used[name] > 1:
+                if (
+                    name in known
+                    or len(name) < 4
+                    or used[name] > 1
+                    or re.search(rf"\b(class|def) {name}\b", line.text)
+                ):
                     continue
                 near = _close_to(name, known)
                 if near:

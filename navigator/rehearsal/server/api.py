@@ -27,6 +27,7 @@ from navigator.rehearsal.server.engine import Completion, Engine, EngineJob
 from navigator.rehearsal.server.http import Request, Response, json_response
 from navigator.rehearsal.server.reports import Reports
 from navigator.rehearsal.server.timing import MODEL_NAMES, Pace
+from navigator.rehearsal.tool_calls import CallReader, ToolCall, calls_in
 
 HEALTH_SECONDS = 1.0
 """SGLang generates a token and looks a second later whether it came."""
@@ -190,7 +191,8 @@ class Api:
         async for channel, piece in self.engine.run(job):
             parts[channel].append(piece)
         content, reasoning = ("".join(parts[channel]) for channel in ("content", "reasoning"))
-        return json_response(wording.whole(content, reasoning, meta_info=body.meta_info))
+        content, calls = calls_in(content) if body.tools else (content, [])
+        return json_response(wording.whole(content, reasoning, calls, meta_info=body.meta_info))
 
     async def _streamed(self, body: ChatBody, job: EngineJob, wording: Wording) -> Response:
         """The status goes out with the first chunk, and that with the first token: as SGLang has it."""
@@ -201,10 +203,21 @@ class Api:
             try:
                 yield wording.opening()
                 piece = first
+                reader, called = CallReader(), 0
                 while piece is not None:
-                    yield wording.piece(*piece, with_usage=body.usage_always)
+                    channel, text = piece
+                    calls: list[ToolCall] = []
+                    if body.tools and channel == "content":
+                        text, calls = reader.feed(text)
+                    if text:
+                        yield wording.piece(channel, text, with_usage=body.usage_always)
+                    for call in calls:
+                        yield wording.call(called, call)
+                        called += 1
                     piece = await anext(pieces, None)
-                yield wording.closing()
+                if rest := reader.rest():
+                    yield wording.piece("content", rest, with_usage=body.usage_always)
+                yield wording.closing(called=called > 0)
                 if body.usage_at_end:
                     yield wording.counts()
                 yield b"data: [DONE]\n\n"

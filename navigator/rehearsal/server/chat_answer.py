@@ -10,12 +10,14 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from navigator.faults.chance import fraction
 from navigator.rehearsal.server.engine import EngineJob
 from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN
+from navigator.rehearsal.tool_calls import ToolCall
 
 FINGERPRINT = "rehearsal"
 END_TOKEN = 151_645
@@ -41,15 +43,25 @@ class Wording:
         self._created = int(time.time())
         self._written = 0
 
-    def whole(self, content: str, reasoning: str, *, meta_info: bool) -> dict[str, Any]:
+    def whole(
+        self, content: str, reasoning: str, calls: Sequence[ToolCall] = (), *, meta_info: bool
+    ) -> dict[str, Any]:
         """The body of an answer that is not streamed."""
         job = self._job
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": content,
+            "reasoning_content": reasoning or None,
+        }
+        if calls:
+            message["tool_calls"] = [_call(number, call) for number, call in enumerate(calls)]
         choice: dict[str, Any] = {
             "index": 0,
-            "message": {"role": "assistant", "content": content, "reasoning_content": reasoning or None},
+            "message": message,
             "logprobs": self._logprobs(reasoning + content),
-            "finish_reason": job.finish_reason,
-            "matched_stop": _matched(job),
+            "finish_reason": _reason(job, called=bool(calls)),
+            # As SGLang has it: null with calls here, and not in a stream.
+            "matched_stop": None if calls else _matched(job),
         }
         if meta_info:
             choice["meta_info"] = self._meta_info()
@@ -69,10 +81,21 @@ class Wording:
         delta = {"content" if channel == "content" else "reasoning_content": text}
         return self._chunk(delta, logprobs=self._logprobs(text), with_usage=with_usage)
 
-    def closing(self) -> bytes:
+    def call(self, number: int, call: ToolCall) -> bytes:
+        """The chunks of one call: its name, then its arguments."""
+        whole = _call(number, call)
+        function = whole["function"]
+        named = {**whole, "function": {**function, "arguments": ""}}
+        told = {**whole, "id": None, "function": {**function, "name": None}}
+        return b"".join(
+            _event({**self._whole_chunk({"role": None, "content": None, "tool_calls": [one]}), "usage": None})
+            for one in (named, told)
+        )
+
+    def closing(self, *, called: bool = False) -> bytes:
         """The chunk that says why the answer ended."""
         job = self._job
-        return self._chunk({}, finish_reason=job.finish_reason, matched_stop=_matched(job))
+        return self._chunk({}, finish_reason=_reason(job, called=called), matched_stop=_matched(job))
 
     def counts(self) -> bytes:
         """The last chunk before `[DONE]`, where usage was asked for: no choice, only counts."""
@@ -96,15 +119,22 @@ class Wording:
         matched_stop: int | None = None,
         with_usage: bool = False,
     ) -> bytes:
+        extra = {"usage": usage(self._job)} if with_usage else {}
+        whole = self._whole_chunk(
+            delta, logprobs=logprobs, finish_reason=finish_reason, matched_stop=matched_stop
+        )
+        return _event({**whole, **extra})
+
+    def _whole_chunk(self, delta: dict[str, Any], **more: Any) -> dict[str, Any]:
         choice = {
             "index": 0,
             "delta": {"reasoning_content": None, **delta},
-            "logprobs": logprobs,
-            "finish_reason": finish_reason,
-            "matched_stop": matched_stop,
+            "logprobs": None,
+            "finish_reason": None,
+            "matched_stop": None,
+            **more,
         }
-        extra = {"usage": usage(self._job)} if with_usage else {}
-        return _event({**self._head("chat.completion.chunk"), "choices": [choice], **extra})
+        return {**self._head("chat.completion.chunk"), "choices": [choice]}
 
     def _versions(self) -> list[dict[str, Any]]:
         return [{"version": "default", "start": 0, "end": self._job.completion_tokens}]
@@ -201,6 +231,16 @@ def _entry(token: str, share: float) -> dict[str, Any]:
         "bytes": list(token.encode("utf-8", "surrogatepass")),
         "logprob": round(math.log(share), 6),
     }
+
+
+def _call(number: int, call: ToolCall) -> dict[str, Any]:
+    arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
+    function = {"name": call.name, "arguments": arguments}
+    return {"id": f"call_{uuid.uuid4().hex[:24]}", "index": number, "type": "function", "function": function}
+
+
+def _reason(job: EngineJob, *, called: bool) -> str:
+    return "tool_calls" if called and job.finish_reason == "stop" else job.finish_reason
 
 
 def _matched(job: EngineJob) -> int | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from navigator.rehearsal.server.http import Request, Response, json_response
 from navigator.rehearsal.server.timing import estimate_tokens
+from navigator.rehearsal.tool_calls import ToolCall, call_text, tools_text
 
 ROLES = frozenset({"system", "user", "assistant", "tool", "function", "developer"})
 
@@ -52,7 +53,10 @@ def misshapen(field: str, wanted: str) -> RequestProblem:
 
 @dataclass(frozen=True, slots=True)
 class ChatBody:
-    """One chat request. `max_tokens` fits into the context; `top_logprobs` is None where none are wanted."""
+    """One chat request. `max_tokens` fits into the context; `top_logprobs` is None where none are wanted.
+
+    `tools` says whether there are some that may be called; they are in the messages.
+    """
 
     messages: tuple[dict[str, str], ...]
     prompt: str
@@ -67,6 +71,7 @@ class ChatBody:
     usage_always: bool
     top_logprobs: int | None
     meta_info: bool
+    tools: bool
 
 
 def json_body(request: Request) -> dict[str, Any]:
@@ -95,7 +100,8 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
     raw = body.get("messages")
     if not isinstance(raw, list):
         raise misshapen("messages", "Field required" if raw is None else "Input should be a valid list")
-    messages = tuple(_message(message) for message in raw)
+    tools = _tools(body)
+    messages = _with_tools(tuple(_message(message) for message in raw), tools)
     _typed(body, "model", str, "Input should be a valid string")
     stream = bool(_typed(body, "stream", bool, "Input should be a valid boolean"))
     options = _typed(body, "stream_options", dict, "Input should be a valid dictionary") or {}
@@ -130,6 +136,7 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
         usage_always=bool(options.get("continuous_usage_stats")),
         top_logprobs=max(0, top) if wants_logprobs else None,
         meta_info=bool(_typed(body, "return_meta_info", bool, "Input should be a valid boolean")),
+        tools=bool(tools),
     )
 
 
@@ -193,7 +200,42 @@ def _message(message: object) -> dict[str, str]:
     content = message.get("content")
     if content is None and role.lower() != "user":
         content = ""
-    return {"role": role.lower(), "content": _text(content)}
+    calls = "".join(f"\n{call_text(call)}" for call in _calls(message.get("tool_calls")))
+    return {"role": role.lower(), "content": _text(content) + calls}
+
+
+def _tools(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tools that may be called."""
+    tools = _typed(body, "tools", list, "Input should be a valid list") or []
+    if not all(isinstance(tool, dict) and isinstance(tool.get("function"), dict) for tool in tools):
+        raise misshapen("tools", "Input should be a list of functions")
+    return [] if body.get("tool_choice") == "none" else tools
+
+
+def _with_tools(
+    messages: tuple[dict[str, str], ...], tools: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, str], ...]:
+    """The messages with the tools in the system text, where the chat template puts them."""
+    if not tools or not messages:
+        return messages
+    first = messages[0] if messages[0]["role"] == "system" else {"role": "system", "content": ""}
+    rest = messages[1:] if first is messages[0] else messages
+    return ({**first, "content": f"{first['content']}\n\n{tools_text(tools)}"}, *rest)
+
+
+def _calls(value: object) -> list[ToolCall]:
+    """The calls of an earlier answer."""
+    calls: list[ToolCall] = []
+    for item in value if isinstance(value, list) else []:
+        function = item.get("function") if isinstance(item, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            raise misshapen("messages.tool_calls", "Input should be a list of calls")
+        try:
+            arguments = json.loads(function.get("arguments") or "{}")
+        except (TypeError, ValueError):
+            raise misshapen("messages.tool_calls", "arguments: Input should be JSON") from None
+        calls.append(ToolCall(function["name"], arguments if isinstance(arguments, dict) else {}))
+    return calls
 
 
 def _text(content: object) -> str:

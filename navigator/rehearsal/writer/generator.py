@@ -78,7 +78,7 @@ class Generator:
         if not work.files or work.rule is None:
             return Completion(f"NO_CHANGE: {work.reason}\n")
         if prompt.turn == "first":
-            fault = _fault(self._seed, self._rate, prompt, work, temperature)
+            fault = fault_of(self._seed, self._rate, prompt, work, temperature)
             written = _written(prompt, work, fault.edits if fault else work.edits)
             return Completion(written, spoilt=fault is not None)
         work = _without_objections(prompt, work, self._seed)
@@ -91,8 +91,8 @@ class Generator:
     def _revised(self, prompt: WritingPrompt, work: Work) -> str:
         blocks = render_edits(work.edits, prompt.marker)
         previous = _blocks_of(prompt.previous)
-        if not previous or (_follows(self._seed, prompt) and blocks != previous):
-            return f"Corrected what the findings describe. {_said(work)}\n\n{blocks}\n"
+        if not previous or (follows(self._seed, prompt) and blocks != previous):
+            return f"Corrected what the findings describe. {said_of(work)}\n\n{blocks}\n"
         if blocks == previous and fraction("keep", self._seed, prompt.task, prompt.turns) < 0.5:
             return "NO_CHANGE: I read the code again; the findings do not apply, and I keep the change.\n"
         return f"I keep my change: the case that the findings describe cannot happen in this code.\n\n{previous}\n"
@@ -109,13 +109,14 @@ def planted(seed: int, messages: Sequence[Mapping[str, str]], fault_rate: float 
     work = plan_work(prompt)
     if not work.files or work.rule is None:
         return None
-    fault = _fault(seed, fault_rate, prompt, work)
+    fault = fault_of(seed, fault_rate, prompt, work)
     return f"{fault.kind}: {fault.path}" if fault else None
 
 
-def _fault(
+def fault_of(
     seed: int, rate: float, prompt: WritingPrompt, work: Work, temperature: float = 0.0
 ) -> SpoiltAnswer | None:
+    """What the first answer is spoilt with, if it is one of the `rate` that are."""
     other = [prompt.approach] if prompt.approach else []
     if temperature > COOL:
         other.append(f"{temperature:g}")
@@ -126,7 +127,7 @@ def _fault(
 
 
 def _written(prompt: WritingPrompt, work: Work, edits: Sequence[Edit]) -> str:
-    return f"{_said(work)}\n\n{render_edits(edits, prompt.marker)}\n"
+    return f"{said_of(work)}\n\n{render_edits(edits, prompt.marker)}\n"
 
 
 def _blocks_of(answer: str) -> str:
@@ -134,7 +135,7 @@ def _blocks_of(answer: str) -> str:
     return answer.partition("\n\n")[2].rstrip("\n")
 
 
-def _said(work: Work) -> str:
+def said_of(work: Work) -> str:
     """One sentence about the whole change, as if all of it were there."""
     if work.rule is None:
         return ""
@@ -146,7 +147,8 @@ def _said(work: Work) -> str:
     return f"{said} {left} more are left for a further task." if left > 0 else said
 
 
-def _follows(seed: int, prompt: WritingPrompt) -> bool:
+def follows(seed: int, prompt: WritingPrompt) -> bool:
+    """Whether findings are followed in this turn, and not argued with."""
     return fraction("follow", seed, prompt.task, prompt.note, prompt.turns) < FIX_RATE
 
 
@@ -164,12 +166,12 @@ def _repaired(prompt: WritingPrompt, work: Work) -> str:
             edits.append(Edit(file.path, (), tuple(lines_of(file.new)), form="whole"))
         else:
             edits += file.edits()
-    return f"Every block again, corrected. {_said(work)}\n\n{render_edits(edits, prompt.marker)}\n"
+    return f"Every block again, corrected. {said_of(work)}\n\n{render_edits(edits, prompt.marker)}\n"
 
 
 def _without_objections(prompt: WritingPrompt, work: Work, seed: int) -> Work:
     """The work without the places that findings quote, where the right answer had been given and was objected to."""
-    if work.rule is None or not prompt.objections or not _follows(seed, prompt):
+    if work.rule is None or not prompt.objections or not follows(seed, prompt):
         return work
     clean = render_edits(work.edits, prompt.marker)
     if clean != _blocks_of(prompt.objected):

@@ -148,6 +148,11 @@ class Session:
         """When each task that is done began to wait for the developer."""
         return self._ended
 
+    @property
+    def swapping(self) -> float:
+        """Seconds of all swaps that were begun."""
+        return self._swapping
+
     def run(self) -> Outcome:
         """Until every task waits for the developer, or the policy stops."""
         while len(self._ended) < len(self.jobs):

@@ -41,8 +41,10 @@ _GREETING = b"navigator-connected"
 # Its end of the connection: it lives as long as our end of its input is open, so that it ends with us, however we end.
 _STAY = f"echo {_GREETING.decode()}; exec cat"
 # Keys may be among the variables, so they come on stdin: a command line is open to everybody. What a login script prints comes
-# before the line with the process group, and is dropped.
+# before the line with the process group, and is dropped. It runs once: a bash that believes that
+# sshd started it would read its settings again.
 _BEGIN = (
+    "unset SSH_CLIENT SSH2_CLIENT; "
     'while IFS= read -r line && [[ -n $line ]]; do export "$line"; done; '
     ': "${XDG_RUNTIME_DIR:=/run/user/$UID}"; export XDG_RUNTIME_DIR; cd; '
     'read -r _ _ _ _ group _ </proc/$$/stat; printf "navigator-group %s\\n" "$group"; exec "$@"'
@@ -272,8 +274,11 @@ class Connection:
             self._forget()
             raise ConnectionLost(self.host, reason)
 
-    def _borrow(self) -> bool:
-        """Whether another process of ours holds the same connection: then it is used."""
+    def answers(self) -> bool:
+        """Whether the ssh that holds the connection answers. Blocks.
+
+        What went through a lost connection ends some milliseconds before that process does; from then on it answers nothing.
+        """
         try:
             done = subprocess.run(
                 [self._ssh, "-O", "check", "-o", f"ControlPath={self._control}", "--", self.host],
@@ -285,10 +290,15 @@ class Connection:
             )
         except subprocess.TimeoutExpired:
             return False  # a process that holds it and does not answer is no connection
-        if done.returncode == 0:
+        return done.returncode == 0
+
+    def _borrow(self) -> bool:
+        """Whether another process of ours holds the same connection: then it is used."""
+        held = self.answers()
+        if held:
             self._borrowed_until = time.monotonic() + 3 * _LOOK_SECONDS
             self.trouble = ""
-        return done.returncode == 0
+        return held
 
     def _lost(self, words: str) -> ConnectionLost:
         reason = words
@@ -331,7 +341,7 @@ class Connection:
         return words
 
     def _command(self, words: Sequence[str]) -> list[str]:
-        inner = shlex.join(["bash", "-c", _BEGIN, "navigator", *words])
+        inner = shlex.join(["bash", "--norc", "-c", _BEGIN, "navigator", *words])
         return [*self._options("no"), "--", self.host, inner]
 
 

@@ -193,7 +193,7 @@ class SwapStrategy(ABC):
         """Try to reach the servers' machine; why it cannot be reached, "" if it can."""
         return ""
 
-    def was_cut_since(self, moment: float) -> bool:
+    async def was_cut_since(self, moment: float) -> bool:
         """Whether the servers' machine could not be reached at some time since a monotonic second."""
         return False
 

@@ -83,6 +83,16 @@ class VerdictReads(Queries):
             ),
         )
 
+    def again_counts(self) -> dict[bool, tuple[int, int]]:
+        """First revisions that were reviewed: how many, and how many were sent back again; by whether they are a rehearsal's."""
+        again = FIRST.replace("a.round = 0", "a.round = 1")
+        rows = self._all(
+            f"SELECT {_REHEARSAL} AS rehearsal, count(*) AS n, sum(r.verdict = 'REVISE') AS revise FROM proposals a"
+            f"{again} AND r.self_review = 0 AND r.verdict IN ('REVISE', 'APPROVE') GROUP BY 1",
+            "",
+        )
+        return {bool(row["rehearsal"]): (int(row["n"]), int(row["revise"])) for row in rows}
+
     def variant_verdicts(self, since: str = "") -> int:
         """Real first verdicts on further variants of a task, which no rate counts."""
         return int(

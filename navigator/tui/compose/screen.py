@@ -16,6 +16,7 @@ from navigator.config.paths import config_path
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
 from navigator.domain.states import Complexity, TaskKind
+from navigator.domain.text import safe_line
 from navigator.tui.compose.sheet import (
     BUILT_IN,
     DRAFT_KEY,
@@ -290,20 +291,21 @@ class ComposeScreen(NavScreen):
         """Choose the tasks that come first."""
         snapshot = self.app.snapshot
         cards = {card.task: card for card in (*snapshot.inbox, *snapshot.work)}
+        # With the titles in the names, a word of one finds it.
+        named = {f"{card.task}  {safe_line(card.title)}": card for card in cards.values()}
         held = [identifier for identifier in self._sheet.after if identifier not in cards]
         chosen = await self.app.push_screen_wait(
             PickDialog(
                 "Which tasks come first?",
-                [*cards, *held],
-                chosen=self._sheet.after,
-                about=lambda task: (
-                    f"{cards[task].project}  {cards[task].title}" if task in cards else "ended"
-                ),
+                [*named, *held],
+                chosen=[name for name, card in named.items() if card.task in self._sheet.after] + held,
+                about=lambda name: named[name].project if name in named else "ended",
                 empty="No task waits or is worked on.",
             )
         )
         if chosen is not None:
-            self._change(replace(self._sheet, after=chosen))
+            after = tuple(named[name].task if name in named else name for name in chosen)
+            self._change(replace(self._sheet, after=after))
 
     def action_kind(self) -> None:
         """The next kind."""

@@ -30,6 +30,7 @@ IS: dict[str, Callable[[Card, Overlaps], bool]] = {
     "overlap": lambda card, overlaps: card.proposal in overlaps,
     "unseen": lambda card, _: bool(card.proposal) and not card.seen,
     "advice": lambda card, _: card.advice,
+    "existing": lambda card, _: card.existing,
     "variant": lambda card, _: card.variants > 1,
     "self": lambda card, _: card.self_review,
     "refused": lambda card, _: card.landing == "refused",

@@ -64,13 +64,14 @@ NARROW = 86
 """Cells below which a list of tasks says less."""
 
 
-def project_heading(width: int, count: int, order: str) -> list[Piece]:
+def project_heading(width: int, count: int | None, order: str) -> list[Piece]:
     """The line above the projects, as wide as a row with its gutter."""
     name = _name_room(width - 2)
     by = f" by {order}" if order != "name" else ""
     columns = "".join(right(word, room) for word, room in _COUNTS)
+    counted = "" if count is None else f" {count}"
     return [
-        (fit(f"  PROJECTS {count}{by}", name + 4), "heading"),
+        (fit(f"  PROJECTS{counted}{by}", name + 4), "heading"),
         (columns, "muted"),
         (fit("   revise rate", _rate_room(width - 2)), "muted"),
         (right("done in", _finish_room(width - 2)), "muted"),

@@ -17,6 +17,7 @@ from navigator.domain.text import safe_line
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
 from navigator.tui.deck.filtering import CARD_ORDERS, PROJECT_ORDERS, Query, following, in_order, parse_query
+from navigator.tui.keys.registry import Action
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import RowList
@@ -88,7 +89,7 @@ class DeckScreen(NavScreen):
                 yield RowList["Card"](_task_of, self._draw_work, heading=self._work_heading, id="work")
                 yield RowList["Card"](_task_of, draw.draw_ended, heading=self._ended_heading, id="ended")
         yield Input(
-            placeholder="words  project:name  is:approve revise unreviewed policy overlap failed unseen",
+            placeholder="words  project:name  is:revise policy overlap failed unseen variant existing …",
             id="filter",
         )
 
@@ -114,10 +115,26 @@ class DeckScreen(NavScreen):
         row: Card | ProjectRow | None = self.pane(self.focused_pane).current
         return None if isinstance(row, ProjectRow) else row
 
+    def offers(self, action: Action) -> bool:
+        """What is about proposals has no place in the footer while the cursor is on a project, and the other way round."""
+        on_project = self.focused_pane == "projects"
+        if action.id == "deck.reject_batch":
+            return on_project and self.pane("projects").current is not None
+        return not (on_project and action.id in ("deck.approve", "deck.approve_batch"))
+
+    def label_of(self, action: Action) -> str:
+        """On a project, what is rejected elsewhere is reviewed."""
+        return "review existing work" if action.id == "deck.reject_batch" else super().label_of(action)
+
+    def on_descendant_focus(self) -> None:
+        """The keys go to another list."""
+        self.refresh_keys()
+
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """New rows."""
         self._snapshot = snapshot
         self._fill()
+        self.refresh_keys()
         if snapshot.loaded and not self._greeted:
             self._greeted = True
             if not snapshot.projects and self.app.settings.source is None:
@@ -172,9 +189,17 @@ class DeckScreen(NavScreen):
         self.call_after_refresh(self._fill)
 
     def _project_heading(self, width: int) -> list[Piece]:
-        return draw.project_heading(width, len(self.pane("projects").rows), self._project_order)
+        return draw.project_heading(
+            width, self._counted(len(self.pane("projects").rows)), self._project_order
+        )
+
+    def _counted(self, rows: int) -> int | None:
+        """How many there are; None before the store was read."""
+        return rows if self._snapshot.loaded else None
 
     def _inbox_heading(self, width: int) -> list[Piece]:
+        if not self._snapshot.loaded:
+            return draw.card_heading("WAITING FOR ME", None, "reading …", width)
         pane = self.pane("inbox")
         notes = []
         if len(pane.rows) != len(self._snapshot.inbox):
@@ -192,11 +217,15 @@ class DeckScreen(NavScreen):
         cards = self.pane("work").rows
         queued = sum(card.state is TaskState.QUEUED for card in cards)
         note = f"{queued} queued" if queued else ""
-        return draw.card_heading("WORKING", len(cards) - queued, note, width, self._elsewhere("work"))
+        return draw.card_heading(
+            "WORKING", self._counted(len(cards) - queued), note, width, self._elsewhere("work")
+        )
 
     def _ended_heading(self, width: int) -> list[Piece]:
         note = draw.ended_note(self._snapshot.ended_counts)
-        return draw.card_heading("ENDED TODAY", None if note else 0, note, width, self._elsewhere("ended"))
+        return draw.card_heading(
+            "ENDED TODAY", None if note else self._counted(0), note, width, self._elsewhere("ended")
+        )
 
     def _elsewhere(self, name: str) -> str:
         """Where one list hides the others: what tab shows next, with counts."""

@@ -25,7 +25,7 @@ from navigator.tui.theme import palette_for
 STRIPS = 2048
 """Strips kept: some thirty screens."""
 
-EMPTY = "no change to show"
+EMPTY = "reading the change…"
 
 MAX_PAN = 20_000
 """Cells that code can be moved sideways; to read on in a line that is longer, wrap it."""

@@ -125,7 +125,10 @@ def _troubles(status: Mapping[str, object], width: int) -> list[Line]:
     if experiment := _table(status.get("experiment")):
         words = f"experiment {experiment.get('name')}, residency {experiment.get('number')} of at most"
         words += f" {experiment.get('residencies')}"
-        words += f": {experiment['arm']} is loaded" if experiment.get("arm") else ": another model is loaded"
+        role = str(experiment.get("what")).partition("-")[0]
+        words += (
+            f": {experiment['arm']} is loaded" if experiment.get("arm") else f": the {role} is not loaded"
+        )
         lines.append([(clip(safe_line(words), width), "accent")])
     if status.get("wanted"):
         words = f"▸ the {status.get('wanted')} loads when current work finishes"

@@ -46,9 +46,11 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
          "Approve the selected proposals, else the batch under the cursor, else all that wait.", "FP"),
         ("reject_batch", "R", "reject batch",
          "Reject the selected proposals, else the batch under the cursor, else all that wait. On a project, choose existing work"
-         " of it to be reviewed.", "P"),
+         " of it to be reviewed.", "FP"),
         ("review_now", "r", "review now", "Load the reviewer now instead of waiting for the batch to fill.", "FP"),
-        ("filter", "/", "filter", "Show only what matches: words, project:NAME, is:revise.", "FP"),
+        ("filter", "/", "filter",
+         "Show only what matches: words, project:NAME, is:WORD (approve, revise, unreviewed, report, suggestions, policy, failed,"
+         " overlap, unseen, advice, existing, variant, self, refused).", "FP"),
         ("sort", "s", "sort", "Change the order.", "FP"),
         ("mark_seen", "m", "seen", "Mark the proposal as seen, or as not seen.", "P"),
         ("escalate", "E", "escalate",

@@ -75,7 +75,8 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
     """The details, as titles and bodies."""
     task = context.task
     files = f"\nfiles: {', '.join(task.files)}" if task.files else ""
-    yield f"{task.id}  {task.kind.value} · {task.complexity.value}", f"{task.text.strip()}{files}"
+    what = f"review of {task.ref}" if shown.existing else f"{task.kind.value} · {task.complexity.value}"
+    yield f"{task.id}  {what}", f"{task.text.strip()}{files}"
     if context.variants:
         yield "variants, the best first", "\n".join(standing_lines(context.variants))
     if why := why_it_waits(context, shown):
@@ -99,6 +100,8 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         if review is not None:
             yield _review(review, first=review is shown.first_review)
             yield from _tests(review)
+    if worth := context.worth.get(shown.id):
+        yield "the exam of this reviewer", worth
     if looks := context.looks.get(shown.id, ()):
         yield f"before it wrote: {looks_words(looks)}", "\n".join(look_lines(looks))
     if shown.own_review is not None:
@@ -111,11 +114,15 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         )
     effort = effort_of(shown)
     yield "effort", f"{about(effort.seconds)} to read and decide, estimated from: {effort.why}"
+    written = (
+        ""
+        if shown.existing
+        else f"\n{shown.usage.completion_tokens:,} tokens written by {shown.model} with {shown.prompt_version}"
+        f" in {shown.usage.seconds:.1f} s"
+    )
     yield (
         "origin",
-        f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}\n"
-        f"{shown.usage.completion_tokens:,} tokens written by {shown.model} with {shown.prompt_version}"
-        f" in {shown.usage.seconds:.1f} s"
+        f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}{written}"
         + (f"\n{words}" if (words := uncertainty_words(shown)) else "")
         + (f"\nexperiment {shown.experiment}" if shown.experiment else ""),
     )

@@ -427,7 +427,7 @@ class ReviewScreen(NavScreen):
         existing = self.shown is not None and self.shown.existing
         if action.name in ("request_fix", "put_away"):
             return existing
-        return not (existing and action.name in ("approve", "reject", "send_back"))
+        return not (existing and action.name in ("approve", "reject", "send_back", "choose_hunk"))
 
     def _decide(self, verb: Decide[D], args: type[D]) -> None:
         if self.context is not None and self.shown is not None:

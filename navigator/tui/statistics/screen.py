@@ -253,8 +253,8 @@ class StatsScreen(NavScreen):
         if page.name not in self._counted:
             return
         lines = (
-            "The ending says what is written: .csv and .jsonl have one figure a row,",
-            ".json and .txt the page as it is, .html a report with every page.",
+            "The ending says what is written: .csv and .jsonl one figure a row,",
+            ".json and .txt the page as it is, .html a report of every page.",
         )
         dialog = FileDialog(
             f"Write {page.title.lower()} to a file?",

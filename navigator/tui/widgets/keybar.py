@@ -30,6 +30,7 @@ class KeyBar(Widget):
     Args:
         scope: whose actions are shown.
         offers: whether the screen shows an action now.
+        label: what the screen calls an action now.
     """
 
     DEFAULT_CSS = """
@@ -44,10 +45,11 @@ class KeyBar(Widget):
 
     app = getters.app(BaseApp)
 
-    def __init__(self, scope: str, offers: Callable[[Action], bool]) -> None:
+    def __init__(self, scope: str, offers: Callable[[Action], bool], label: Callable[[Action], str]) -> None:
         super().__init__()
         self._scope = scope
         self._offers = offers
+        self._label = label
 
     def render(self) -> Content:
         """The line: what the screen's keys do, and at the right edge the way back, help and the palette."""
@@ -86,7 +88,7 @@ class KeyBar(Widget):
 
     def _item(self, action: Action) -> Content:
         namespace = "app" if action.group in ("app", "go") else "screen"
-        text = Content.assemble((self.app.keymap.shown(action.id), "$accent"), " ", action.label)
+        text = Content.assemble((self.app.keymap.shown(action.id), "$accent"), " ", self._label(action))
         if action.group in ("list", "diff"):
             return text
         # Not "@click": Textual gives such text the colours of a link, and the keys would no longer stand out.

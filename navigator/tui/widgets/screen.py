@@ -50,7 +50,7 @@ class NavScreen(Screen[None]):
         """Strip, body, key bar."""
         yield StatusStrip(self.TITLE or "", lambda: self.app.strip_facts, full=self.FULL_STRIP)
         yield from self.compose_body()
-        yield KeyBar(self.SCOPE, self.offers)
+        yield KeyBar(self.SCOPE, self.offers, self.label_of)
 
     def compose_body(self) -> ComposeResult:
         """The screen's own widgets."""
@@ -92,6 +92,10 @@ class NavScreen(Screen[None]):
     def offers(self, action: Action) -> bool:
         """Whether the footer shows an action now; its key answers all the same, if only to say what is missing."""
         return True
+
+    def label_of(self, action: Action) -> str:
+        """One or two words for what an action does now, in the footer."""
+        return action.label
 
     def refresh_keys(self) -> None:
         """What the keys do here has changed."""

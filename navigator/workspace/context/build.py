@@ -209,14 +209,14 @@ def text_of(content: bytes) -> str | None:
     return text.replace("\r\n", "\n")
 
 
-def readable(source: TreeSource, path: str) -> tuple[str | None, str]:
-    """The text of a path as a model may see it, or None and the reason why it is never shown."""
+def readable(source: TreeSource, path: str, most: int = MAX_FILE_BYTES) -> tuple[str | None, str]:
+    """The text of a path as a model may see it, or None and the reason why it is not shown; `most` is in bytes."""
     if source.mode(path) is None:
         return None, "no such file in the base"
     reason = source.why_hidden(path) or ("not a plain file" if source.mode(path) == "040000" else "")
     if reason:
         return None, reason
-    if source.size(path) > MAX_FILE_BYTES:
+    if source.size(path) > most:
         return None, f"{source.size(path)} bytes are too many"
     content = source.read(path) or b""
     text = text_of(content)

@@ -132,9 +132,18 @@ def fit(
 
 
 def excerpt(
-    file: MapFile, text: str, stems: Mapping[str, float], budget: int, count: Count
+    file: MapFile,
+    text: str,
+    stems: Mapping[str, float],
+    budget: int,
+    count: Count,
+    seen: Callable[[int, int], bool] = lambda first, last: False,
 ) -> tuple[Part, ...]:
-    """The stretches of a file that speak most of the task, in order, within `budget` tokens."""
+    """The stretches of a file that speak most of the task, in order, within `budget` tokens.
+
+    Args:
+        seen: whether all of these lines were shown before: such a stretch is left out.
+    """
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
@@ -143,6 +152,8 @@ def excerpt(
     chosen: list[tuple[int, int]] = []
     spent = 0
     for first, last in scored:
+        if seen(first, last):
+            continue
         first, last = max(1, first - _LINES_AROUND), min(len(lines), last + _LINES_AROUND)
         cost = count("\n".join(lines[first - 1 : last]) + "\n") + _DELIMITERS
         if spent + cost > budget:

@@ -199,7 +199,7 @@ def _commit_of(facts: RepoFacts, name: str, shown: str) -> str:
     if found.status != 0 or not re.fullmatch(r"[0-9a-f]{40,64}", found.text):
         raise NothingToReview(
             f"{facts.path} has no commit {safe_line(shown)!r}.",
-            hint="Give a commit, a range such as main..topic, or --branch, --staged or --worktree.",
+            hint="Give a commit, a branch or a range such as main..topic.",
         )
     return found.text
 

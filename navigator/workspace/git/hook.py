@@ -1,7 +1,7 @@
 """The post-commit hook that notes each commit for Navigator, beside a hook that is there already.
 
 The hook makes one empty file, named by the commit, in a folder of the state: no lock, no process of Navigator's, and what fails
-there fails silently. A commit waits for one `git rev-parse` alone. An earlier hook is moved aside, runs first, and comes
+there fails silently. A commit waits for a shell's start alone. An earlier hook is moved aside, runs first, and comes
 back as it was when this one is removed.
 """
 
@@ -25,7 +25,9 @@ KEPT = "before-navigator"
 _MARK = b"# Made by `navigator hook install`."
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
-# While a rebase runs, its commits are copies of commits that were noted when they were made.
+# A commit waits for this shell and a file or two of git's: HEAD has to be read before the next commit moves it. Where
+# it is not in a file as usual, git is asked. Only the process in the background touches the state folder, however slow that
+# is. While a rebase runs, its commits are copies of commits that were noted when they were made.
 _HOOK = """#!/bin/sh
 # Made by `navigator hook install`. It notes each commit, so that Navigator reviews it; `navigator hook remove` removes it.
 # A hook that was here before is in {kept}/ and runs first.
@@ -36,11 +38,19 @@ fi
 (
     folder={folder}
     set -f
-    IFS='
-'
-    set -- $(git rev-parse --git-dir HEAD)
-    [ $# -eq 2 ] && [ ! -d "$1/rebase-merge" ] && [ ! -d "$1/rebase-apply" ] && [ -d "$folder" ] || exit
-    : > "$folder/$2" &
+    git=${{GIT_DIR:-.git}} commit=
+    [ -d "$git" ] || git=$(git rev-parse --git-dir) || exit
+    [ ! -d "$git/rebase-merge" ] && [ ! -d "$git/rebase-apply" ] || exit
+    IFS= read -r head < "$git/HEAD"
+    case $head in
+        ref:*)
+            common=$git
+            [ ! -f "$git/commondir" ] || {{ IFS= read -r common < "$git/commondir"; common=$git/$common; }}
+            [ ! -f "$common/${{head#ref: }}" ] || IFS= read -r commit < "$common/${{head#ref: }}" ;;
+        *) commit=$head ;;
+    esac
+    case $commit in *[!0-9a-f]* | "") commit=$(git rev-parse HEAD) || exit ;; esac
+    {{ [ -d "$folder" ] && : > "$folder/$commit"; }} &
 ) < /dev/null > /dev/null 2>&1
 exit $status
 """

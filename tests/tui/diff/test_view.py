@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
 from navigator.domain.text import is_unsafe
+from navigator.tui.diff.canvas import EMPTY
 from navigator.tui.diff.layout import Kind
 from navigator.tui.diff.model import Anchor, Comment, FindingNote
 from navigator.tui.diff.view import DiffView
@@ -356,7 +357,7 @@ async def test_another_diff_starts_at_its_top() -> None:
         assert view.scroll_y == 0
         view.show([])
         await pilot.pause()
-        assert "no change to show" in screen_text(view)[1]
+        assert EMPTY in screen_text(view)[1]
         for key in ("j", "k", "G", "]", "}", "ctrl+d", "enter", ">", "z", "backslash", "w", "right"):
             await pilot.press(key)
         assert view.location == Anchor()

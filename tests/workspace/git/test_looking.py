@@ -12,8 +12,10 @@ from navigator.domain.models import Project
 from navigator.domain.states import LookKind, LookOutcome
 from navigator.workspace.bounded.run import WorkerLost
 from navigator.workspace.context.build import Context, build_context
-from navigator.workspace.context.looking.looker import LookAnswer, Looker
+from navigator.workspace.context.looking.looker import Looker
 from navigator.workspace.context.looking.matching import BadExpression, literal_in, matching_lines
+from navigator.workspace.context.looking.paths import Counterparts
+from navigator.workspace.context.looking.render import LookAnswer
 from navigator.workspace.context.looking.requests import LookRequest, NotARequest, read_requests
 from navigator.workspace.context.looking.shown import Shown
 from navigator.workspace.context.repomap.index import RepoMap
@@ -40,8 +42,12 @@ def total(shapes):
 '''
 FILES = {
     "shapes.py": SHAPES,
+    "test_shapes.py": "import shapes\n",
     "use/report.py": "from shapes import total\n\n\ndef report(shapes):\n    print(total(shapes))\n",
     "use/long.py": "".join(f"def step_{n}():\n    return {n}\n\n\n" for n in range(400)),
+    "use/steps.py": "class Steps:\n    name = ''\n\n"
+    + "".join(f"    def move_{n}(self):\n        return {n}\n\n" for n in range(200)),
+    "use/changes.txt": "".join(f"entry {n:>6} of the log\n" for n in range(1, 20_001)),
     "use/wide.py": "x = '" + "a" * 3000 + "total'\n",
     "deploy.pem": "total secret\n",
     "dist/bundle.min.js": "total()\n",
@@ -205,7 +211,9 @@ def test_answers_stay_within_the_tokens(map_of: RepoMap) -> None:
     ):
         looks.answer(asked)
     assert looks.used <= 1000
-    assert one(looks.answer(["read use/long.py:1500-1600"]))[0] in (LookOutcome.NO_ROOM, LookOutcome.CUT)
+    assert one(looks.answer(["read use/long.py:1-1600"]))[0] is LookOutcome.CUT
+    assert one(looks.answer(["read use/long.py:1500-1600"]))[0] is LookOutcome.NO_ROOM
+    assert looks.used <= 1000
     outcome, note, _ = one(looker(map_of, tokens=1000).answer(["read use/long.py"]))
     assert outcome is LookOutcome.CUT
     assert "1600 lines" in note
@@ -248,3 +256,59 @@ def test_the_same_looks_get_the_same_answers(map_of: RepoMap) -> None:
     asked = [["search area", "definition total"], ["read use/long.py", "list use"]]
     first, second = looker(map_of, first=600), looker(map_of, first=600)
     assert [first.answer(lines) for lines in asked] == [second.answer(lines) for lines in asked]
+
+
+def test_a_search_with_many_matches_says_where_in_few_tokens(map_of: RepoMap) -> None:
+    looks = looker(map_of, tokens=4000)
+    outcome, note, text = one(looks.answer(["search return"]))
+    assert looks.used <= 400 + 30
+    assert {"use/long.py", "use/steps.py", "shapes.py"} <= {line.split(" (")[0] for line in text.splitlines()}
+    assert "more" in text
+    assert outcome is LookOutcome.SHOWN
+    assert note.startswith("603 lines")
+
+
+def test_a_large_class_is_its_beginning_and_a_list(map_of: RepoMap) -> None:
+    looks = looker(map_of, tokens=4000)
+    _, note, text = one(looks.answer(["definition Steps"]))
+    assert "name = ''" in text
+    assert "    4 " in text
+    assert "return 0" not in text
+    assert "ends at line 602 of use/steps.py" in note
+    assert "return 7" in one(looks.answer(["definition Steps.move_7"]))[2]
+
+
+def test_what_was_shown_of_a_file_that_does_not_fit_is_not_chosen_again(map_of: RepoMap) -> None:
+    looks = looker(map_of, tokens=4000)
+    looks.answer(["read use/long.py:1-120"])
+    one(looks.answer(["read use/long.py"]))
+    seen = dict(looks.shown.items())["use/long.py"]
+    assert sum(last - first + 1 for first, last in seen) > 120
+
+
+def test_lines_of_a_file_too_large_for_a_first_prompt_can_be_read(map_of: RepoMap) -> None:
+    looks = looker(map_of)
+    assert map_of.source.size("use/changes.txt") > 400_000
+    assert one(looks.answer(["read use/changes.txt:2-2"]))[2] == "entry      2 of the log\n"
+    assert one(looks.answer(["uses log"]))[0] is LookOutcome.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("path", "others"),
+    [
+        ("pkg/view.go", ["pkg/view_test.go"]),
+        ("pkg/view_test.go", ["pkg/view.go"]),
+        ("src/app/store.ts", ["src/app/__tests__/store.spec.ts", "tests/store.test.ts"]),
+        ("other/view.go", []),
+    ],
+)
+def test_a_file_and_its_tests_belong_together_by_name(path: str, others: list[str]) -> None:
+    paths = ["pkg/view.go", "pkg/view_test.go", "pkg/viewer.go", "other/view.go", "src/app/store.ts"]
+    paths += ["src/app/__tests__/store.spec.ts", "tests/store.test.ts", "far/away/store.ts"]
+    assert Counterparts(paths).of(path) == others
+
+
+def test_a_read_names_the_tests_of_a_file_once(map_of: RepoMap) -> None:
+    looks = looker(map_of)
+    assert one(looks.answer(["read shapes.py:1-3"]))[1] == "see also test_shapes.py"
+    assert one(looks.answer(["definition total"]))[1] == ""

@@ -129,18 +129,23 @@ def sentence(one: Experiment, compared: Comparison) -> str:
     figure = OUTCOMES[one.outcome]
     if one.ending == "changed":
         return (
-            f"Ended because the settings changed, after {compared.counted} residencies: nothing is decided."
+            f"Ended because the settings changed, after {residencies(compared.counted)}: nothing is decided."
         )
     shown = f"evidence {odds(compared.strongest)} of the {SHOWN_FROM:.0f}:1 it takes"
     if compared.decided_at is not None:
         moved = "higher" if (compared.difference or 0) > 0 else "lower"
         return (
-            f"Decided after {compared.decided_at} residencies: the {figure} is {moved} with {second} than with {first}"
+            f"Decided after {residencies(compared.decided_at)}: the {figure} is {moved} with {second} than with {first}"
             f" ({odds(compared.strongest)}). Every residency gets {first} again; to keep {second}, change the settings."
         )
     if one.ending == "undecided":
-        return f"Ended undecided after {compared.counted} residencies ({shown}). Every residency gets {first} again."
-    return f"Not decided after {compared.counted} residencies with a figure: {shown}."
+        return f"Ended undecided after {residencies(compared.counted)} ({shown}). Every residency gets {first} again."
+    return f"Not decided after {residencies(compared.counted)} with a figure: {shown}."
+
+
+def residencies(count: int) -> str:
+    """`1 residency`, `3 residencies`."""
+    return f"{count} {'residency' if count == 1 else 'residencies'}"
 
 
 def state_words(one: Experiment, compared: Comparison) -> str:

@@ -26,6 +26,7 @@ _COLUMNS = (
     Column("bias", 6),
     Column(f"within {CLOSE:.0%}", 11),
     Column("95 %", 10),
+    Column("in P10–P90", 12),
     Column("left out", 10, wide=True),
 )
 
@@ -48,6 +49,7 @@ def _tables(found: Forecasts, rehearsal: bool) -> Sequence[Table]:
                 "–" if row.bias is None else f"{100 * row.bias:+.0f}%",
                 percent(row.close.rate),
                 bounds(row.close),
+                f"{percent(row.inside.rate)} {bounds(row.inside)}".rstrip(),
                 dash(row.left_out),
             ),
             share=row.close if row.n else None,
@@ -58,6 +60,7 @@ def _tables(found: Forecasts, rehearsal: bool) -> Sequence[Table]:
     )
     notes = (
         "error: a share of the actual time; bias above zero: forecasts too long",
+        "in P10–P90: took a time that four of five such queues were expected to take",
         "left out: tasks came or were cancelled, or the session ended before",
     )
     about = "time until all that was queued waited for you"

@@ -147,7 +147,8 @@ def utc_text(value: str | datetime) -> str:
             value = datetime.fromisoformat(value.strip())
         except ValueError:
             raise UsageError(
-                f"{value!r} is not a date.", hint="Write it like 2026-11-03 or 2026-11-03T18:00:00Z."
+                f"{value!r} is not a date.",
+                hint="Write it like 2026-11-03 or 2026-11-03T18:00:00Z, or 12h, 7d or 8w.",
             ) from None
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
     return aware.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -11,7 +11,7 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -161,9 +161,13 @@ class SystemdStrategy(SwapStrategy):
         """Why there is no connection to the other machine now, while one is kept."""
         return self._there.outage if self._there is not None and self._keeping is not None else ""
 
-    def was_cut_since(self, moment: float) -> bool:
+    async def was_cut_since(self, moment: float) -> bool:
         """Whether the connection ended, or was opened again, since then."""
-        return self._there is not None and (not self._there.alive or self._there.opened > moment)
+        there = self._there
+        if there is None:
+            return False
+        answers = await asyncio.to_thread(there.answers)
+        return not answers or not there.alive or there.opened > moment
 
     async def reach(self) -> str:
         """As the base says; opens the connection if there is none."""
@@ -264,7 +268,7 @@ class SystemdStrategy(SwapStrategy):
         async with self._lock:
             log = PhaseLog(report)
             try:
-                async with self.connected():
+                async with self._held():
                     ended, script = await self._to_its_end(to, log)
                     outcome = _OUTCOMES.get(ended.code) or await self._outcome_by_look(to, ended.code)
             except OSError as error:
@@ -280,6 +284,19 @@ class SystemdStrategy(SwapStrategy):
                 said = " ".join(part for part in (said, f"the swap script {how}", ended.last_words) if part)
             reason = f"{failure or 'failed'}: {said.rstrip('.')}. {_HINTS.get(failure, '')}".strip()
             return log.result(outcome, reason, failure)
+
+    @contextlib.asynccontextmanager
+    async def _held(self) -> AsyncIterator[None]:
+        """As `connected`, also while a connection that there was is being renewed."""
+        if self._there is None or not self._there.opened:
+            async with self.connected():
+                yield
+            return
+        await self._there.hold()
+        try:
+            yield
+        finally:
+            await self._there.release()
 
     async def _to_its_end(self, to: Role, log: PhaseLog) -> tuple[Ended, ScriptLog]:
         """Run the script until it says how it ended, again after each lost connection."""

@@ -5,17 +5,18 @@ The same looks in the same order get the same answers: after a restart a convers
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from navigator.domain.states import LookKind, LookOutcome
+from navigator.domain.text import safe_line
 from navigator.workspace.bounded.run import WorkerLost
 from navigator.workspace.context.build import Context, readable
 from navigator.workspace.context.looking.matching import BadExpression, literal_in, matching_lines
+from navigator.workspace.context.looking.paths import Counterparts, alike, entries_of
 from navigator.workspace.context.looking.render import (
     DELIMITERS,
+    LookAnswer,
     LookPiece,
     cut_to,
     draw_matches,
@@ -28,7 +29,7 @@ from navigator.workspace.context.looking.requests import (
     NotARequest,
     read_requests,
 )
-from navigator.workspace.context.looking.shown import Shown
+from navigator.workspace.context.looking.shown import Lines, Shown
 from navigator.workspace.context.pack import MAX_FILE_BYTES, Count, excerpt, outline
 from navigator.workspace.context.repomap.files import Definition, MapFile
 from navigator.workspace.context.repomap.index import RepoMap
@@ -41,34 +42,21 @@ LEAST_ROOM = 150
 PART_OF_ALL = 0.3
 """Share of all tokens for looking that one request may take, while others may still come."""
 
+SEARCH_OF_ALL = 0.1
+"""Share of all tokens for looking that a search may take: it tells where, and the lines that matter are asked for."""
+
+PARTS_OF_ALL = 0.15
+"""Share that a file may take that does not fit whole: what it defines and some parts; its other lines are asked for."""
+
+MOST_BYTES = 4_000_000
+"""Of a file of which lines are read. The first prompt, and searches, leave out files far smaller than that."""
+
 _SEARCHED_BYTES = 6 << 20
 _MOST_LISTED = 150
 _MOST_DEFINERS = 6
 _LINES_ABOVE = 4
 _LINES_BELOW = 2
 _MOST_ALIKE = 5
-
-
-@dataclass(frozen=True, slots=True)
-class LookAnswer:
-    """What one request was answered with.
-
-    Attributes:
-        asked: the request as it was read.
-        kind: its first word; "" where it is none.
-        note: what is to be said about it; "" where the pieces say all.
-        pieces: what is shown.
-        paths: the files whose lines are shown, once each.
-        tokens: of the pieces and what is around them.
-    """
-
-    asked: str
-    kind: str
-    outcome: LookOutcome
-    note: str = ""
-    pieces: tuple[LookPiece, ...] = ()
-    paths: tuple[str, ...] = ()
-    tokens: int = 0
 
 
 class Looker:
@@ -98,6 +86,7 @@ class Looker:
         self.allow(budget)
         self.shown = Shown()
         self._asked: set[LookRequest] = set()
+        self._told: set[str] = set()
         for file in (*context.files, *context.excerpts, *filter(None, (context.conventions,))):
             self.shown.add(file.path, file.first, file.first + len(lines_of(file.text)) - 1)
 
@@ -147,6 +136,10 @@ class Looker:
         }
         return answers[request.kind](request, room)
 
+    def _at_most(self, share: float) -> int:
+        """Tokens that one request may take, at least enough for something to be shown."""
+        return max(LEAST_ROOM, int(self._budget * share))
+
     def _said(self, request: LookRequest, outcome: LookOutcome, note: str) -> LookAnswer:
         return LookAnswer(str(request), request.kind.value, outcome, note)
 
@@ -157,15 +150,29 @@ class Looker:
         for piece in pieces:
             for path, first, last in piece.lines:
                 self.shown.add(path, first, last)
+        paths = tuple(dict.fromkeys(path for piece in pieces for path, _, _ in piece.lines))
+        if request.kind in (LookKind.READ, LookKind.DEFINITION):
+            note = "; ".join(filter(None, (note, self._see_also(paths))))
         return LookAnswer(
             str(request),
             request.kind.value,
             LookOutcome.CUT if cut else LookOutcome.SHOWN,
             note,
             tuple(pieces),
-            tuple(dict.fromkeys(path for piece in pieces for path, _, _ in piece.lines)),
+            paths,
             sum(self._count(piece.text) + DELIMITERS for piece in pieces),
         )
+
+    @cached_property
+    def _counterparts(self) -> Counterparts:
+        return Counterparts(file.path for file in self._repo.files if not file.out)
+
+    def _see_also(self, paths: Sequence[str]) -> str:
+        """The tests of these files, or what they test: each is said once."""
+        others = [other for path in paths for other in self._counterparts.of(path)]
+        fresh = [other for other in others if other not in self.shown and other not in self._told]
+        self._told.update(fresh)
+        return f"see also {safe_line(', '.join(fresh))}" if fresh else ""
 
     @cached_property
     def _rank(self) -> dict[str, int]:
@@ -187,7 +194,7 @@ class Looker:
         path = request.target
         if self._source.mode(path) == "040000" or not path:
             return self._list(request, room)
-        text, reason = readable(self._source, path)
+        text, reason = readable(self._source, path, MOST_BYTES)
         if text is None:
             near = self._alike(path) if self._source.mode(path) is None else ""
             return self._said(request, LookOutcome.REFUSED, f"it is not shown: {reason}.{near}")
@@ -200,13 +207,17 @@ class Looker:
         missing = self.shown.missing(path, first, last)
         if not missing:
             return self._said(request, LookOutcome.REPEATED, "these lines are shown above.")
-        if not request.first and self._count(text) + DELIMITERS > room:
-            return self._read_parts(request, text, room)
+        if not request.first and self._cost(lines, missing) > room:
+            return self._read_parts(request, text, min(room, self._at_most(PARTS_OF_ALL)))
         pieces, rest = pieces_of(path, lines, missing, room, self._count)
         above = "the other lines of these are shown above" if missing != [(first, last)] else ""
         cut = f"no room beyond line {rest - 1}: ask for {path}:{rest}-{last}" if rest else ""
         note = "; ".join(part for part in (above, cut) if part)
         return self._showing(request, pieces, note, cut=bool(rest))
+
+    def _cost(self, lines: Sequence[str], ranges: Sequence[Lines]) -> int:
+        """What lines of a file take."""
+        return sum(self._count("\n".join(lines[a - 1 : b]) + "\n") + DELIMITERS for a, b in ranges)
 
     def _read_parts(self, request: LookRequest, text: str, room: int) -> LookAnswer:
         """A file that does not fit: what it defines, and the parts that speak of the task."""
@@ -214,7 +225,8 @@ class Looker:
         file = self._file(path) or MapFile(path, len(text))
         drawn, tokens = outline([file], room // 3, self._count)
         stems = read_task(self._task_text).stems
-        parts = excerpt(file, text, stems, room - tokens - DELIMITERS, self._count)
+        left = room - tokens - DELIMITERS
+        parts = excerpt(file, text, stems, left, self._count, lambda a, b: self.shown.has(path, a, b))
         pieces = [LookPiece(drawn)] if drawn else []
         for part in parts:
             last = part.first + len(lines_of(part.text)) - 1
@@ -225,31 +237,17 @@ class Looker:
 
     def _alike(self, path: str) -> str:
         """Paths that the model may have meant."""
-        name = path.rsplit("/", 1)[-1]
-        paths = list(self._source.paths())
-        same = [other for other in paths if other.rsplit("/", 1)[-1] == name]
-        if not same:
-            names = {other.rsplit("/", 1)[-1] for other in paths}
-            close = set(difflib.get_close_matches(name, names, 3, 0.8))
-            same = [other for other in paths if other.rsplit("/", 1)[-1] in close]
+        same = alike(path, self._source.paths())
         listed = ", ".join(sorted(same, key=self._by_rank)[:_MOST_ALIKE])
         return f" There is: {listed}." if listed else ""
 
     # list FOLDER
 
     def _list(self, request: LookRequest, room: int) -> LookAnswer:
-        folder = f"{request.target}/" if request.target else ""
-        inside: dict[str, int] = {}
-        for path in self._source.paths():
-            if path.startswith(folder):
-                name, slash, _ = path.removeprefix(folder).partition("/")
-                inside[name + slash] = inside.get(name + slash, 0) + 1
-        if not inside:
+        entries = entries_of(request.target, self._source.paths())
+        if not entries:
             near = self._alike(request.target)
             return self._said(request, LookOutcome.NOTHING, f"there is no folder of this name.{near}")
-        entries = [
-            f"{name} ({n} files)" if name.endswith("/") else name for name, n in sorted(inside.items())
-        ]
         text, rest = cut_to(entries[:_MOST_LISTED], room, self._count)
         left = len(entries) - text.count("\n")
         note = f"{left} more are not listed" if left else ""
@@ -279,6 +277,14 @@ class Looker:
             lines = lines_of(text)
             first = max(1, definition.first - _LINES_ABOVE)
             last = min(len(lines), definition.last + _LINES_BELOW)
+            inside = self._inside(path, definition)
+            if inside and self._count("\n".join(lines[first - 1 : last])) > self._at_most(PARTS_OF_ALL):
+                last = inside[0].first - 1
+                drawn, rest = cut_to([f"{d.first:>5} {d.signature}" for d in inside], left // 2, self._count)
+                pieces += [LookPiece(f"{path}:\n{drawn}")] if drawn else []
+                notes.append(f"it ends at line {definition.last} of {path}; what it defines is listed")
+                notes += [f"{rest} more are not"] if rest else []
+                left = room - sum(self._count(piece.text) + DELIMITERS for piece in pieces)
             missing = self.shown.missing(path, first, last)
             above += not missing
             shown, rest = pieces_of(path, lines, missing, left, self._count)
@@ -293,6 +299,11 @@ class Looker:
             outcome = LookOutcome.REPEATED if above else LookOutcome.NOTHING
             return self._said(request, outcome, "; ".join(notes) or "it is in no file that may be shown")
         return self._showing(request, pieces, "; ".join(notes), cut=bool(more))
+
+    def _inside(self, path: str, outer: Definition) -> list[Definition]:
+        """What is defined within a definition."""
+        file = self._file(path)
+        return [d for d in file.definitions if outer.first < d.first and d.last <= outer.last] if file else []
 
     def _definers(self, name: str) -> list[tuple[str, Definition]]:
         """Where a name is defined, `Class.method` within its class where that is known; the files that matter most first."""
@@ -323,6 +334,7 @@ class Looker:
         return self._match(request, rf"(?<!\w){re.escape(name)}(?!\w)", name, "", room)
 
     def _match(self, request: LookRequest, expression: str, literal: str, glob: str, room: int) -> LookAnswer:
+        room = min(room, self._at_most(SEARCH_OF_ALL))
         candidates = self._candidates(literal, glob)
         texts: dict[str, str] = {}
         size, unread = 0, 0

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from navigator.domain.states import LookOutcome
 from navigator.workspace.context.looking.shown import Lines, Shown
 from navigator.workspace.context.pack import Count
 
 DELIMITERS = 30
 """Tokens around each piece."""
 
-_AROUND = (3, 1, 0)
-"""Lines around a match, as many as there is room for."""
+_AS_DRAWN = ((3, 40), (1, 40), (0, 40), (0, 12), (0, 4), (0, 2))
+"""Lines around a match, and matches of one file: the most for which there is room."""
 
 _LONGEST_LINE = 300
-_MOST_A_FILE = 40
+_FOR_NAMES = 5
+"""Of the room, one part in so many is for the names of files whose matches have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,28 @@ class LookPiece:
     first: int = 0
     whole: bool = False
     lines: tuple[tuple[str, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LookAnswer:
+    """What one request was answered with.
+
+    Attributes:
+        asked: the request as it was read.
+        kind: its first word; "" where it is none.
+        note: what is to be said about it; "" where the pieces say all.
+        pieces: what is shown.
+        paths: the files whose lines are shown, once each.
+        tokens: of the pieces and what is around them.
+    """
+
+    asked: str
+    kind: str
+    outcome: LookOutcome
+    note: str = ""
+    pieces: tuple[LookPiece, ...] = ()
+    paths: tuple[str, ...] = ()
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,42 +115,42 @@ def draw_matches(
     Args:
         hits: path -> its lines, and the numbers of those that match.
     """
-    for around in _AROUND:
-        blocks = [_block(path, *found, shown, around) for path, found in hits.items()]
-        text = "".join(block for block, _ in blocks)
-        if around == 0 or count(text) + DELIMITERS <= room:
+    for around, most in _AS_DRAWN:
+        blocks = [_block(path, *found, shown, around, most) for path, found in hits.items()]
+        spent = count("".join(block for block, _ in blocks)) + DELIMITERS
+        if spent <= room:
             break
+    rest: list[str] = []
+    left = room if spent <= room else room - room // _FOR_NAMES
     kept: list[str] = []
     lines: list[tuple[str, int, int]] = []
     spent = DELIMITERS
-    for block, of_block in blocks:
+    for path, (block, of_block) in zip(hits, blocks, strict=True):
         tokens = count(block)
-        if spent + tokens > room:
-            block = cut_to(block.splitlines(), room - spent + DELIMITERS, count)[0]
-            of_block = tuple(one for one in of_block if _holds(block, one))
-            tokens = count(block)
-            if not of_block:
-                break
+        if spent + tokens > left:
+            rest.append(path)
+            continue
         kept.append(block)
         lines += of_block
         spent += tokens
-    left = len(blocks) - len(kept)
-    note = f", {left} of the files not shown: narrow it with a GLOB" if left else ""
-    return Drawn(LookPiece("".join(kept), lines=tuple(lines)), left, note)
+    named, _ = cut_to([f"{path} ({len(hits[path][1])})" for path in rest], room - spent + DELIMITERS, count)
+    note = f", {len(rest)} of the files not shown: narrow it with a GLOB" if rest else ""
+    return Drawn(LookPiece("".join(kept) + named, lines=tuple(lines)), len(rest), note)
 
 
 def _block(
-    path: str, lines: Sequence[str], numbers: Sequence[int], shown: Shown, around: int
+    path: str, lines: Sequence[str], numbers: Sequence[int], shown: Shown, around: int, most: int
 ) -> tuple[str, tuple[tuple[str, int, int], ...]]:
     """One file's matches, numbered, and the lines that can be read in it in full."""
     above = [number for number in numbers if shown.has(path, number, number)]
-    fresh = [number for number in numbers if number not in set(above)][:_MOST_A_FILE]
+    fresh = [number for number in numbers if number not in set(above)]
+    more, fresh = len(fresh) - most, fresh[:most]
     wanted = sorted(
         {number for hit in fresh for number in range(max(1, hit - around), min(len(lines), hit + around) + 1)}
     )
     drawn = [f"{path}"]
     if above:
-        drawn.append(f"       shown above: {', '.join(map(str, above[:_MOST_A_FILE]))}")
+        drawn.append(f"       shown above: {', '.join(map(str, above[:most]))}")
     read: list[tuple[str, int, int]] = []
     for number in wanted:
         line = lines[number - 1]
@@ -138,9 +162,6 @@ def _block(
             read[-1] = (path, read[-1][1], number)
         else:
             read.append((path, number, number))
+    if more > 0:
+        drawn.append(f"       … {more} more")
     return "\n".join(drawn) + "\n", tuple(read)
-
-
-def _holds(block: str, lines: tuple[str, int, int]) -> bool:
-    """Whether a block that was cut still has the last of these lines."""
-    return f"\n{lines[2]:>6}| " in block
