@@ -122,7 +122,7 @@ async def take(state: Path) -> None:
     try:
         async with app.run_test(size=SIZE) as pilot:
             await until(pilot, lambda: app.snapshot.loaded and bool(app.snapshot.figured.rehearsed_rates))
-            await pilot.press("s", "g")
+            await pilot.press("g")
             painted = False
             while not painted:  # a stream may end while the screen is painted
                 await until(pilot, lambda: at_work(app))

@@ -207,7 +207,7 @@ def _price_line(
         pieces += [(", ", "muted"), (f"{price.target_each:.1f} s", ""), (f" at {meter.target}", "muted")]
     if meter.figures.source != "measured" and wide:
         pieces.append((" (published figures)", "faint"))
-    why: Piece = (f"review {meter.why}   ", "muted")
+    why: Piece = (f"review{'' if meter.why.startswith('when ') else ':'} {meter.why}   ", "muted")
     if meter.why and meter.eta and live.swap is None and length([why, *pieces]) < width:
         pieces.insert(0, why)
     return pieces
