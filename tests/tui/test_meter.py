@@ -80,7 +80,7 @@ def test_the_meter_names_the_price_of_now_and_of_waiting(state: StatePaths) -> N
 def test_the_strip_says_why_the_review_comes_then(state: StatePaths, why: str, words: str) -> None:
     snapshot = looked(Follower(open_reader(state.database)))
     status = {"resident": "generator", "next_review": {"seconds": 40, "why": why}}
-    assert words in text_of(snapshot, LiveStatus(conductor="here", status=status), 160)[1]
+    assert words in text_of(snapshot, LiveStatus(conductor="here", status=status), 198)[1]
 
 
 def test_without_a_conductor_no_review_is_in_sight(state: StatePaths) -> None:
