@@ -97,12 +97,14 @@ class Inflight:
         if seen.room is not None and seen.room < self.limit:
             room = max(1, seen.room)
             return replace(self._at(room, ""), most=room, tells=True)
-        told = replace(self, tells=True, _queued=self._queued + 1 if seen.waiting > 0 else 0)
         flying = min(self.limit, seen.ours)
+        # Those asked before the limit was lowered may still wait; that says nothing about the limit.
+        waiting = seen.waiting - (seen.ours - flying)
+        told = replace(self, tells=True, _queued=self._queued + 1 if waiting > 0 else 0)
         if told._queued < 2 or flying < 2:
             return told
-        down = max(1, flying - seen.waiting, int(DECREASE * flying))
-        return told._at(min(down, flying - 1), f"{seen.waiting} waited at the server", held=True)
+        down = max(1, flying - waiting, int(DECREASE * flying))
+        return told._at(min(down, flying - 1), f"{waiting} waited at the server", held=True)
 
     def _judged(self) -> Inflight:
         """A window is over."""

@@ -16,7 +16,7 @@ def scanned(command: Command, repository: Path) -> str:
     """A scan of the small repository, done by the rehearsal."""
     command.run("project", "add", str(repository))
     (made,) = command.json("task", "add", "--all", "--kind", "scan", "What is worth a task?")["tasks"]
-    command.run("run", "--until", "idle", "--json")
+    command.run("run", "--until", "idle", "--time-scale", "0", "--json")
     return str(made["id"])
 
 
@@ -53,7 +53,7 @@ def test_suggestions_are_listed_chosen_and_put_away(command: Command, scanned: s
 def test_all_that_are_open_are_accepted_at_once_and_worked_on(command: Command, scanned: str) -> None:
     made = command.json("task", "accept", scanned, "--all")
     assert made["scan"]["state"] == "done"
-    session = command.json("run", "--until", "idle")
+    session = command.json("run", "--until", "idle", "--time-scale", "0")
     assert session["proposals"] >= 1
     tasks = command.json("task", "list")["tasks"]
     assert len(tasks) == len(made["tasks"]) + 1

@@ -31,6 +31,7 @@ extra_body = {}
 self_review = false
 looks = 6
 look_tokens = 16000
+logprobs = false
 [routing]
 scan = "generator"
 implement = "generator"

@@ -146,6 +146,16 @@ def test_what_the_server_says_that_it_runs_is_an_upper_limit() -> None:
     assert control.why == ""
 
 
+def test_requests_from_before_a_lower_limit_say_nothing_about_it() -> None:
+    control = Inflight.begin(6)
+    for ours, waiting in ((6, 4), (6, 4), (5, 3), (4, 2), (3, 1)):
+        control = control.looked(ServerQueue(ours, waiting, room=2))
+    assert control.limit == 2
+    for _ in range(2):
+        control = control.looked(ServerQueue(2, 1))
+    assert control.limit == 1, "one of two waits, though no more are sent"
+
+
 def test_nobody_may_allow_nothing() -> None:
     with pytest.raises(ValueError, match="at least one"):
         Inflight.begin(0)

@@ -66,7 +66,7 @@ class Reports:
             "weight_version": "default",
             "load_format": "auto",
             "reasoning_parser": None,
-            "tool_call_parser": None,
+            "tool_call_parser": "qwen25",
             "disaggregation_mode": "null",
             "has_image_understanding": False,
             "has_audio_understanding": False,

@@ -398,10 +398,12 @@ class PrivateRepo:
         kept = self.work_folder() / f"index-{_oid(treeish)}"
         try:
             shutil.copyfile(kept, target)
-            kept.touch()
+            # touch() would put an empty file where another thread has just removed this one.
+            os.utime(kept)
             return
         except FileNotFoundError:
             # Never made, or just removed by another thread.
+            target.unlink(missing_ok=True)
             Git(self.git_dir, index=target, outside=self.git.outside).run("read-tree", treeish)
         spare = target.with_name("spare")
         shutil.copyfile(target, spare)

@@ -340,6 +340,29 @@ def test_many_threads_on_many_bases(world: World) -> None:
     git(world.private.git_dir, "fsck", "--strict")
 
 
+def test_a_kept_index_that_another_thread_removes_leaves_no_empty_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = commit(world.repo, {"n.txt": b"n\n"})
+    world.private.pin_base(base)
+
+    def change(text: bytes) -> str:
+        return world.private.write_tree(base, {"new.txt": FileChange(text)})
+
+    copy = shutil.copyfile
+
+    def copied_then_removed(source: Path, target: Path) -> None:
+        copy(source, target)
+        if source.name.startswith("index-"):
+            source.unlink()
+
+    change(b"first\n")
+    monkeypatch.setattr(shutil, "copyfile", copied_then_removed)
+    second = change(b"second\n")
+    monkeypatch.undo()
+    assert change(b"third\n") != second
+
+
 def test_few_processes_a_proposal(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.propose({"warm": b"up\n"})
     count = 0
