@@ -48,11 +48,20 @@ class LlamaServer:
     log: Path
 
 
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_PORTS = iter(range(15_000 + _WORKER % 30 * 500, 15_500 + _WORKER % 30 * 500))
+
+
 def free_port() -> int:
-    """A port that nothing listens on. The server is asked while it still loads, so it cannot choose its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that nothing listens on. The server is asked while it still loads, so it cannot choose its own.
+
+    Below those that the system gives out, and of this process's own hundreds: nobody takes it before the server does.
+    """
+    for port in _PORTS:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is left")
 
 
 @contextlib.contextmanager

@@ -348,6 +348,11 @@ async def ask(url: str, case: Case) -> httpx.Response:
 async def test_the_rehearsal_answers_as_sglang_does(real: SglangServer, case: Case) -> None:
     async with rehearsing() as url:
         ours, theirs = [described(await ask(server, case)) for server in (url, real.url)]
+        for _ in range(4):
+            # On a busy machine SGLang puts several tokens into one chunk, and not every form of chunk comes.
+            if case.part or ours == theirs or "chunks" not in theirs:
+                break
+            theirs = described(await ask(real.url, case))
     if case.part:
         assert lacking(ours.pop("json"), theirs.pop("json")) == []
     assert ours == theirs

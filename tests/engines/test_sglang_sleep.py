@@ -47,7 +47,7 @@ async def test_a_stream_that_runs_when_it_is_put_to_sleep_continues_after_it_wak
     heard: list[int] = []
     question = ChatRequest(
         [{"role": "user", "content": "Write."}],
-        max_tokens=400,
+        max_tokens=1500,
         temperature=0.0,
         top_p=1.0,
         extra={"ignore_eos": True},
@@ -69,7 +69,7 @@ async def test_a_stream_that_runs_when_it_is_put_to_sleep_continues_after_it_wak
         assert await again.state() == "asleep"  # another conductor reads the same
         await again.wake()
         assert await again.state() == "awake"
-        with pytest.raises(CutByLength):  # it wrote all of its 400 tokens
+        with pytest.raises(CutByLength):  # it wrote all of its tokens
             await stream
         assert await client.health()
         await again.aclose()
