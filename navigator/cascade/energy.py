@@ -109,7 +109,7 @@ class EnergyMeter:
         spans, self._spans, self._kept = self._spans, {}, time.monotonic()
         if not spans:
             return
-        at, rehearsal = utc_now(), self._deps.strategy.rehearsal
+        at = utc_now()
         with self._storage.writing("what the GPU drew"), self._deps.store.transaction() as tx:
             for (phase, resident), span in spans.items():
                 tx.add_energy(
@@ -122,6 +122,5 @@ class EnergyMeter:
                         missed=round(span.missed, 3),
                         watt_hours=span.joules / 3600,
                         samples=span.samples,
-                        rehearsal=rehearsal,
                     )
                 )

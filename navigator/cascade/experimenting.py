@@ -66,12 +66,11 @@ class Experimenting:
         if wanted.name:
             require_arms(wanted, self._deps.strategy, self._deps.prompts)
         found = reader.running_experiment()
-        rehearsal = self._deps.strategy.rehearsal
-        if found is not None and not _is(found, wanted, rehearsal):
+        if found is not None and not _is(found, wanted):
             self._end(found, "changed")
             found = None
-        if found is None and wanted.name and not self._is_over(wanted, rehearsal):
-            found = self._new(wanted, rehearsal)
+        if found is None and wanted.name and not self._is_over(wanted):
+            found = self._new(wanted)
         self._running = found
         if found is None:
             return
@@ -159,7 +158,7 @@ class Experimenting:
 
     async def close(self) -> None:
         """The session ends. A rehearsal's server ends with it; any other one stays, and with it the residency."""
-        if self._held is not None and self._running is not None and self._deps.strategy.rehearsal:
+        if self._held is not None and self._running is not None and self._deps.strategy.embedded:
             self._left(await self.accept_length(self._running.role))
             self._judge()
 
@@ -202,7 +201,7 @@ class Experimenting:
             tx.end_experiment(experiment, ending)
         self._running = None
 
-    def _new(self, wanted: ExperimentSettings, rehearsal: bool) -> Experiment:
+    def _new(self, wanted: ExperimentSettings) -> Experiment:
         made = Experiment(
             name=wanted.name,
             what=wanted.what,
@@ -210,17 +209,16 @@ class Experimenting:
             share=wanted.share,
             outcome=wanted.outcome,
             residencies=wanted.residencies,
-            seed=f"rehearsal {self._deps.seed}" if rehearsal else secrets.token_hex(8),
-            rehearsal=rehearsal,
+            seed=f"rehearsal {self._deps.seed}" if self._deps.reader.rehearsal else secrets.token_hex(8),
             started=utc_now(),
         )
         with self._deps.store.transaction() as tx:
             return made.model_copy(update={"id": tx.add_experiment(made)})
 
-    def _is_over(self, wanted: ExperimentSettings, rehearsal: bool) -> bool:
+    def _is_over(self, wanted: ExperimentSettings) -> bool:
         """Whether just this experiment was decided, or ended undecided: it does not begin again by itself."""
         return any(
-            _is(one, wanted, rehearsal) and one.ending in ("decided", "undecided")
+            _is(one, wanted) and one.ending in ("decided", "undecided")
             for one in self._deps.reader.experiments()
         )
 
@@ -252,7 +250,6 @@ def require_arms(wanted: ExperimentSettings, strategy: SwapStrategy, prompts: Pr
         prompts.check_one(prompt)
 
 
-def _is(experiment: Experiment, wanted: ExperimentSettings, rehearsal: bool) -> bool:
+def _is(experiment: Experiment, wanted: ExperimentSettings) -> bool:
     fields = ("name", "what", "arms", "share", "outcome", "residencies")
-    same = all(getattr(experiment, name) == getattr(wanted, name) for name in fields)
-    return same and experiment.rehearsal is rehearsal
+    return all(getattr(experiment, name) == getattr(wanted, name) for name in fields)

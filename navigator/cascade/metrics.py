@@ -33,7 +33,6 @@ class MetricsServer:
 
     Args:
         looked_at: what the scheduler saw last.
-        rehearsal: whether what answers is the stand-in.
     """
 
     def __init__(
@@ -41,13 +40,10 @@ class MetricsServer:
         settings: MetricsSettings,
         paths: StatePaths,
         looked_at: Callable[[], SchedulerSnapshot],
-        *,
-        rehearsal: bool,
     ) -> None:
         self._settings = settings
         self._paths = paths
         self._looked_at = looked_at
-        self._rehearsal = "true" if rehearsal else "false"
         self._running: tuple[WSGIServer, threading.Thread] | None = None
 
     def start(self) -> None:
@@ -107,9 +103,9 @@ class MetricsServer:
             "resident": ("1 while the role's model is loaded.", lambda role: int(role in held)),
         }
         for name, (about, value) in gauges.items():
-            family = GaugeMetricFamily(f"navigator_{name}", about, labels=("role", "rehearsal"))
+            family = GaugeMetricFamily(f"navigator_{name}", about, labels=("role",))
             for role in Role:
-                family.add_metric((role.value, self._rehearsal), float(value(role)))
+                family.add_metric((role.value,), float(value(role)))
             yield family
         try:
             yield from self._counters()
@@ -137,7 +133,7 @@ class MetricsServer:
             connection.close()
         families = []
         for name, (about, labels, counts) in counted.items():
-            family = CounterMetricFamily(f"navigator_{name}", about, labels=(*labels, "rehearsal"))
+            family = CounterMetricFamily(f"navigator_{name}", about, labels=labels)
             for values, count in counts:
                 family.add_metric(values, count)
             families.append(family)

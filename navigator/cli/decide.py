@@ -59,11 +59,6 @@ YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @NOTE
 @TREE
 @YES
-@click.option(
-    "--allow-rehearsal-landing",
-    is_flag=True,
-    help="Let a rehearsal's proposals land outside the demo's repositories.",
-)
 @output.JSON
 def approve(
     ids: tuple[str, ...],
@@ -72,7 +67,6 @@ def approve(
     note: str,
     tree: str,
     yes: bool,
-    allow_rehearsal_landing: bool,
     as_json: bool,
 ) -> None:
     """Approve proposals and land them.
@@ -92,7 +86,6 @@ def approve(
         proposals=tuple(chosen),
         note=note,
         confirm=confirm,
-        allow_rehearsal_landing=allow_rehearsal_landing,
     )
     verb = Approve()
     result = act(verb, ask(verb, args, yes=yes)) if chosen else Decided()

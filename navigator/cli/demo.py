@@ -69,7 +69,6 @@ def demo(
     scale = scale_of(time_scale) if named else DEFAULT_SCALE
     paths, temporary = _state(state)
     screens = not (headless or as_json) and sys.stdout.isatty() and sys.stdin.isatty()
-    _require_own(paths)
     _use(paths)
     output.note(f"REHEARSAL on sample projects in {paths.root} (times are scaled by {scale:g}).")
     prepare(paths, projects=projects, tasks=tasks, seed=seed)
@@ -184,21 +183,6 @@ def _state(chosen: Path | None) -> tuple[StatePaths, bool]:
     return StatePaths(private_folder(Path(named).expanduser().absolute())).ensure(), False
 
 
-def _require_own(paths: StatePaths) -> None:
-    """Refuse a state folder that is in use for real projects.
-
-    Raises:
-        Conflict: the folder holds projects that the demo did not make.
-    """
-    from navigator.cli.session import reading
-
-    with reading(paths) as store:
-        if any(not project.demo for project in store.projects()):
-            raise Conflict(
-                f"{paths.root} holds real projects.", hint="Choose another folder for the demo: --state DIR."
-            )
-
-
 def _use(paths: StatePaths) -> None:
     """Point this process, and those it starts, at the demo's state and settings."""
     config = paths.root / "demo.toml"
@@ -223,7 +207,7 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
     for sample in made:
         folder = root / sample.name
         make_repository(folder, sample.files, executable=sample.executable)
-        act(AddProject(), AddProjectArgs(path=str(folder), name=sample.name, check=sample.check, demo=True))
+        act(AddProject(), AddProjectArgs(path=str(folder), name=sample.name, check=sample.check))
     asked = sample_questions(made) if tasks >= _QUESTIONS_FROM else []
     queued = tuple(
         NewTask(
@@ -253,6 +237,7 @@ def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Col
         path.write_bytes(content)
         if name in executable:
             path.chmod(0o755)
+    from navigator.cascade.verbs.projects import SAMPLE
     from navigator.workspace.git.runner import Git
 
     git = Git(folder / ".git", work_tree=folder, config=_PERSON)
@@ -260,5 +245,6 @@ def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Col
     # The sample has its own user, so that approving works where git has none configured.
     git.run("config", "user.name", "Navigator demo")
     git.run("config", "user.email", "demo@navigator.invalid")
+    git.run("config", SAMPLE, "true")
     git.run("add", "--all")
     git.run("commit", "--quiet", "--no-gpg-sign", "-m", "Start the sample project")

@@ -242,9 +242,12 @@ _SOURCE = "Thornveil"
 
 
 def _measured(reader: Reader) -> tuple[Figures, str]:
-    """Figures, and whose they are in words. A rehearsal's are never among them."""
-    figures, names = measured_figures(reader, with_rehearsal=False)
+    """Figures, and whose they are in words."""
+    figures, names = measured_figures(reader)
+    if not names and reader.rehearsal:
+        return figures, "as published for one 96 GB GPU (nothing simulated yet)"
     if not names:
         return figures, "as published for one 96 GB GPU (nothing measured here yet)"
     missing = "" if len(names) == _FIGURES else "; the rest as published"
-    return figures, f"measured here: {', '.join(names)}{missing}"
+    measured = "REHEARSAL, simulated" if reader.rehearsal else "measured here"
+    return figures, f"{measured}: {', '.join(names)}{missing}"

@@ -48,9 +48,6 @@ _DETACH_WAIT = 15.0
     help="Rehearsal only: factor on simulated times; 0 means no waiting.",
 )
 @click.option("--seed", type=int, default=0, help="Rehearsal only: seed of its faults.")
-@click.option(
-    "--allow-rehearsal-landing", is_flag=True, help="Let rehearsal proposals land in real repositories."
-)
 @output.JSON
 def run(
     until: str | None,
@@ -58,14 +55,12 @@ def run(
     detach: bool,
     time_scale: float | None,
     seed: int,
-    allow_rehearsal_landing: bool,
     as_json: bool,
 ) -> None:
     """Run the conductor: write, swap, review, swap back, revise; then wait for your decisions."""
     options: dict[str, Any] = {
         "time_scale": scale_of(time_scale),
         "seed": seed,
-        "allow_rehearsal_landing": allow_rehearsal_landing,
     }
     if detach:
         _detach(as_json)

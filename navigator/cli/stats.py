@@ -1,4 +1,4 @@
-"""`navigator stats`: every page of statistics as a command; a rehearsal's figures come separately and say so."""
+"""`navigator stats`: every page of statistics as a command; a rehearsal's figures say so."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from navigator.cascade import acting
 from navigator.cascade.views.statistics.chart import chart
 from navigator.cascade.views.statistics.page import (
-    REHEARSAL,
     Question,
     StatisticsPage,
     Table,
@@ -21,9 +21,9 @@ from navigator.cascade.views.statistics.rows import as_csv, as_json_lines, figur
 from navigator.cli import output
 from navigator.cli.housekeeping import moment_of
 from navigator.cli.lazy import Commands
-from navigator.cli.session import act, reading
+from navigator.cli.session import act, state_paths
 from navigator.domain.errors import UsageError
-from navigator.domain.text import safe_line
+from navigator.domain.text import SIMULATED, safe_line
 from navigator.store.reads.verdicts import ALIASES, GROUPINGS
 
 _WIDTH = 80
@@ -100,15 +100,18 @@ def _show(page: StatisticsPage[Any], since: str, form: str | None, as_json: bool
     if as_json and form not in (None, "json"):
         raise UsageError(f"--json and --format {form} ask for two things.", hint="Give one of them.")
     question = Question(by, _since(since))
-    with reading() as store, store.snapshot():
-        found = page.read(store, question)
+    with acting.reading(state_paths()) as store, store.snapshot():
+        found, rehearsal = page.read(store, question), store.rehearsal
+    document = {**page.document(found), "rehearsal": rehearsal}
     if as_json or form == "json":
-        output.print_json(page.document(found))
+        output.print_json(document)
     elif form == "jsonl":
-        output.emit(as_json_lines(figure_rows(page, found)).rstrip("\n"))
+        output.emit(as_json_lines(figure_rows(page.name, document)).rstrip("\n"))
     elif form == "csv":
-        output.emit(as_csv(figure_rows(page, found)).rstrip("\n"))
+        output.emit(as_csv(figure_rows(page.name, document)).rstrip("\n"))
     else:
+        if rehearsal:
+            output.say(SIMULATED, bold=True)
         tell(page, found)
 
 
@@ -132,13 +135,14 @@ def compare(first: str, second: str, by: str | None, since: str, as_json: bool) 
         comparison_table,
     )
 
-    with reading() as store, store.snapshot():
+    with acting.reading(state_paths()) as store, store.snapshot():
         found = compare_rates(store, first, second, ALIASES.get(by or "", by or ""), _since(since))
+        rehearsal = store.rehearsal
     if as_json:
-        output.print_json(comparison_document(found))
+        output.print_json({**comparison_document(found), "rehearsal": rehearsal})
         return
-    if found.rehearsal:
-        output.say(f"REHEARSAL: {REHEARSAL}", bold=True)
+    if rehearsal:
+        output.say(SIMULATED, bold=True)
     print_table(comparison_table(found))
 
 
@@ -147,15 +151,11 @@ def _since(text: str) -> str:
 
 
 def tell(page: StatisticsPage[Any], found: Any) -> None:
-    """Print a page: the real figures, then a rehearsal's under a heading of their own."""
-    real, rehearsed = (page.tables(found, rehearsal) for rehearsal in (False, True))
-    if not real and not rehearsed:
+    """Print a page."""
+    tables = page.tables(found)
+    if not tables:
         output.say(page.missing)
-    for table in real:
-        print_table(table)
-    if rehearsed:
-        output.say(f"REHEARSAL: {REHEARSAL}", bold=True)
-    for table in rehearsed:
+    for table in tables:
         print_table(table)
 
 

@@ -156,17 +156,17 @@ def to(role: str, time_scale: float | None, as_json: bool) -> None:
 
     A running conductor swaps when current work finishes, and then continues by its own rules.
     """
-    paths = state_paths()
+    paths, embedded = state_paths(), False
     try:
         made = asyncio.run(_through_conductor(paths, Role(role)))
     except NoConductor:
         with locked_dependencies(paths, time_scale=scale_of(time_scale)) as deps:
-            made = asyncio.run(_alone(deps, Role(role)))
+            made, embedded = asyncio.run(_alone(deps, Role(role))), deps.strategy.embedded
     if as_json:
         output.print_json(made.model_dump(mode="json", by_alias=True))
     else:
         _say_ended(made.outcome, made.seconds, made.reason)
-        if made.rehearsal and not made.id:
+        if embedded:
             output.note("The rehearsal's server stopped with this command.")
     if made.outcome != "done":
         sys.exit(1)
@@ -237,7 +237,6 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
         "strategy": strategy.name,
         "started": started,
     }
-    known["rehearsal"] = strategy.rehearsal
     try:
         result, there = await confirmed(strategy, role, await strategy.swap(role, _tell_event))
     except asyncio.CancelledError:
@@ -245,7 +244,7 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
         _keep(deps, cut, "")
         raise
     finally:
-        if strategy.rehearsal:
+        if strategy.embedded:
             await strategy.close()  # nothing else would stop its process
     made = Swap(
         **known,
@@ -256,7 +255,7 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
         failure=result.failure,
     )
     if origin is not role and not both:
-        left = None if strategy.rehearsal else there  # the rehearsal's process has just ended
+        left = None if strategy.embedded else there  # the rehearsal's process has just ended
         _keep(deps, made, left.value if left is not None else "")
     return made
 
@@ -309,9 +308,10 @@ def _say_ended(outcome: str, seconds: float, reason: str) -> None:
 def log(limit: int, as_json: bool) -> None:
     """List the newest swaps: phases in seconds, why one failed, who made it, how much of the weights was in memory."""
     with reading() as store:
-        found = store.swaps(limit)
+        found, rehearsal = store.swaps(limit), store.rehearsal
     if as_json:
-        output.print_json({"swaps": [made.model_dump(mode="json", by_alias=True) for made in found]})
+        swaps = [made.model_dump(mode="json", by_alias=True) for made in found]
+        output.print_json({"swaps": swaps, "rehearsal": rehearsal})
         return
     if not found:
         output.say("No swaps yet.")
@@ -334,5 +334,4 @@ def log(limit: int, as_json: bool) -> None:
 def _outcome(made: Swap) -> str:
     if made.made_by == "outside":
         return "externally"
-    words = made.outcome.replace("_", " ") + (f": {made.failure.replace('_', ' ')}" if made.failure else "")
-    return words + (" REHEARSAL" if made.rehearsal else "")
+    return made.outcome.replace("_", " ") + (f": {made.failure.replace('_', ' ')}" if made.failure else "")

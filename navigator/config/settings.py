@@ -601,6 +601,14 @@ class ProjectEntry(Section):
         return self.name or self.location.name
 
 
+_REHEARSAL = "rehearsal/"
+
+
+def is_rehearsal(model: str) -> bool:
+    """Whether a model's name says that it does not exist: the rehearsal plays it."""
+    return model.startswith(_REHEARSAL)
+
+
 class Settings(Section):
     """Everything the file may say. `source` is the file that was read, None without a file."""
 
@@ -633,6 +641,13 @@ class Settings(Section):
             paths.add(entry.location)
             names.add(entry.display_name)
         return self
+
+    @property
+    def rehearsal(self) -> bool | None:
+        """Whether these settings rehearse: work under them is simulated. None where no strategy is set, as in no file at all."""
+        if any(is_rehearsal(self.server(role).model) for role in Role):
+            return True
+        return None if self.swap.strategy is None else self.swap.strategy == "rehearsal"
 
     def server(self, role: Role) -> ServerSettings:
         """The settings of the server that plays `role`."""

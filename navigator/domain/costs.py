@@ -29,14 +29,12 @@ class EnergySpan(Model):
     missed: float = 0.0
     watt_hours: float
     samples: int
-    rehearsal: bool = False
 
 
 class EnergyTotals(Model):
     """Energy in one phase; `began` is when the first reading was."""
 
     phase: Phase
-    rehearsal: bool = False
     seconds: float = 0.0
     missed: float = 0.0
     watt_hours: float = 0.0
@@ -54,7 +52,6 @@ class WorkTotals(Model):
 
     role: Role
     work: Work
-    rehearsal: bool = False
     calls: int = 0
     lost: int = 0
     prompt_tokens: int = 0
@@ -73,7 +70,6 @@ class SwapTotals(Model):
         unmeasured: made by others.
     """
 
-    rehearsal: bool = False
     n: int = 0
     seconds: float = 0.0
     batch_n: int = 0
@@ -88,7 +84,6 @@ class Yield(Model):
     `final_reviews` are the readings by the final model that have a price, and `final_price` their sum.
     """
 
-    rehearsal: bool = False
     accepted: int = 0
     proposals: int = 0
     reviews: int = 0

@@ -27,7 +27,6 @@ class ExamItem(Model):
         changed_lines: added and removed lines of the diff from base to tree.
         control_of: the faulty item that this clean one is the control of.
         evidence: why the answer is known, e.g. {"command": "pytest -q", "failing": ["t::a"], "seconds": 4.1}. Never in a prompt.
-        rehearsal: made from a change of the embedded stand-in.
         retired: why it is asked no more; "" while it is.
     """
 
@@ -49,7 +48,6 @@ class ExamItem(Model):
     changed_lines: int = 0
     control_of: int | None = None
     evidence: dict[str, Any] = Field(default_factory=dict)
-    rehearsal: bool = False
     created: str
     retired: str = ""
 
@@ -131,7 +129,6 @@ class ExamAnswer(Model):
     parts: int = 1
     prompt_version: str = ""
     model: str = ""
-    rehearsal: bool = False
     usage: Usage = Usage()
     residency: int = 0
     at: str
@@ -150,7 +147,6 @@ class OpenItem(Model):
 
     id: int
     faulty: bool
-    rehearsal: bool = False
     answers: tuple[GivenAnswer, ...] = ()
 
 
@@ -167,7 +163,6 @@ class ExamCount(Model):
 
     model: str
     prompt_version: str
-    rehearsal: bool = False
     source: ExamSource
     faulty: bool
     size: int = 0

@@ -36,7 +36,6 @@ class Experiment(Model):
     outcome: Outcome
     residencies: int
     seed: str
-    rehearsal: bool = False
     started: str
     ended: str = ""
     ending: str = ""

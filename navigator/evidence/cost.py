@@ -104,7 +104,7 @@ class EnergyCost:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One table (real, or the rehearsal's).
+    """What the work cost.
 
     Attributes:
         accepted, proposals, reviews: what came out.

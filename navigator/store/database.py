@@ -7,6 +7,7 @@ only the holder of the state folder's lock opens the writer, readers are opened 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import sqlite3
@@ -20,6 +21,7 @@ from navigator.store.errors import (
     DatabaseLocked,
     DiskFull,
     NoDatabase,
+    OtherWorld,
     SchemaOutdated,
     SchemaTooNew,
     SqliteTooOld,
@@ -28,7 +30,7 @@ from navigator.store.errors import (
     disk_full,
 )
 from navigator.store.lock import describe_holder
-from navigator.store.schema import APPLICATION_ID, MIGRATIONS, Migration, triggers
+from navigator.store.schema import APPLICATION_ID, MIGRATIONS, WORLD, Migration, triggers
 from navigator.store.space import is_low
 
 BUSY_SECONDS = 5.0
@@ -39,18 +41,23 @@ _OLDEST_SQLITE = (3, 37, 0)
 """STRICT tables came with SQLite 3.37."""
 
 
-def open_writer(path: Path, *, migrations: Sequence[Migration] = MIGRATIONS) -> sqlite3.Connection:
+def open_writer(
+    path: Path, *, rehearsal: bool | None = None, migrations: Sequence[Migration] = MIGRATIONS
+) -> sqlite3.Connection:
     """Open the database for writing: check it, bring its schema up to date (a copy first), and return the connection.
 
     The caller holds the state folder's lock and closes the connection. Autocommit: transactions are explicit.
 
     Args:
         path: made with mode 0600 if absent; copies go to `backups/` beside it.
+        rehearsal: whether what is to be stored is simulated, which a new database keeps for good (None: it is not). One of
+            the other kind is refused; None opens both.
         migrations: the way from an empty database to the present schema.
 
     Raises:
         DatabaseCorrupt: damaged, not ours, or gone although copies exist. Nothing was changed.
         SchemaTooNew: a later Navigator wrote it.
+        OtherWorld: it holds a rehearsal and real work is meant, or the other way round.
         DatabaseLocked: another writer holds it.
         DiskFull, StoreError: as they say.
     """
@@ -66,6 +73,7 @@ def open_writer(path: Path, *, migrations: Sequence[Migration] = MIGRATIONS) -> 
         _configure_writer(connection, path)
         _migrate(connection, path, migrations)
         _renew_triggers(connection)
+        _settle(connection, path, rehearsal)
     except sqlite3.Error as error:
         connection.close()
         raise translated(error, path) from error
@@ -79,12 +87,17 @@ def open_writer(path: Path, *, migrations: Sequence[Migration] = MIGRATIONS) -> 
     return connection
 
 
-def open_reader(path: Path, *, version: int = len(MIGRATIONS)) -> sqlite3.Connection:
+def open_reader(
+    path: Path, *, rehearsal: bool | None = None, version: int = len(MIGRATIONS)
+) -> sqlite3.Connection:
     """Open the database for reading committed state; every write on this connection is refused.
+
+    `rehearsal` is as of `open_writer`.
 
     Raises:
         NoDatabase: there is none yet.
         SchemaTooNew, SchemaOutdated: written by a later or an earlier Navigator.
+        OtherWorld: it holds a rehearsal and real work is meant, or the other way round.
         DatabaseCorrupt, DatabaseLocked, StoreError: as they say.
     """
     _refuse_vanished(path)
@@ -116,6 +129,7 @@ def open_reader(path: Path, *, version: int = len(MIGRATIONS)) -> sqlite3.Connec
                 f"{path} has schema {present}, this Navigator reads {version}.",
                 hint="`navigator run` brings it up to date, after making a copy.",
             )
+        _require_world(connection, path, rehearsal)
     except sqlite3.Error as error:
         connection.close()
         raise translated(error, path) from error
@@ -260,6 +274,31 @@ def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Mi
                 connection.execute("ROLLBACK")
             raise
     connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _settle(connection: sqlite3.Connection, path: Path, rehearsal: bool | None) -> None:
+    """Write down of which world a new database is, and refuse an old one of the other."""
+    connection.execute(
+        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        (WORLD, json.dumps(bool(rehearsal))),
+    )
+    _require_world(connection, path, rehearsal)
+
+
+def _require_world(connection: sqlite3.Connection, path: Path, rehearsal: bool | None) -> None:
+    (kept,) = connection.execute("SELECT value FROM meta WHERE key = ?", (WORLD,)).fetchone()
+    held = json.loads(kept)
+    if rehearsal is None or rehearsal == held:
+        return
+    if held:
+        raise OtherWorld(
+            f"{path.parent} holds a rehearsal, and these settings name real models.",
+            hint="Set NAVIGATOR_STATE to another folder for real work, or NAVIGATOR_CONFIG to the rehearsal's settings.",
+        )
+    raise OtherWorld(
+        f"{path.parent} holds real work, and these settings are a rehearsal's.",
+        hint="Set NAVIGATOR_STATE to another folder for the rehearsal; `navigator demo` makes one of its own.",
+    )
 
 
 def _renew_triggers(connection: sqlite3.Connection) -> None:

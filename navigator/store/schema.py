@@ -34,6 +34,9 @@ from navigator.store import call_sums
 APPLICATION_ID = 0x4E415631
 """`PRAGMA application_id` of Navigator's databases: "NAV1"."""
 
+WORLD = "rehearsal"
+"""The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
+
 Migration = Sequence[str]
 """Statements that lead from one schema version to the next, run in one transaction."""
 
@@ -70,7 +73,6 @@ _FIRST: Migration = (
         conventions TEXT NOT NULL DEFAULT 'AGENTS.md',
         root_commit TEXT NOT NULL DEFAULT '',
         source TEXT NOT NULL DEFAULT 'store' CHECK (source IN ('store', 'config')),
-        demo {_FLAG.format("demo")},
         removed {_FLAG.format("removed")}
     ) STRICT""",
     "CREATE UNIQUE INDEX projects_name ON projects (name) WHERE removed = 0",
@@ -117,7 +119,6 @@ _FIRST: Migration = (
         seen {_FLAG.format("seen")},
         prompt_version TEXT NOT NULL DEFAULT '',
         model TEXT NOT NULL DEFAULT '',
-        rehearsal {_FLAG.format("rehearsal")},
         usage TEXT NOT NULL DEFAULT '{{}}',
         created TEXT NOT NULL,
         UNIQUE (task_id, attempt, round)
@@ -136,7 +137,6 @@ _FIRST: Migration = (
         addressed TEXT NOT NULL DEFAULT '[]',
         prompt_version TEXT NOT NULL DEFAULT '',
         model TEXT NOT NULL DEFAULT '',
-        rehearsal {_FLAG.format("rehearsal")},
         usage TEXT NOT NULL DEFAULT '{{}}',
         at TEXT NOT NULL
     ) STRICT""",
@@ -183,7 +183,6 @@ _FIRST: Migration = (
         seconds REAL NOT NULL DEFAULT 0,
         retries INTEGER NOT NULL DEFAULT 0,
         repeat {_FLAG.format("repeat")},
-        rehearsal {_FLAG.format("rehearsal")},
         started TEXT NOT NULL,
         ended TEXT,
         answer BLOB
@@ -199,8 +198,7 @@ _FIRST: Migration = (
         phases TEXT NOT NULL DEFAULT '[]',
         seconds REAL NOT NULL DEFAULT 0,
         outcome TEXT NOT NULL,
-        reason TEXT NOT NULL DEFAULT '',
-        rehearsal {_FLAG.format("rehearsal")}
+        reason TEXT NOT NULL DEFAULT ''
     ) STRICT""",
     f"""CREATE TABLE edit_failures (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -210,7 +208,6 @@ _FIRST: Migration = (
         code TEXT NOT NULL {_one_of("code", EditCode)},
         path TEXT NOT NULL DEFAULT '',
         model TEXT NOT NULL DEFAULT '',
-        rehearsal {_FLAG.format("rehearsal")},
         at TEXT NOT NULL
     ) STRICT""",
     """CREATE TABLE journal (
@@ -315,8 +312,7 @@ _FOURTH: Migration = (
     "DROP INDEX reviews_proposal",
     "CREATE INDEX reviews_proposal ON reviews (proposal_id, role)",
     # Statistics of calls are read from the index alone: the rows hold whole answers.
-    "CREATE INDEX calls_rehearsal ON calls (task_id) WHERE rehearsal = 1",
-    "CREATE INDEX calls_figures ON calls (rehearsal, role, model, ended DESC, seconds, outcome, purpose,"
+    "CREATE INDEX calls_figures ON calls (role, model, ended DESC, seconds, outcome, purpose,"
     " prompt_tokens, completion_tokens, cached_tokens)",
 )
 
@@ -343,7 +339,6 @@ _FIFTH: Migration = (
         changed_lines INTEGER NOT NULL DEFAULT 0 CHECK (changed_lines >= 0),
         control_of INTEGER REFERENCES exam_items (id),
         evidence TEXT NOT NULL DEFAULT '{{}}',
-        rehearsal {_FLAG.format("rehearsal")},
         created TEXT NOT NULL,
         retired TEXT NOT NULL DEFAULT ''
     ) STRICT""",
@@ -358,7 +353,6 @@ _FIFTH: Migration = (
         parts INTEGER NOT NULL DEFAULT 1 CHECK (parts >= 1),
         prompt_version TEXT NOT NULL DEFAULT '',
         model TEXT NOT NULL DEFAULT '',
-        rehearsal {_FLAG.format("rehearsal")},
         usage TEXT NOT NULL DEFAULT '{{}}',
         at TEXT NOT NULL
     ) STRICT""",
@@ -378,7 +372,7 @@ _FIFTH: Migration = (
         " WHERE addressed <> '[]'"
         for column, met in (("met", 1), ("unmet", 0))
     ),
-    "CREATE INDEX proposals_revisions ON proposals (created, task_id, attempt, round, tests, rehearsal)"
+    "CREATE INDEX proposals_revisions ON proposals (created, task_id, attempt, round, tests)"
     " WHERE round > 0 AND parent IS NULL",
     # The same diff reviewed twice: once more as it is, or after a retry.
     "CREATE INDEX proposals_again ON proposals (task_id) WHERE attempt > 0 AND round = 0",
@@ -396,7 +390,7 @@ _FIFTH: Migration = (
         at TEXT NOT NULL
     ) STRICT""",
     # Energy by what the GPU was doing; `missed` seconds are those without a reading.
-    f"""CREATE TABLE energy (
+    """CREATE TABLE energy (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         phase TEXT NOT NULL CHECK (phase IN ('writing', 'reviewing', 'both', 'swapping', 'idle')),
         resident TEXT NOT NULL DEFAULT '',
@@ -405,8 +399,7 @@ _FIFTH: Migration = (
         seconds REAL NOT NULL CHECK (seconds >= 0),
         missed REAL NOT NULL DEFAULT 0 CHECK (missed >= 0),
         watt_hours REAL NOT NULL CHECK (watt_hours >= 0),
-        samples INTEGER NOT NULL CHECK (samples >= 0),
-        rehearsal {_FLAG.format("rehearsal")}
+        samples INTEGER NOT NULL CHECK (samples >= 0)
     ) STRICT""",
     "CREATE INDEX batches_started ON batches (started)",
     # One answer an item, model, version of the prompt and turn: whatever a crash repeats, nothing is counted twice.
@@ -450,16 +443,15 @@ _FIFTH: Migration = (
         revised_by INTEGER REFERENCES proposals (id),
         prompt_version TEXT NOT NULL DEFAULT '',
         model TEXT NOT NULL DEFAULT '',
-        rehearsal {_FLAG.format("rehearsal")},
         at TEXT NOT NULL,
         UNIQUE (review_id, finding)
     ) STRICT""",
-    "CREATE INDEX reproductions_proposal ON reproductions (proposal_id, outcome, rehearsal)",
-    "CREATE INDEX reproductions_figures ON reproductions (at, rehearsal, severity, criterion, outcome, revised)",
+    "CREATE INDEX reproductions_proposal ON reproductions (proposal_id, outcome)",
+    "CREATE INDEX reproductions_figures ON reproductions (at, severity, criterion, outcome, revised)",
     # The conductor's session a swap was made in: a round trip is a pair within one.
     "ALTER TABLE swaps ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
     # What was expected of a queue, and what it took: `outcome` is empty while it is worked on.
-    f"""CREATE TABLE forecasts (
+    """CREATE TABLE forecasts (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         tasks INTEGER NOT NULL CHECK (tasks > 0),
         seconds REAL NOT NULL CHECK (seconds >= 0),
@@ -467,8 +459,7 @@ _FIFTH: Migration = (
         source TEXT NOT NULL CHECK (source IN ('measured', 'published')),
         outcome TEXT NOT NULL DEFAULT '' CHECK (outcome IN ('', 'done', 'changed', 'interrupted')),
         actual_seconds REAL NOT NULL DEFAULT 0 CHECK (actual_seconds >= 0),
-        made TEXT NOT NULL,
-        rehearsal {_FLAG.format("rehearsal")}
+        made TEXT NOT NULL
     ) STRICT""",
     # What ran while models were swapped; -1 where it is not known.
     "ALTER TABLE swaps ADD COLUMN filled_seconds REAL NOT NULL DEFAULT -1",
@@ -477,7 +468,7 @@ _FIFTH: Migration = (
     "ALTER TABLE tasks ADD COLUMN escalated TEXT NOT NULL DEFAULT '' CHECK (escalated IN ('', 'next', 'again'))",
     f"ALTER TABLE projects ADD COLUMN escalate {_FLAG.format('escalate')}",
     "ALTER TABLE reviews ADD COLUMN price REAL NOT NULL DEFAULT 0 CHECK (price >= 0)",
-    "CREATE INDEX reviews_price ON reviews (rehearsal, at, price) WHERE price > 0",
+    "CREATE INDEX reviews_price ON reviews (at, price) WHERE price > 0",
     # What a server answered to the same questions after each load.
     f"""CREATE TABLE canaries (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -492,7 +483,6 @@ _FIFTH: Migration = (
         answers TEXT NOT NULL DEFAULT '[]',
         tokens INTEGER NOT NULL DEFAULT 0 CHECK (tokens >= 0),
         seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
-        rehearsal {_FLAG.format("rehearsal")},
         at TEXT NOT NULL
     ) STRICT""",
     "CREATE INDEX canaries_reference ON canaries (role, model, profile) WHERE outcome = 'reference'",
@@ -508,7 +498,7 @@ _SIXTH: Migration = (
     # Branches whose new commits are reviewed without being asked for.
     "ALTER TABLE projects ADD COLUMN review_branches TEXT NOT NULL DEFAULT '[]'",
     # What a model asked to be shown before it answered. Words are free text: a new kind of look needs no migration.
-    f"""CREATE TABLE looks (
+    """CREATE TABLE looks (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         call_id INTEGER NOT NULL REFERENCES calls (id),
         task_id INTEGER NOT NULL REFERENCES tasks (id),
@@ -521,15 +511,14 @@ _SIXTH: Migration = (
         outcome TEXT NOT NULL CHECK (outcome <> ''),
         paths TEXT NOT NULL DEFAULT '[]',
         tokens INTEGER NOT NULL DEFAULT 0 CHECK (tokens >= 0),
-        rehearsal {_FLAG.format("rehearsal")},
         at TEXT NOT NULL
     ) STRICT""",
     "CREATE INDEX looks_task ON looks (task_id, attempt, round)",
-    "CREATE INDEX looks_figures ON looks (rehearsal, role, kind, outcome, at, tokens)",
+    "CREATE INDEX looks_figures ON looks (role, kind, outcome, at, tokens)",
     # The tasks that have to land, to be approved or to be done before this one is written.
     "ALTER TABLE tasks ADD COLUMN after TEXT NOT NULL DEFAULT '[]'",
     # Experiments at swaps: the arm of a residency is stored before its model is loaded.
-    f"""CREATE TABLE experiments (
+    """CREATE TABLE experiments (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         name TEXT NOT NULL CHECK (name <> ''),
         what TEXT NOT NULL,
@@ -538,7 +527,6 @@ _SIXTH: Migration = (
         outcome TEXT NOT NULL,
         residencies INTEGER NOT NULL CHECK (residencies > 0),
         seed TEXT NOT NULL,
-        rehearsal {_FLAG.format("rehearsal")},
         started TEXT NOT NULL,
         ended TEXT NOT NULL DEFAULT '',
         ending TEXT NOT NULL DEFAULT ''
@@ -594,7 +582,6 @@ _SIXTH: Migration = (
         replayed INTEGER NOT NULL DEFAULT 0 CHECK (replayed >= 0),
         refused INTEGER NOT NULL DEFAULT 0 CHECK (refused >= 0),
         seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
-        rehearsal {_FLAG.format("rehearsal")},
         started TEXT NOT NULL,
         ended TEXT
     ) STRICT""",
@@ -663,6 +650,11 @@ def triggers() -> dict[str, str]:
         " OR EXISTS (SELECT 1 FROM decisions WHERE proposal_id = OLD.id)"
         " BEGIN SELECT RAISE(ABORT, 'a proposal that was read is never altered'); END"
     )
+    for change in ("UPDATE", "DELETE"):
+        made[f"world_{change.lower()}"] = (
+            f"CREATE TRIGGER world_{change.lower()} BEFORE {change} ON meta WHEN OLD.key = '{WORLD}'"
+            " BEGIN SELECT RAISE(ABORT, 'a state folder is real or a rehearsal for good'); END"
+        )
     return made
 
 

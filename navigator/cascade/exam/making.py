@@ -255,7 +255,6 @@ class Maker:
             "complexity": change.complexity,
             "title": change.title,
             "summary": change.summary,
-            "rehearsal": change.rehearsal,
         }
         made = []
         for kind, wrong, at in ((source, True, trees[1]), (ExamSource.CLEAN, False, trees[0])):

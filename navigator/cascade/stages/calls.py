@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.requests import Asking
 from navigator.config.settings import ServerSettings
 from navigator.domain.models import Task, Usage
@@ -76,8 +76,6 @@ async def call_model(
             seq=seq,
             prompt_version=prompt_version,
             residency=deps.drawn.get(role, 0),
-            # Said now: a call that fails never learns which model would have answered.
-            rehearsal=deps.rehearses(role),
         )
     about = task.id or f"exam item {exam_item}"
     server = deps.settings.server(role)
@@ -110,7 +108,6 @@ async def call_model(
         usage=answer.usage,
         uncertainty=answer.uncertainty,
         retries=answer.retries,
-        rehearsal=is_rehearsal(answer.model),
         # Some servers put what a schema constrains into the reasoning channel, even with thinking off.
         answer=answer.text or (answer.reasoning if schema is not None else ""),
     )

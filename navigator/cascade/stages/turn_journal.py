@@ -65,7 +65,6 @@ class TurnJournal:
                 prompt_version=self._version,
                 prompt_hash=digest,
                 residency=self._deps.drawn.get(Role.GENERATOR, 0),
-                rehearsal=self._deps.rehearses(Role.GENERATOR),
             )
 
     def end(self, number: int, reply: Reply) -> None:

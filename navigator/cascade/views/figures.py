@@ -19,29 +19,21 @@ _SWAPS = 500
 """Newest swaps that the medians are made from."""
 
 
-def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, tuple[str, ...]]:
+def measured_figures(reader: Reader) -> tuple[Figures, tuple[str, ...]]:
     """Figures measured here, the published ones for what is not measured yet.
-
-    Args:
-        with_rehearsal: where the newest swap was a rehearsal's, take the rehearsal's figures: they are what its developer
-            sees. They say nothing about a real model.
 
     Returns:
         The figures, and the names of those that were measured.
     """
     swaps = reader.swaps(_SWAPS)
-    rehearsal = bool(with_rehearsal and swaps and swaps[0].rehearsal)
-    swaps = [swap for swap in swaps if swap.rehearsal is rehearsal]
     found: dict[str, Any] = {}
     at_once: dict[str, float] = {}
     for name, role in (("swap_in", Role.REVIEWER), ("swap_back", Role.GENERATOR)):
         strategy = swaps[0].strategy if swaps else ""
-        seconds = median_swap(swaps, role, strategy=strategy, rehearsal=rehearsal)
+        seconds = median_swap(swaps, role, strategy=strategy)
         if seconds is not None:
             found[name] = seconds + median_handover(swaps, role, strategy=strategy)
-    totals = [
-        row for row in reader.call_totals() if row.rehearsal is rehearsal and row.role is not Role.FINAL
-    ]
+    totals = [row for row in reader.call_totals() if row.role is not Role.FINAL]
     # Of several models in one role, the one that was called last.
     for row in sorted(totals, key=lambda row: row.newest):
         speed, streams, tokens = (
@@ -57,12 +49,11 @@ def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, 
                 found["single_speed"] = measured.tokens_per_second
         if row.batch_calls:
             found[tokens] = row.batch_tokens / row.batch_calls
-    rates = revise_rate(reader.verdict_counts())
-    rate = next(iter(rates.rehearsal if rehearsal else rates.rows), None)
+    rate = next(iter(revise_rate(reader.verdict_counts()).rows), None)
     n = 0
     if rate is not None and rate.rate is not None:
         found["revise_rate"], n = rate.rate, rate.n
-    again_n, again = reader.again_counts().get(rehearsal, (0, 0))
+    again_n, again = reader.again_counts()
     figures = PUBLISHED
     if found:
         figures = replace(
@@ -81,9 +72,9 @@ MOST_LIFT = 3.0
 """How many times as much a second of waiting may count for its change's uncertainty, or as little."""
 
 
-def measured_prices(reader: Reader, *, with_rehearsal: bool) -> Prices:
+def measured_prices(reader: Reader) -> Prices:
     """What the scheduler weighs, from the same figures."""
-    figures, _ = measured_figures(reader, with_rehearsal=with_rehearsal)
+    figures, _ = measured_figures(reader)
     usual = Prices()
     return Prices(
         swap_in=figures.swap_in,
@@ -91,22 +82,18 @@ def measured_prices(reader: Reader, *, with_rehearsal: bool) -> Prices:
         write_seconds=figures.write_seconds,
         review_seconds=figures.review_seconds,
         revise_rate=figures.revise_rate if figures.revise_n >= ANECDOTAL_BELOW else usual.revise_rate,
-        doubt=_doubt(reader, rehearsal=with_rehearsal),
+        doubt=_doubt(reader),
     )
 
 
-def _doubt(reader: Reader, *, rehearsal: bool) -> Doubt | None:
+def _doubt(reader: Reader) -> Doubt | None:
     """What the mean entropy says of the verdict, for the writer with the most verdicts; None unless it is shown to tell."""
-    found = [
-        one
-        for one in relations(reader.entropy_ranks())
-        if one.rehearsal is rehearsal and one.measure == "mean"
-    ]
+    found = [one for one in relations(reader.entropy_ranks()) if one.measure == "mean"]
     most = max(found, key=lambda one: one.n, default=None)
     if most is None or most.verdict != RELATED or most.revise_mean is None or most.approve_mean is None:
         return None
     bits = (most.revise_mean + most.approve_mean) / 2
-    above, revised = reader.sent_back_above(most.model, bits, rehearsal=rehearsal)
+    above, revised = reader.sent_back_above(most.model, bits)
     usual = most.revise / most.n
     lifts = (
         (k + usual) / (n + 1) / usual  # drawn towards the average by one change

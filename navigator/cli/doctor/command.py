@@ -349,7 +349,7 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
     if settings.experiment.name:
         yield _experiment(settings, strategy)
     yield from asyncio.run(strategy.diagnose())
-    if strategy.rehearsal:
+    if strategy.embedded:
         return
     looks = look_at_servers(settings, paths)
     up = any(look.state == "ready" for look in looks if look.role is not Role.FINAL)

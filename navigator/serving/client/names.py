@@ -8,17 +8,11 @@ from __future__ import annotations
 
 import re
 
-REHEARSAL_PREFIX = "rehearsal/"
-"""Models that do not exist: their names start with this, and never pass for a real one's."""
+from navigator.config.settings import is_rehearsal
 
 _HUB_FOLDER = re.compile(r"(?:.*/)?models--([^/]+?)--([^/]+)(?:/.*)?")
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$")
 _ABSOLUTE = re.compile(r"[/~]|[A-Za-z]:/")
-
-
-def is_rehearsal(model: str) -> bool:
-    """Whether a model's name says that it is the embedded stand-in."""
-    return model.startswith(REHEARSAL_PREFIX)
 
 
 def same_model(wanted: str, answered: str) -> bool:

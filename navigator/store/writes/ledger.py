@@ -44,7 +44,6 @@ class LedgerWrites(TransactionCore):
         prompt_hash: str = "",
         model: str = "",
         residency: int = 0,
-        rehearsal: bool = False,
     ) -> int:
         """Record a model call before it is sent.
 
@@ -81,7 +80,6 @@ class LedgerWrites(TransactionCore):
             outcome=STARTED,
             repeat=repeat,
             residency=residency,
-            rehearsal=rehearsal,
             started=utc_now(),
         )
         call_id = self._insert("calls", call, ended=None)
@@ -98,7 +96,6 @@ class LedgerWrites(TransactionCore):
         answer: str | None = None,
         prompt_hash: str | None = None,
         model: str | None = None,
-        rehearsal: bool | None = None,
         error_code: str = "",
         uncertainty: Uncertainty | None = None,
     ) -> None:
@@ -107,7 +104,7 @@ class LedgerWrites(TransactionCore):
         Args:
             outcome: "ok", or a word for the failure; not "started".
             answer: the model's text, kept compressed so that a repair or a revision can quote it.
-            prompt_hash, model, rehearsal: None leaves what `begin_call` said.
+            prompt_hash, model: None leaves what `begin_call` said.
 
         Raises:
             NotFound: no such call is running.
@@ -119,8 +116,6 @@ class LedgerWrites(TransactionCore):
             raise NotFound(f"There is no running call {call_id}.", hint="It was ended before.")
         given = {"prompt_hash": prompt_hash, "model": model}
         values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        if rehearsal is not None:
-            values["rehearsal"] = int(rehearsal)
         if answer is not None:
             values["answer"] = packed(answer)
         ended = {"outcome": outcome, "error_code": error_code, "retries": retries, "ended": utc_now()}
@@ -223,7 +218,6 @@ class LedgerWrites(TransactionCore):
         path: str = "",
         *,
         model: str = "",
-        rehearsal: bool = False,
     ) -> int:
         """Keep one reason why an answer's edits did not apply."""
         self._task_row(task_id)
@@ -234,7 +228,6 @@ class LedgerWrites(TransactionCore):
             code=EditCode(code),
             path=path,
             model=model,
-            rehearsal=rehearsal,
             # One moment for all failures of one answer: they are counted as one try per file.
             at=self.at,
         )

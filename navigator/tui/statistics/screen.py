@@ -24,14 +24,15 @@ from navigator.cascade.views.statistics.page import Question, StatisticsPage, ut
 from navigator.cascade.views.statistics.pages import PAGES
 from navigator.config.paths import write_new
 from navigator.domain.errors import NavigatorError, NotFound
+from navigator.domain.text import SIMULATED
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.dialogs.file import FileDialog
 from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.statistics.draw import page_lines, rehearsal_heading, table_lines
-from navigator.tui.statistics.export import ENDINGS, as_text, contents
+from navigator.tui.statistics.draw import page_lines, table_lines
+from navigator.tui.statistics.export import ENDINGS, WIDTH, as_text, contents
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen
 
@@ -183,13 +184,13 @@ class StatsScreen(NavScreen):
         if page.name not in self._counted:
             return [[], [("counting …", "muted")]]
         lines = page_lines(page, self._counted[page.name], width, period=self._period)
+        if self.app.snapshot.rehearsal:
+            lines = [[(SIMULATED, "warn")], *lines]
         if page is not PAGES[_GROUPED] or self._compared is None:
             return lines
         if isinstance(self._compared, str):
             return [[], [(self._compared, "muted")], *lines]
-        heading = rehearsal_heading(width) if self._compared.rehearsal else []
-        table = table_lines(comparison_table(self._compared), width, period=self._period)
-        return [*heading, *table, *lines]
+        return [*table_lines(comparison_table(self._compared), width, period=self._period), *lines]
 
     def action_to_page(self, page: int) -> None:
         """To one page."""
@@ -220,8 +221,7 @@ class StatsScreen(NavScreen):
         if self._compared is not None:
             self._pair = None
         else:
-            tables = rates.grouped
-            names = list(dict.fromkeys(row.group for row in (*tables.rows, *tables.rehearsal)))
+            names = [row.group for row in rates.grouped.rows]
             title = f"Mark two to compare, by {rates.by.replace('-', ' ')}"
             chosen = await self.app.push_screen_wait(PickDialog(title, names, empty="No verdict yet."))
             if chosen is None:
@@ -269,7 +269,10 @@ class StatsScreen(NavScreen):
             if path.suffix == ".html":
                 text = await self.app.feed.read(self._report)
             else:
-                text = contents(page, self._counted[page.name], path.suffix, self._period)
+                document = page.document(self._counted[page.name]) | {
+                    "rehearsal": self.app.snapshot.rehearsal
+                }
+                text = contents(page.name, document, self._lines(WIDTH), path.suffix)
             write_new(path, text.encode())
         except NavigatorError as error:
             self.app.toast(str(error), "error")

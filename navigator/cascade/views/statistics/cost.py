@@ -14,10 +14,9 @@ from navigator.cascade.views.statistics.page import (
     number,
     percent,
 )
-from navigator.domain.costs import SwapTotals
 from navigator.domain.states import Role
 from navigator.evidence.cost import Amount, Cost, EnergyCost, WorkCost, cost
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Tables
+from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.store.reads.reader import Reader
 
 _COLUMNS = (
@@ -29,30 +28,22 @@ _COLUMNS = (
 _WORK = {"write": "writing", "review": "reviewing", "final": "final review", "exam": "exam"}
 
 
-def read_costs(reader: Reader, question: Question) -> Tables[Cost]:
+def read_costs(reader: Reader, question: Question) -> Cost:
     """What the work of the time in question cost, and what came out of it."""
     since = question.since
-    work, calls = reader.work_totals(since), reader.call_totals(since)
-    swaps, energy = reader.swap_totals(since), reader.energy_totals(since)
-
-    def of(rehearsal: bool) -> Cost:
-        drawn = [row for row in energy if row.rehearsal is rehearsal]
-        began = min((row.began for row in drawn), default="")
-        made = reader.work_yield(since, rehearsal=rehearsal)
-        return cost(
-            made,
-            [row for row in work if row.rehearsal is rehearsal],
-            [row for row in calls if row.rehearsal is rehearsal],
-            next((row for row in swaps if row.rehearsal is rehearsal), SwapTotals(rehearsal=rehearsal)),
-            drawn,
-            reader.work_yield(max(since, began), rehearsal=rehearsal) if began else made,
-        )
-
-    return Tables(of(False), of(True))
+    made, energy = reader.work_yield(since), reader.energy_totals(since)
+    began = min((row.began for row in energy), default="")
+    return cost(
+        made,
+        reader.work_totals(since),
+        reader.call_totals(since),
+        reader.swap_totals(since),
+        energy,
+        reader.work_yield(max(since, began)) if began else made,
+    )
 
 
-def _cost_tables(found: Tables[Cost], rehearsal: bool) -> Sequence[Table]:
-    spent = found.of(rehearsal)
+def _cost_tables(spent: Cost) -> Sequence[Table]:
     if not spent.work and not spent.swaps.n and not spent.energy:
         return ()
     return (
@@ -155,7 +146,7 @@ def _cells(one: Amount, digits: int = 0, *, written: bool = False) -> tuple[str,
     )
 
 
-PAGE: StatisticsPage[Tables[Cost]] = StatisticsPage(
+PAGE: StatisticsPage[Cost] = StatisticsPage(
     name="cost",
     title="Cost",
     help="What an accepted change costs in tokens, seconds of the models, swaps and energy.",

@@ -62,8 +62,8 @@ def _read(reader: Reader, question: Question) -> tuple[Found, ...]:
     return tuple(found)
 
 
-def _tables(found: tuple[Found, ...], rehearsal: bool) -> Sequence[Table]:
-    return tuple(_table(one) for one in found if one.experiment.rehearsal is rehearsal)
+def _tables(found: tuple[Found, ...]) -> Sequence[Table]:
+    return tuple(_table(one) for one in found)
 
 
 def _table(found: Found) -> Table:
