@@ -449,7 +449,6 @@ class Conductor:
             "wanted": live.wanted.value if live.wanted else None,
             "deaths": live.deaths,
             "canary": self._residency.canary.report(),
-            "experiment": self._residency.experiment.report(),
             "problems": {role.value: said for role, said in live.problems.items()},
             "read_ahead": self._residency.warmth.report(),
             "given_up": {role.value: reason for role, reason in live.given_up.items()},
@@ -478,7 +477,6 @@ class Conductor:
             job.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
         await self._residency.warmth.close()
-        await self._residency.experiment.close()
         await self._server.quiesce()
         self.session.ended(self._stopping, {role.value: said for role, said in self._live.problems.items()})
         log.info("conductor ends: %s", self._stopping or "cut off")

@@ -528,49 +528,12 @@ _SIXTH: Migration = (
     "CREATE INDEX looks_figures ON looks (rehearsal, role, kind, outcome, at, tokens)",
     # The tasks that have to land, to be approved or to be done before this one is written.
     "ALTER TABLE tasks ADD COLUMN after TEXT NOT NULL DEFAULT '[]'",
-    # Experiments at swaps: the arm of a residency is stored before its model is loaded.
-    f"""CREATE TABLE experiments (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        name TEXT NOT NULL CHECK (name <> ''),
-        what TEXT NOT NULL,
-        arms TEXT NOT NULL,
-        share REAL NOT NULL CHECK (share > 0 AND share < 1),
-        outcome TEXT NOT NULL,
-        residencies INTEGER NOT NULL CHECK (residencies > 0),
-        seed TEXT NOT NULL,
-        rehearsal {_FLAG.format("rehearsal")},
-        started TEXT NOT NULL,
-        ended TEXT NOT NULL DEFAULT '',
-        ending TEXT NOT NULL DEFAULT ''
-    ) STRICT""",
-    """CREATE TABLE residencies (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        experiment_id INTEGER NOT NULL REFERENCES experiments (id),
-        number INTEGER NOT NULL CHECK (number > 0),
-        arm TEXT NOT NULL,
-        drawn TEXT NOT NULL,
-        began TEXT NOT NULL DEFAULT '',
-        ended TEXT NOT NULL DEFAULT '',
-        accept_length REAL,
-        UNIQUE (experiment_id, number)
-    ) STRICT""",
-    # The residency of an experiment in which it was made, and in words which experiment and arm; 0 and "" outside of any.
-    *(
-        f"ALTER TABLE {table} ADD COLUMN residency INTEGER NOT NULL DEFAULT 0"
-        for table in ("calls", "proposals", "reviews", "exam_answers")
-    ),
-    "ALTER TABLE proposals ADD COLUMN experiment TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE reviews ADD COLUMN experiment TEXT NOT NULL DEFAULT ''",
     # How unsure the model was of its tokens, in bits: mean and highest; NULL where the server does not tell.
     *(
         f"ALTER TABLE {table} ADD COLUMN entropy_{which} REAL"
         for table in ("calls", "proposals")
         for which in ("mean", "peak")
     ),
-    "CREATE INDEX calls_residency ON calls (residency) WHERE residency > 0",
-    "CREATE INDEX proposals_residency ON proposals (residency) WHERE residency > 0",
-    "CREATE INDEX reviews_residency ON reviews (residency) WHERE residency > 0",
-    "CREATE INDEX exam_answers_residency ON exam_answers (residency) WHERE residency > 0",
     # One prompt to a coding agent, and what became of it. `tree` is what its copy of the project held then.
     f"""CREATE TABLE agent_turns (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -637,8 +600,6 @@ TABLES = (
     "reproductions",
     "forecasts",
     "canaries",
-    "experiments",
-    "residencies",
     "agent_turns",
     "journal",
     "batches",

@@ -25,7 +25,7 @@ from navigator.domain.states import Role
 from navigator.domain.text import safe_line
 from navigator.serving.client.names import same_model
 from navigator.serving.status import ServerLook
-from navigator.serving.swap.base import Check, SwapStrategy
+from navigator.serving.swap.base import Check
 from navigator.store.space import is_low
 
 _WAL_FIXED = (3, 51, 3)
@@ -279,12 +279,11 @@ def _prompts(settings: Settings) -> Check:
         library.check()
     except NavigatorError as error:
         return Check("prompts", "missing", error.message, error.hint)
-    arms = settings.experiment.arms if settings.experiment.name else ()
-    idle = [p.name for p in library.own if library.replaces(p) != p.name and p.name not in arms]
+    idle = [p.name for p in library.own if library.replaces(p) != p.name]
     if idle:
         hint = (
             "They replace no packaged prompt: `navigator prompts list` has the names. "
-            "`navigator prompts try` and [experiment] can use them."
+            "`navigator prompts try` can use them."
         )
         return Check("prompts", "warn", f"not used: {', '.join(idle)}", hint)
     mine = ", ".join(prompt.version for prompt in library.own)
@@ -301,21 +300,6 @@ def _events(settings: Settings) -> Check:
         found = f"does not exist or is not executable: {', '.join(lost)}"
         return Check("events", "warn", found, "Correct [on] in the settings (docs/events.md).")
     return Check("events", "ok", f"a command for {', '.join(commands)}")
-
-
-def _experiment(settings: Settings, strategy: SwapStrategy) -> Check:
-    """Whether the arms of [experiment] exist and can be used with this strategy; `navigator run` refuses to start otherwise."""
-    from navigator.cascade.experimenting import require_arms
-    from navigator.cascade.prompts.library import PromptLibrary
-    from navigator.config.resources import resource_dir
-
-    wanted = settings.experiment
-    try:
-        prompts = PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
-        require_arms(wanted, strategy, prompts)
-    except NavigatorError as error:
-        return Check("experiment", "missing", error.message, error.hint)
-    return Check("experiment", "ok", f"{wanted.name}: {wanted.what}, {' or '.join(wanted.arms)}")
 
 
 def _energy(settings: Settings) -> Check:
@@ -346,8 +330,6 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
         yield Check("swap strategy", "missing", f"{settings.swap.strategy}: {error.message}", error.hint)
         return
     yield Check("swap strategy", "ok", f"{strategy.name}: {strategy.about}")
-    if settings.experiment.name:
-        yield _experiment(settings, strategy)
     yield from asyncio.run(strategy.diagnose())
     if strategy.rehearsal:
         return
