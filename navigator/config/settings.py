@@ -435,16 +435,6 @@ class ChecksSettings(Section):
     """Run projects' tests without a sandbox, as you: code that a model wrote can then do anything you can."""
 
 
-class EnergySettings(Section):
-    """What the GPU draws, for `navigator stats cost`. Off until a command is set, for NVIDIA this one:
-    `command = ["nvidia-smi", "--query-gpu=power.draw", "--format=csv,noheader,nounits"]`."""
-
-    command: tuple[str, ...] = ()
-    """Program and arguments that print watts, one number per line; several lines are added up. Empty: nothing is measured."""
-    interval_seconds: Annotated[float, Field(ge=1, le=300, allow_inf_nan=False)] = 5.0
-    """Seconds between two readings while the conductor runs."""
-
-
 class OnSettings(Section):
     """Commands of your own that the conductor runs when something happened (docs/events.md): program and arguments, with what
     happened as JSON on stdin. Empty: none."""
@@ -584,7 +574,6 @@ class Settings(Section):
     batch: BatchSettings = BatchSettings()
     review: ReviewSettings = ReviewSettings()
     checks: ChecksSettings = ChecksSettings()
-    energy: EnergySettings = EnergySettings()
     metrics: MetricsSettings = MetricsSettings()
     on: OnSettings = OnSettings()
     exam: ExamSettings = ExamSettings()

@@ -395,19 +395,6 @@ _FIFTH: Migration = (
         reason TEXT NOT NULL DEFAULT '',
         at TEXT NOT NULL
     ) STRICT""",
-    # Energy by what the GPU was doing; `missed` seconds are those without a reading.
-    f"""CREATE TABLE energy (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        phase TEXT NOT NULL CHECK (phase IN ('writing', 'reviewing', 'both', 'swapping', 'idle')),
-        resident TEXT NOT NULL DEFAULT '',
-        started TEXT NOT NULL,
-        ended TEXT NOT NULL,
-        seconds REAL NOT NULL CHECK (seconds >= 0),
-        missed REAL NOT NULL DEFAULT 0 CHECK (missed >= 0),
-        watt_hours REAL NOT NULL CHECK (watt_hours >= 0),
-        samples INTEGER NOT NULL CHECK (samples >= 0),
-        rehearsal {_FLAG.format("rehearsal")}
-    ) STRICT""",
     "CREATE INDEX batches_started ON batches (started)",
     # One answer an item, model, version of the prompt and turn: whatever a crash repeats, nothing is counted twice.
     "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, model, prompt_version, turn)",
@@ -595,7 +582,6 @@ TABLES = (
     "exam_items",
     "exam_answers",
     "fates",
-    "energy",
     "exam_trials",
     "reproductions",
     "forecasts",

@@ -109,8 +109,6 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
     if settings.on.events:
         yield _events(settings)
     yield from card_items()
-    if settings.energy.command:
-        yield _energy(settings)
     yield from strategy_items(settings, paths)
     if settings.swap.host:
         from navigator.cli.doctor.remote import remote_items
@@ -300,17 +298,6 @@ def _events(settings: Settings) -> Check:
         found = f"does not exist or is not executable: {', '.join(lost)}"
         return Check("events", "warn", found, "Correct [on] in the settings (docs/events.md).")
     return Check("events", "ok", f"a command for {', '.join(commands)}")
-
-
-def _energy(settings: Settings) -> Check:
-    """One reading of the energy command."""
-    from navigator.serving.energy import NoReading, read_watts
-
-    try:
-        watts = asyncio.run(read_watts(settings.energy.command))
-    except NoReading as error:
-        return Check("energy", "warn", f"{error.message} Energy is not measured.", error.hint)
-    return Check("energy", "ok", f"{watts:,.1f} W now, read every {settings.energy.interval_seconds:g} s")
 
 
 def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
