@@ -195,13 +195,12 @@ def _canaries(paths: StatePaths) -> Iterator[Check]:
     """The roles whose newest canary was not well."""
     from navigator.domain.states import CanaryOutcome
     from navigator.store.database import open_reader
-    from navigator.store.errors import SchemaOutdated
     from navigator.store.reads.reader import Reader
 
     try:
         connection = open_reader(paths.database)
-    except SchemaOutdated:
-        return  # of a version that asked none; the next start leads it to this one
+    except NavigatorError:
+        return  # the item about the database says what is wrong
     try:
         last = Reader(connection).last_canaries()
     finally:
