@@ -31,7 +31,7 @@ def test_nothing_counted_is_no_table() -> None:
     assert list(finding_table(findings_met([]).real)) == []
     assert list(landed_table(landed([]).real)) == []
     assert list(repeat_table(repeats([]).real)) == []
-    none = cost(Yield(), [], [], SwapTotals(), [], Yield())
+    none = cost(Yield(), [], [], SwapTotals())
     assert cost_page.PAGE.tables(Tables(none, none), False) == ()
 
 

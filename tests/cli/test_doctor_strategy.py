@@ -158,6 +158,6 @@ def test_commands_that_do_not_exist_are_named_before_a_run(command: Command) -> 
     command.config.write_text(
         '[swap]\nstrategy = "rehearsal"\n[on]\nlanded = ["true"]\nfailed = ["/nowhere/tell", "x"]\n'
     )
-    found = items(command)
+    found = {item["name"]: item for item in command.json("doctor")["items"]}
     assert found["events"]["state"] == "warn"
     assert found["events"]["found"] == "does not exist or is not executable: failed: /nowhere/tell"
