@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,16 +20,15 @@ from navigator.store.errors import (
     DatabaseLocked,
     DiskFull,
     NoDatabase,
+    OtherSchema,
     OtherWorld,
-    SchemaOutdated,
-    SchemaTooNew,
     SqliteTooOld,
     StoreError,
     corrupt,
     disk_full,
 )
 from navigator.store.lock import describe_holder
-from navigator.store.schema import APPLICATION_ID, MIGRATIONS, WORLD, Migration, triggers
+from navigator.store.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION, WORLD, triggers
 from navigator.store.space import is_low
 
 BUSY_SECONDS = 5.0
@@ -41,22 +39,19 @@ _OLDEST_SQLITE = (3, 37, 0)
 """STRICT tables came with SQLite 3.37."""
 
 
-def open_writer(
-    path: Path, *, rehearsal: bool | None = None, migrations: Sequence[Migration] = MIGRATIONS
-) -> sqlite3.Connection:
-    """Open the database for writing: check it, bring its schema up to date (a copy first), and return the connection.
+def open_writer(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connection:
+    """Open the database for writing: check it, make its tables where it is empty, and return the connection.
 
     The caller holds the state folder's lock and closes the connection. Autocommit: transactions are explicit.
 
     Args:
-        path: made with mode 0600 if absent; copies go to `backups/` beside it.
+        path: made with mode 0600 if absent; a daily copy goes to `backups/` beside it.
         rehearsal: whether what is to be stored is simulated, which a new database keeps for good (None: it is not). One of
             the other kind is refused; None opens both.
-        migrations: the way from an empty database to the present schema.
 
     Raises:
         DatabaseCorrupt: damaged, not ours, or gone although copies exist. Nothing was changed.
-        SchemaTooNew: a later Navigator wrote it.
+        OtherSchema: another version of Navigator made it. Nothing was changed.
         OtherWorld: it holds a rehearsal and real work is meant, or the other way round.
         DatabaseLocked: another writer holds it.
         DiskFull, StoreError: as they say.
@@ -71,9 +66,10 @@ def open_writer(
     try:
         _check(connection, path)
         _configure_writer(connection, path)
-        _migrate(connection, path, migrations)
+        if not _create(connection, bool(rehearsal)):
+            _require_world(connection, path, rehearsal)
+            _copy_daily(connection, path)
         _renew_triggers(connection)
-        _settle(connection, path, rehearsal)
     except sqlite3.Error as error:
         connection.close()
         raise translated(error, path) from error
@@ -87,16 +83,14 @@ def open_writer(
     return connection
 
 
-def open_reader(
-    path: Path, *, rehearsal: bool | None = None, version: int = len(MIGRATIONS)
-) -> sqlite3.Connection:
+def open_reader(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connection:
     """Open the database for reading committed state; every write on this connection is refused.
 
     `rehearsal` is as of `open_writer`.
 
     Raises:
         NoDatabase: there is none yet.
-        SchemaTooNew, SchemaOutdated: written by a later or an earlier Navigator.
+        OtherSchema: another version of Navigator made it.
         OtherWorld: it holds a rehearsal and real work is meant, or the other way round.
         DatabaseCorrupt, DatabaseLocked, StoreError: as they say.
     """
@@ -122,13 +116,8 @@ def open_reader(
         except sqlite3.Error as again:
             raise translated(again, path) from again
     try:
-        if present > version:
-            raise _too_new(path, present, version)
-        if present < version:
-            raise SchemaOutdated(
-                f"{path} has schema {present}, this Navigator reads {version}.",
-                hint="`navigator run` brings it up to date, after making a copy.",
-            )
+        if present != SCHEMA_VERSION:
+            raise _other_schema(path, present)
         _require_world(connection, path, rehearsal)
     except sqlite3.Error as error:
         connection.close()
@@ -169,7 +158,7 @@ def _read_only(path: Path, how: str) -> tuple[sqlite3.Connection, int]:
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
-    """`PRAGMA user_version`: how many migrations the database has had."""
+    """`PRAGMA user_version`; 0 for an empty database."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
@@ -219,6 +208,8 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if tables and owner != APPLICATION_ID:
         raise corrupt(path, "it is a database, but not one of Navigator's", backup)
+    if tables and (present := schema_version(connection)) != SCHEMA_VERSION:
+        raise _other_schema(path, present)
 
 
 def _configure_writer(connection: sqlite3.Connection, path: Path) -> None:
@@ -236,53 +227,37 @@ def _configure_writer(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_LIMIT}")
 
 
-def _too_new(path: Path, present: int, known: int) -> SchemaTooNew:
-    return SchemaTooNew(
-        f"{path} has schema {present}; this Navigator knows {known}.",
-        hint="Update Navigator, or set NAVIGATOR_STATE to another folder.",
+def _other_schema(path: Path, present: int) -> OtherSchema:
+    return OtherSchema(
+        f"{path} has schema {present}; this version of Navigator uses schema {SCHEMA_VERSION}.",
+        hint="Use the version that made it, or set NAVIGATOR_STATE to another folder.",
     )
 
 
-def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration]) -> None:
-    """Run the migrations that are missing, each in its own transaction, after one copy of what is there."""
-    present = schema_version(connection)
-    if present > len(migrations):
-        raise _too_new(path, present, len(migrations))
-    folder = path.parent / "backups"
-    daily = backup_due(folder) and not is_low(path.parent)
-    if present and (present < len(migrations) or daily):
-        back_up(connection, folder, label=f"v{present}")
-    if present == len(migrations):
-        return
-    # Rebuilding a table others point at needs this off, and inside a transaction it cannot be changed.
-    connection.execute("PRAGMA foreign_keys = OFF")
-    for version in range(present, len(migrations)):
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            for statement in migrations[version]:
+def _create(connection: sqlite3.Connection, rehearsal: bool) -> bool:
+    """Make the tables of an empty database, all or none; whether it was empty."""
+    if schema_version(connection) == SCHEMA_VERSION:
+        return False
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another writer may have made them since.
+        if schema_version(connection) != SCHEMA_VERSION:
+            for statement in SCHEMA:
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {version + 1}")
-            broken = connection.execute("PRAGMA foreign_key_check").fetchone()
-            if broken is not None:
-                raise StoreError(
-                    f"Schema {version + 1} does not fit the rows of table {broken[0]} in {path}.",
-                    hint=f"Nothing was changed. A copy is in {folder}.",
-                )
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-    connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("INSERT INTO meta VALUES (?, ?)", (WORLD, json.dumps(rehearsal)))
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return True
 
 
-def _settle(connection: sqlite3.Connection, path: Path, rehearsal: bool | None) -> None:
-    """Write down of which world a new database is, and refuse an old one of the other."""
-    connection.execute(
-        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        (WORLD, json.dumps(bool(rehearsal))),
-    )
-    _require_world(connection, path, rehearsal)
+def _copy_daily(connection: sqlite3.Connection, path: Path) -> None:
+    folder = path.parent / "backups"
+    if backup_due(folder) and not is_low(path.parent):
+        back_up(connection, folder, label="daily")
 
 
 def _require_world(connection: sqlite3.Connection, path: Path, rehearsal: bool | None) -> None:

@@ -90,7 +90,6 @@ def _answer(item: ExamItem, review: Review, files: Sequence[FileDiff]) -> ExamAn
         prompt_version=review.prompt_version,
         model=review.model,
         usage=review.usage,
-        residency=review.residency,
         at=review.at,
     )
 

@@ -19,7 +19,6 @@ from navigator.cascade.exam.asking import ask_item
 from navigator.config.settings import is_rehearsal
 from navigator.domain.exam import OpenItem
 from navigator.domain.snapshot import ExamView
-from navigator.domain.states import Role
 from navigator.scheduling.exam import items_with_room, with_second_turns
 from navigator.serving.client.errors import ServingError
 from navigator.serving.client.names import same_model
@@ -81,7 +80,7 @@ class ExamQueue:
         Those without an answer, and a share of those that it answered in an earlier residency, for a second answer.
         """
         deps = self._deps
-        version = deps.prompts_for(Role.REVIEWER).get("review").version
+        version = deps.prompts.get("review").version
         marker = (*deps.reader.exam_marker(), version, self._resident, self._last_answer)
         if marker != self._marker:
             self._open, self._marker = self._find(version), marker

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from navigator.domain.models import Review
-from navigator.domain.states import Role
 from navigator.evidence.exam import ExamScore, advice_words, exam_scores, worth_words
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def why_advice(deps: Dependencies, review: Review) -> str:
     """
     if not deps.settings.exam.demote:
         return ""
-    examined = review.model, deps.prompts_for(Role.REVIEWER).get("review").version
+    examined = review.model, deps.prompts.get("review").version
     counts = [row for row in deps.reader.exam_counts() if (row.model, row.prompt_version) == examined]
     return next((advice_words(score) for score in exam_scores(counts) if score.no_better_than_chance), "")
 

@@ -75,7 +75,6 @@ async def call_model(
             exam_item=exam_item,
             seq=seq,
             prompt_version=prompt_version,
-            residency=deps.drawn.get(role, 0),
         )
     about = task.id or f"exam item {exam_item}"
     server = deps.settings.server(role)

@@ -43,7 +43,6 @@ class LedgerWrites(TransactionCore):
         prompt_version: str = "",
         prompt_hash: str = "",
         model: str = "",
-        residency: int = 0,
     ) -> int:
         """Record a model call before it is sent.
 
@@ -79,7 +78,6 @@ class LedgerWrites(TransactionCore):
             model=model,
             outcome=STARTED,
             repeat=repeat,
-            residency=residency,
             started=utc_now(),
         )
         call_id = self._insert("calls", call, ended=None)

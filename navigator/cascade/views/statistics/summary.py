@@ -65,7 +65,7 @@ def _read(reader: Reader, question: Question) -> Summary:
         "better": better(changed, weeks.rows),
         "cost": price(spent, trips),
     }
-    counted = score is not None or any((spent.proposals, spent.work, spent.swaps.n, spent.energy))
+    counted = score is not None or any((spent.proposals, spent.work, spent.swaps.n))
     return Summary(answers, counted)
 
 
@@ -78,7 +78,6 @@ _LABELS = {
     "better_than_chance": "better than chance (J)",
     "revise_that_is_right": "REVISE that is right",
     "swap_round_trip_median": "swap round trip, median",
-    "watt_hours_per_accepted_change": "energy per accepted change",
     "revise_rate_recent": f"revise rate, newest {RECENT_WEEKS} weeks",
     "revise_rate_before": "revise rate before",
     "revise_rate_since": "revise rate since",
