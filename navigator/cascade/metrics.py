@@ -11,6 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import StatePaths
@@ -21,6 +22,7 @@ from navigator.domain.states import Role
 from navigator.scheduling.view import oldest_wait, role_of
 from navigator.store.database import open_reader
 from navigator.store.reads.metrics import Count, MetricReads
+from navigator.store.reads.reader import Reader
 
 if TYPE_CHECKING:
     from wsgiref.simple_server import WSGIServer
@@ -80,6 +82,15 @@ class MetricsServer:
             thread.join()
             self._running = None
 
+    @cached_property
+    def _rehearsal(self) -> str:
+        """Whether everything is simulated, as a label's value."""
+        connection = open_reader(self._paths.database)
+        try:
+            return str(Reader(connection).rehearsal).lower()
+        finally:
+            connection.close()
+
     def describe(self) -> list[Any]:
         """Nothing: the names are known when they are asked for."""
         return []
@@ -103,9 +114,9 @@ class MetricsServer:
             "resident": ("1 while the role's model is loaded.", lambda role: int(role in held)),
         }
         for name, (about, value) in gauges.items():
-            family = GaugeMetricFamily(f"navigator_{name}", about, labels=("role",))
+            family = GaugeMetricFamily(f"navigator_{name}", about, labels=("role", "rehearsal"))
             for role in Role:
-                family.add_metric((role.value,), float(value(role)))
+                family.add_metric((role.value, self._rehearsal), float(value(role)))
             yield family
         try:
             yield from self._counters()
@@ -133,8 +144,8 @@ class MetricsServer:
             connection.close()
         families = []
         for name, (about, labels, counts) in counted.items():
-            family = CounterMetricFamily(f"navigator_{name}", about, labels=labels)
+            family = CounterMetricFamily(f"navigator_{name}", about, labels=(*labels, "rehearsal"))
             for values, count in counts:
-                family.add_metric(values, count)
+                family.add_metric((*values, self._rehearsal), count)
             families.append(family)
         return families

@@ -69,6 +69,7 @@ def demo(
     scale = scale_of(time_scale) if named else DEFAULT_SCALE
     paths, temporary = _state(state)
     screens = not (headless or as_json) and sys.stdout.isatty() and sys.stdin.isatty()
+    _require_own(paths)
     _use(paths)
     output.note(f"REHEARSAL on sample projects in {paths.root} (times are scaled by {scale:g}).")
     prepare(paths, projects=projects, tasks=tasks, seed=seed)
@@ -181,6 +182,18 @@ def _state(chosen: Path | None) -> tuple[StatePaths, bool]:
     if not named:
         return StatePaths(private_folder(Path(tempfile.mkdtemp(prefix="navigator-demo-")))).ensure(), True
     return StatePaths(private_folder(Path(named).expanduser().absolute())).ensure(), False
+
+
+def _require_own(paths: StatePaths) -> None:
+    """Refuse a folder of real work before anything is written into it.
+
+    Raises:
+        OtherWorld: it is one.
+    """
+    from navigator.store.database import open_reader
+
+    if paths.database.exists():
+        open_reader(paths.database, rehearsal=True).close()
 
 
 def _use(paths: StatePaths) -> None:

@@ -23,8 +23,8 @@ from navigator.evidence.reproductions import finding_tests
 from navigator.evidence.revisions import revisions
 from navigator.evidence.swaps import RoundTrip
 
-NO_REVISION = revisions(()).real
-NO_TEST = finding_tests((), ()).real
+NO_REVISION = revisions(())
+NO_TEST = finding_tests((), ())
 
 
 def score(caught: int, missed: int, passed: int, objected: int, revise: int = 35, of: int = 100) -> ExamScore:
@@ -58,11 +58,11 @@ def score(caught: int, missed: int, passed: int, objected: int, revise: int = 35
 
 def decided(*rows: tuple[Verdict, DecisionKind, int]) -> Answer:
     counts = [DecisionCount(verdict=verdict, decision=kind, n=n) for verdict, kind, n in rows]
-    return worth(None, outcomes((), counts).real, NO_REVISION, NO_TEST)
+    return worth(None, outcomes((), counts), NO_REVISION, NO_TEST)
 
 
 def judged(found: ExamScore) -> Answer:
-    return worth(found, outcomes((), ()).real, NO_REVISION, NO_TEST)
+    return worth(found, outcomes((), ()), NO_REVISION, NO_TEST)
 
 
 def test_without_an_exam_it_is_not_measured_and_the_commands_are_named() -> None:

@@ -295,7 +295,7 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
     assert not tables.rows
     assert tables.excluded == {"self_review": 1}
     room.decide(DecisionKind.REJECT.value, second)
-    counted = outcomes([], room.read().decision_counts()).real
+    counted = outcomes([], room.read().decision_counts())
     assert counted.rejected_after_approve.n == 0
     assert counted.not_counted == 1
     assert room.task(identifier).round == 1

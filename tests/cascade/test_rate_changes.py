@@ -82,9 +82,9 @@ def add(store: Store) -> Add:
     return made
 
 
-def facts(store: Store, *, rehearsal: bool = False) -> list[tuple[str, str]]:
+def facts(store: Store) -> list[tuple[str, str]]:
     found = PAGE.read(store.read, Question())
-    return [fact for fact in PAGE.tables(found, rehearsal)[0].facts if fact[0] == "Since"]
+    return [fact for fact in PAGE.tables(found)[0].facts if fact[0] == "Since"]
 
 
 def test_a_fall_since_a_prompt_is_said_with_its_evidence(store: Store, add: Add) -> None:
@@ -124,16 +124,8 @@ def test_another_rule_for_verdicts_is_a_change_like_another_prompt(store: Store,
     found = PAGE.read(store.read, Question("block-on"))
     assert [(row.group, row.n) for row in found.grouped.rows] == [("grounded", 40), ("reproduced", 20)]
     assert ("Mixture", "pools 2 settings of block_on; the rate holds for none of them alone") in PAGE.tables(
-        found, False
+        found
     )[0].facts
-
-
-def test_the_rehearsal_is_watched_apart(store: Store, add: Add) -> None:
-    add(30, HALF)
-    add(30, NEVER, "generate@2", rehearsal=True)
-    add(30, NEVER, "generate@3", rehearsal=True)
-    assert facts(store) == []
-    assert next(said for _, said in facts(store, rehearsal=True)).startswith("generate@3 (")
 
 
 def test_the_plot_marks_changes_of_both_sides(store: Store, add: Add) -> None:

@@ -52,11 +52,7 @@ def test_the_whole_way_from_a_repository_to_a_landed_commit_and_back(
     assert "REHEARSAL" in shown
     assert "is None" in shown
 
-    refused = command.json("approve", proposal["id"], code=1)["decisions"][0]
-    assert (refused["recorded"], refused["landing"]) == (True, "refused")
-    assert "--allow-rehearsal-landing" in refused["reason"]
-
-    landed = command.json("approve", proposal["id"], "--allow-rehearsal-landing")["decisions"][0]
+    landed = command.json("approve", proposal["id"])["decisions"][0]
     assert landed["landing"] == "landed"
     branch = landed["ref"].removeprefix("refs/heads/")
     assert branch.startswith("navigator/")
@@ -259,21 +255,7 @@ def test_an_approval_that_could_not_land_is_taken_back(command: Command, reposit
     assert command.json("approve", "P1", code=1)["decisions"][0]["landing"] == "refused"
     assert command.json("undo", "P1")["undone"][0]["undone"] is True
     assert command.json("task", "show", "T1")["task"]["state"] == "awaiting_approval"
-    assert command.json("approve", "P1", "--allow-rehearsal-landing")["decisions"][0]["landing"] == "landed"
-
-
-def test_a_run_that_allows_it_lands_what_was_refused_before(command: Command, repository: Path) -> None:
-    command.run("project", "add", str(repository), "--name", "thing")
-    command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
-    work = ("run", "--until", "idle", "--time-scale", "0", "--json")
-    command.run(*work)
-    refused = command.json("approve", "P1", code=1)["decisions"][0]
-    assert "`navigator approve P1 --allow-rehearsal-landing`" in refused["reason"]
-    command.run(*work)
-    assert command.json("task", "show", "T1")["task"]["state"] == "approved"
-    command.run(*work, "--allow-rehearsal-landing")
-    assert command.json("task", "show", "T1")["task"]["state"] == "landed"
-    assert "navigator/" in git(repository, "branch", "--list")
+    assert command.json("approve", "P1")["decisions"][0]["landing"] == "landed"
 
 
 def test_a_file_that_is_not_there_is_said(command: Command, repository: Path) -> None:

@@ -1,4 +1,4 @@
-"""Statistics: plots to the half cell, figures from the store, rehearsal apart, nothing invented."""
+"""Statistics: plots to the half cell, figures from the store, nothing invented."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ def verdict(
     week: str = "2026-11-16",
     said: Verdict = Verdict.APPROVE,
     *,
-    rehearsal: bool = False,
     stated: Verdict | None = None,
     project: str = "quill",
     model: str = "big",
@@ -52,7 +51,6 @@ def verdict(
         prompt_version=prompt,
         verdict=said,
         stated_verdict=stated,
-        rehearsal=rehearsal,
         n=n,
     )
     return week, count
@@ -115,14 +113,12 @@ def test_parts_fill_the_line(seconds: list[float], width: int) -> None:
 # The page
 
 
-def weeks(found: Rates, *, rehearsal: bool = False) -> Table:
-    return RATE.tables(found, rehearsal)[-1]
+def weeks(found: Rates) -> Table:
+    return RATE.tables(found)[-1]
 
 
-def test_weeks_run_without_a_gap_and_keep_the_rehearsal_apart() -> None:
-    found = counted(
-        verdict("2026-11-02", Verdict.REVISE), verdict("2026-11-16"), verdict("2026-11-16", rehearsal=True)
-    )
+def test_weeks_run_without_a_gap() -> None:
+    found = counted(verdict("2026-11-02", Verdict.REVISE), verdict("2026-11-16"))
     labels = ["week of Nov 16", "week of Nov 9", "week of Nov 2"]
     assert [row.label for row in weeks(found).rows] == labels
     assert [row.cells[2] if row.cells else row.note for row in weeks(found).rows] == ["1", "no verdicts", "1"]
@@ -133,7 +129,6 @@ def test_weeks_run_without_a_gap_and_keep_the_rehearsal_apart() -> None:
         ("2026-11-09", None),
         ("2026-11-16", 0.0),
     ]
-    assert [row.label for row in weeks(found, rehearsal=True).rows] == labels[:1]
 
 
 def test_no_more_than_twelve_weeks_are_shown() -> None:
@@ -153,19 +148,6 @@ def test_how_sure_says_what_it_needs() -> None:
 def test_nothing_is_invented_where_nothing_was_counted() -> None:
     said = text_of(rate_page(counted(), 100))
     assert "No first-round verdict yet." in said and "%" not in said
-
-
-def test_a_rehearsal_is_never_mixed_with_real_reviews() -> None:
-    rows = [verdict(said=Verdict.REVISE, n=3), verdict(rehearsal=True, project="sample", n=40)]
-    said = text_of(rate_page(counted(*rows), 120))
-    real, _, rehearsed = said.partition("REHEARSAL")
-    assert "n 3" in real and "sample" not in real and "100%" in real
-    assert "says nothing about a real model" in rehearsed and "sample" in rehearsed and "40" in rehearsed
-
-
-def test_a_rehearsal_alone_says_that_nothing_real_is_measured() -> None:
-    said = text_of(rate_page(counted(verdict(rehearsal=True, n=5)), 120))
-    assert "nothing measured with a real model yet" in said
 
 
 def test_unread_answers_are_shown_beside_n() -> None:
@@ -205,8 +187,8 @@ def test_a_text_that_is_no_date_is_refused() -> None:
 
 @pytest.mark.parametrize("width", [40, 76, 109, 110, 196])
 def test_no_line_is_wider_than_the_page(width: int, state: StatePaths) -> None:
+    from navigator.cascade.acting import open_reading
     from navigator.store.reads.reader import Reader
-    from navigator.tui.data.feed import open_reading
 
     connection = open_reading(state)
     found = {page.name: page.read(Reader(connection), Question(by="kind")) for page in PAGES}
@@ -304,8 +286,8 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
             # Every call of that state was made today, and it has no exam, no test of a finding and no variant.
             if name not in ("throughput", "exam", "findings", "forecast", "variants"):
                 assert shown(screen) != whole[name], name
-        assert "landed" in screen.counted["outcomes"].outcomes.real.states
-        assert screen.counted["edits"].real.clean_first.n < before["edits"].real.clean_first.n
+        assert "landed" in screen.counted["outcomes"].outcomes.states
+        assert screen.counted["edits"].clean_first.n < before["edits"].clean_first.n
 
 
 async def test_two_groups_are_compared_above_the_rate(make_app: AppMaker) -> None:

@@ -101,8 +101,6 @@ class World:
         changes: Mapping[str, bytes | FileChange | None],
         number: int = 1,
         base: str = "",
-        *,
-        rehearsal: bool = False,
     ) -> Proposal:
         """A kept proposal on `base` (HEAD when not given)."""
         on = base or self.facts.head_commit
@@ -120,5 +118,4 @@ class World:
             round=0,
             base_commit=on,
             tree=tree,
-            rehearsal=rehearsal,
         )
