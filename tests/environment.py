@@ -51,8 +51,9 @@ def _clean() -> tempfile.TemporaryDirectory[str]:
     kept |= _found()
     if "NO_COLOR" in before:
         kept["PY_COLORS"] = "0"  # the answer of pytest; what it runs has another
-    # This process has read the variable already.
-    shadowing = {*before.get("PYTHONPATH", "").split(os.pathsep)} - {str(Path(__file__).parent.parent)}
+    # This process has read the variable already, and xdist gives its workers what the first process began with.
+    named = kept["PYTEST_PYTHONPATH"] = before.get("PYTEST_PYTHONPATH") or before.get("PYTHONPATH", "")
+    shadowing = {*named.split(os.pathsep)} - {str(Path(__file__).parent.parent)}
     sys.path[:] = [place for place in sys.path if not place or place not in shadowing]
     home = tempfile.TemporaryDirectory(prefix="navigator-tests-")
     Path(home.name, ".gitconfig").write_text(_GITCONFIG, encoding="utf-8")
