@@ -178,7 +178,7 @@ def spent(accepted: int) -> Cost:
         )
     ]
     calls = [CallTotals(role=Role.GENERATOR, model="small", calls=60, seconds=4000, busy_seconds=900.0)]
-    return cost(made, work, calls, SwapTotals(n=4, seconds=100.0), (), made)
+    return cost(made, work, calls, SwapTotals(n=4, seconds=100.0))
 
 
 def test_the_price_is_everything_spent_over_what_was_accepted() -> None:
@@ -191,7 +191,7 @@ def test_the_price_is_everything_spent_over_what_was_accepted() -> None:
 
 def test_the_round_trip_is_that_of_the_strategy_with_most() -> None:
     few, many = (
-        RoundTrip(name, False, Summary(n=n, mean=median, median=median, p95=median), {})
+        RoundTrip(name, Summary(n=n, mean=median, median=median, p95=median), {})
         for name, n, median in (("sleep", 3, 4.0), ("systemd", 9, 75.4))
     )
     figure = price(spent(40), [few, many]).figures["swap_round_trip_median"]
@@ -206,7 +206,7 @@ def test_a_price_of_few_is_an_anecdote_and_of_none_is_not_told() -> None:
         replace(
             spent(0),
             model_time=replace(spent(0).model_time, total=0.0),
-            swaps=cost(Yield(), (), (), SwapTotals(), (), Yield()).swaps,
+            swaps=cost(Yield(), (), (), SwapTotals()).swaps,
         )
     )
     assert not nothing.known and "navigator run" in nothing.sentence

@@ -133,7 +133,7 @@ def test_the_plot_marks_changes_of_both_sides(store: Store, add: Add) -> None:
     add(300, HALF, "generate@2")
     add(300, HALF, "generate@2", review_prompt="review@2", model="80B")
     found = PAGE.read(store.read, Question())
-    plot = PAGE.tables(found, False)[-1].plot
+    plot = PAGE.tables(found)[-1].plot
     assert isinstance(plot, RatePlot)
     assert [(at[:10], label) for at, label in plot.marks] == [
         ("2026-11-06", "generate@2"),
@@ -163,7 +163,7 @@ def test_the_rate_is_grouped_by_the_writers_side_too(
     add(30, HALF, "generate@2", model="80B", way="looking")
     found = PAGE.read(store.read, Question(by))
     assert {row.group: row.n for row in found.grouped.rows} == groups
-    titles = [table.title for table in PAGE.tables(found, False)]
+    titles = [table.title for table in PAGE.tables(found)]
     assert (f"BY {by.replace('-', ' ').upper()}" in titles) is (by != "week")
 
 

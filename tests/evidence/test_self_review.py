@@ -37,9 +37,7 @@ def test_agreement_and_what_each_saw_alone() -> None:
     )
 )
 def test_every_pair_is_counted_once(rows: list[VerdictPair]) -> None:
-    tables = self_reviews(rows)
-    counted = [table.agreed.n + table.unread for table in (tables.real, tables.rehearsal)]
-    assert sum(counted) == sum(row.n for row in rows)
-    for table in (tables.real, tables.rehearsal):
-        assert table.caught.n + table.alone.n == table.agreed.n
-        assert table.agreed.k == table.caught.k + (table.alone.n - table.alone.k)
+    found = self_reviews(rows)
+    assert found.agreed.n + found.unread == sum(row.n for row in rows)
+    assert found.caught.n + found.alone.n == found.agreed.n
+    assert found.agreed.k == found.caught.k + (found.alone.n - found.alone.k)

@@ -249,7 +249,7 @@ async def test_a_script_of_ones_own(desk: Desk, tmp_path: Path) -> None:
 def test_it_is_chosen_by_name(desk: Desk, tmp_path: Path) -> None:
     chosen = make_strategy(settings_for(desk), StatePaths(tmp_path))
     assert isinstance(chosen, SystemdStrategy)
-    assert (chosen.name, chosen.both_resident, chosen.rehearsal) == ("systemd", False, False)
+    assert (chosen.name, chosen.both_resident, chosen.embedded) == ("systemd", False, False)
 
 
 def test_a_missing_program_is_named(desk: Desk) -> None:
