@@ -115,9 +115,9 @@ def main() -> None:
             folder = Path(name) / f"arm-{number}"
             desk = Desk(folder, arm)
             queue(desk, folder / "code", chosen.projects, tasks)
-            desk.run("run", "--until", "idle", "--allow-rehearsal-landing")
+            desk.run("run", "--until", "idle")
             desk.run("approve", "--all-reviewed", "--yes")
-            found = desk.run("stats", "looking")["rehearsal"]
+            found = desk.run("stats", "looking")
             print(
                 f"{arm}: {found['looks']} looks in {found['rounds']} rounds, {found['tokens']:,} tokens shown"
             )

@@ -96,9 +96,6 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
     def task_of(number: int) -> int:
         return number - round_of(number)
 
-    def rehearsed(number: int) -> int:
-        return int(task_of(number) % 3 == 0)
-
     def landed(number: int) -> bool:
         return not revised(number) and not is_open(number) and number % 3 != 2
 
@@ -143,7 +140,6 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "added": number % 200,
                 "removed": number % 70,
                 "tests": ("passed", "failed", "passed")[number % 3],
-                "rehearsal": rehearsed(number),
                 "prompt_version": f"generate@{number // 34_000}",
                 "model": "35B",
                 "usage": _USAGE,
@@ -161,7 +157,6 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "findings": _FINDING if verdict(number) == "REVISE" else "[]",
                 "asked": int(verdict(number) == "REVISE"),
                 "met": round_of(number),
-                "rehearsal": rehearsed(number),
                 "prompt_version": f"review@{number // 40_000}",
                 "model": "122B",
                 "usage": _USAGE,
@@ -244,7 +239,6 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
             {
                 "role": "reviewer" if turn == 2 else "generator",
                 "task_id": task_of(number),
-                "rehearsal": rehearsed(number),
                 "purpose": ("generate", "repair", "review")[turn],
                 "model": "122B" if turn == 2 else "35B",
                 "outcome": "ok" if number % 50 else "failed",

@@ -119,9 +119,10 @@ def take_a_part() -> int:
     Splits the first hunk off the first proposal of several hunks that the reviewer wants revised, else off the first of
     several hunks. The rest is written again on top of it. Does nothing in a folder that has a part already.
     """
+    from navigator.cascade.acting import reading
     from navigator.cascade.verbs.split import Split, SplitArgs
     from navigator.cascade.views.inbox import waiting_proposals
-    from navigator.cli.session import act, reading
+    from navigator.cli.session import act
     from navigator.domain.states import Verdict
     from navigator.workspace.git.hunks import all_labels
     from navigator.workspace.git.private import PrivateRepo
@@ -206,9 +207,10 @@ def _use(paths: StatePaths) -> None:
 
 def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[str, Any]:
     """Create sample repositories and queue tasks on them, once per state folder."""
+    from navigator.cascade.acting import reading
     from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
     from navigator.cascade.verbs.task_add import AddTasks, AddTasksArgs, NewTask
-    from navigator.cli.session import act, reading
+    from navigator.cli.session import act
     from navigator.rehearsal.samples.repositories import sample_projects, sample_questions, sample_tasks
 
     with reading(paths) as store:

@@ -62,9 +62,9 @@ def proposals(
             if only_waiting
             else with_overlaps(store.proposals(states=states, project=name))
         )
+        rehearsal = store.rehearsal
     if sort == "effort":
         found = by_proposal_effort(found)
-        rehearsal = store.rehearsal
     if as_json:
         said = {"rehearsal": rehearsal}
         output.print_json({"proposals": [proposal.model_dump(mode="json") | said for proposal in found]})
