@@ -18,7 +18,6 @@ from typing import Any
 from navigator.cascade.ahead import Ahead
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.energy import EnergyMeter
 from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.forecasting import ForecastLog
@@ -44,7 +43,6 @@ from navigator.cascade.views.figures import measured_prices
 from navigator.cascade.views.finish import UNTIL
 from navigator.cascade.views.summary import Session
 from navigator.domain import snapshot as acts
-from navigator.domain.costs import Phase
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event
 from navigator.domain.states import Escalation, Role, TaskState
@@ -150,8 +148,6 @@ class Conductor:
             self._spawn(keep_preparing(deps, self._storage, self._swapped))
             self._spawn(self._incoming.run())
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
-            if deps.settings.energy.command:
-                self._spawn(EnergyMeter(deps, self._storage, self._doing).run())
             if self._options.measure:
                 self.measure(self._options.measure)
             while not self._stopping:
@@ -183,18 +179,6 @@ class Conductor:
 
     def _at_rest(self) -> bool:
         return not self._live.busy and not self._exam.running and self._live.swapping_to is None
-
-    def _doing(self) -> tuple[Phase, str]:
-        """What the GPU is used for now, and by whom it is held."""
-        live = self._live
-        roles = set(live.busy.values())
-        reviews = Role.REVIEWER in roles or self._exam.running > 0
-        phase: Phase = "reviewing" if reviews else "idle"
-        if live.swapping_to is not None:
-            phase = "swapping"
-        elif Role.GENERATOR in roles:
-            phase = "both" if reviews else "writing"
-        return phase, live.resident.value if live.resident else ""
 
     def stop(self, reason: str) -> None:
         """End the session soon: what is in flight is cut off and stays to be done."""
@@ -449,7 +433,6 @@ class Conductor:
             "wanted": live.wanted.value if live.wanted else None,
             "deaths": live.deaths,
             "canary": self._residency.canary.report(),
-            "experiment": self._residency.experiment.report(),
             "problems": {role.value: said for role, said in live.problems.items()},
             "read_ahead": self._residency.warmth.report(),
             "given_up": {role.value: reason for role, reason in live.given_up.items()},
@@ -478,7 +461,6 @@ class Conductor:
             job.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
         await self._residency.warmth.close()
-        await self._residency.experiment.close()
         await self._server.quiesce()
         self.session.ended(self._stopping, {role.value: said for role, said in self._live.problems.items()})
         log.info("conductor ends: %s", self._stopping or "cut off")

@@ -75,7 +75,6 @@ async def call_model(
             exam_item=exam_item,
             seq=seq,
             prompt_version=prompt_version,
-            residency=deps.drawn.get(role, 0),
             # Said now: a call that fails never learns which model would have answered.
             rehearsal=deps.rehearses(role),
         )

@@ -19,14 +19,12 @@ from navigator.store.rows import from_row, from_rows
 
 @dataclass(frozen=True, slots=True)
 class RoundCost:
-    """What one round of a task cost the role that wrote it, which model answered last, and in which residency of an
-    experiment it answered first."""
+    """What one round of a task cost the role that wrote it, and which model answered last."""
 
     calls: int
     usage: Usage
     model: str
     prompt_version: str
-    residency: int = 0
     uncertainty: Uncertainty = field(default_factory=Uncertainty)
 
 
@@ -251,7 +249,7 @@ class LoopReads(ReproductionReads):
         where = f"WHERE task_id = ? AND attempt = ? AND round = ? AND role = ? AND {WRITTEN}"
         total = self._all(f"SELECT count(*) AS calls, {_USAGE} FROM calls {where}", *place)[0]
         answered = self._all(
-            f"SELECT model, prompt_version, purpose, residency, entropy_mean, entropy_peak FROM calls"
+            f"SELECT model, prompt_version, purpose, entropy_mean, entropy_peak FROM calls"
             f" {where} AND answer IS NOT NULL ORDER BY id",
             *place,
         )
@@ -262,7 +260,6 @@ class LoopReads(ReproductionReads):
             usage=from_row(Usage, total),
             model=answered[-1]["model"] if answered else "",
             prompt_version=leading[0] if leading else "",
-            residency=answered[0]["residency"] if answered else 0,
             uncertainty=from_row(Uncertainty, whole[-1]) if whole else Uncertainty(),
         )
 
