@@ -259,7 +259,10 @@ def test_an_approval_that_could_not_land_is_taken_back(command: Command, reposit
     assert command.json("approve", "--yes", "P1", code=1)["decisions"][0]["landing"] == "refused"
     assert command.json("undo", "--yes", "P1")["undone"][0]["undone"] is True
     assert command.json("task", "show", "T1")["task"]["state"] == "awaiting_approval"
-    assert command.json("approve", "--yes", "P1", "--allow-rehearsal-landing")["decisions"][0]["landing"] == "landed"
+    assert (
+        command.json("approve", "--yes", "P1", "--allow-rehearsal-landing")["decisions"][0]["landing"]
+        == "landed"
+    )
 
 
 def test_a_run_that_allows_it_lands_what_was_refused_before(command: Command, repository: Path) -> None:

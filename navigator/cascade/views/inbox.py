@@ -143,7 +143,6 @@ def why_left_out(
 # Policy items that are confirmed individually
 
 
-
 def _item(rule: str, path: str, detail: str) -> PolicyItem:
     return PolicyItem(rule=rule, path=path, action=PolicyAction.CONFIRM, detail=detail)
 
@@ -160,7 +159,9 @@ def to_confirm(proposal: Proposal) -> list[PolicyItem]:
     """What has to be confirmed of a proposal by name: policy items, failed checks, and a verdict that is missing, or that
     the reviewer's own words or the final model contradict."""
     items = [item for item in proposal.policy if item.action is PolicyAction.CONFIRM]
-    items += [_item("failed", check.name, f"the check {check.name} failed") for check in proposal.failed_checks]
+    items += [
+        _item("failed", check.name, f"the check {check.name} failed") for check in proposal.failed_checks
+    ]
     review = proposal.review
     if review is None or review.verdict is Verdict.UNREVIEWED:
         # A part of a proposal was reviewed with the whole.
