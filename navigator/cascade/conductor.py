@@ -39,7 +39,7 @@ from navigator.cascade.stages.write import write
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.verbs.registry import perform
 from navigator.cascade.views.batches import Batches
-from navigator.cascade.views.figures import measured_prices
+from navigator.cascade.views.figures import measured_doubt, measured_figures
 from navigator.cascade.views.finish import UNTIL
 from navigator.cascade.views.summary import Session
 from navigator.domain import snapshot as acts
@@ -196,7 +196,8 @@ class Conductor:
             # A swap just ended: what it took is known, and nothing hurries.
             self._priced_at = self._live.swaps_made
             rehearsal = self._deps.strategy.rehearsal
-            self._live.prices = measured_prices(self._deps.reader, with_rehearsal=rehearsal)
+            self._live.figures, _ = measured_figures(self._deps.reader, with_rehearsal=rehearsal)
+            self._live.doubt = measured_doubt(self._deps.reader, rehearsal=rehearsal)
         snapshot = self._live.snapshot(
             self._deps,
             until=self._options.until,
@@ -240,11 +241,6 @@ class Conductor:
                 self._work(task_id, None, deps.cpu_work.during("landings", partial(land, deps, task_id)))
             case acts.Renew(task_id):
                 self._renew(task_id)
-            case acts.PutBack(task_id):
-                log.info("%s: its call is put back for the swap that is due", task_id)
-                self._live.deferred.add(task_id)
-                deps.requests.put_back(task_id)
-                self._stages[task_id].cancel()
             case acts.SwapTo(role):
                 self._exam.make_room(0)
                 self._live.swapping_to = role

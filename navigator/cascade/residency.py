@@ -186,7 +186,6 @@ class Residency:
             live.resident = await resident_now(deps.strategy)
         finally:
             live.swapping_to = None
-            live.deferred.clear()
             if live.wanted is to:
                 live.wanted = None
             if live.resident is Role.REVIEWER:

@@ -405,10 +405,8 @@ class BatchSettings(Section):
     """Review when this many proposals wait …"""
     max_wait_minutes: _Minutes = 30.0
     """… or the oldest has waited this many minutes …"""
-    quiet_minutes: _Minutes = 3.0
-    """… or nothing is left to write and no task was added for this many minutes: these three are the latest a review starts."""
-    patience: float = Field(default=0.25, ge=0)
-    """Seconds of waiting that a second of swapping is worth. Higher: fewer swaps; 0: review once nothing is left to write."""
+    quiet_minutes: _Minutes = 0.0
+    """… or nothing is left to write and no task came for this many minutes (0: at once). More: fewer swaps, longer waits."""
     revisions: int = Field(default=2, ge=0, le=2)
     """Maximum number of revisions of a proposal."""
 

@@ -205,8 +205,9 @@ def test_the_writer_is_set_up_for_power_cuts_and_the_reader_for_peace(paths: Sta
 
 def test_only_the_standard_library_pydantic_and_the_domain_are_imported() -> None:
     program = (
-        "import sys, navigator.store.writes.writer, navigator.store.database, navigator.store.lock\n"
-        "print(*sorted({name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)))\n"
+        "import sys; before = {*sys.modules}\n"
+        "import navigator.store.writes.writer, navigator.store.database, navigator.store.lock\n"
+        "print(*sorted({name.partition('.')[0] for name in {*sys.modules} - before} - set(sys.stdlib_module_names)))\n"
         "print(*sorted(name for name in sys.modules if name.count('.') == 1 and name.startswith('navigator.')))"
     )
     done = subprocess.run(

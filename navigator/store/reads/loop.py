@@ -12,7 +12,7 @@ from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
 from navigator.domain.models import Event, Proposal, Review, Uncertainty, Usage
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
-from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, PUT_BACK, WRITTEN
+from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN
 from navigator.store.reads.reproductions import ReproductionReads
 from navigator.store.rows import from_row, from_rows
 
@@ -54,7 +54,6 @@ class LoopTask:
     starts again. `escalated`: its next reading was asked for by name.
     `reviewed`: it is in `checking` for the tests of its findings, which have no effect on any model's work. `doubt`: the mean
     entropy of the proposal that waits for its review; 0 where it is not known.
-    `put_back`: how many calls of this attempt were cut off for a swap; counted while a model is asked.
     """
 
     id: str
@@ -73,7 +72,6 @@ class LoopTask:
     escalated: bool = False
     group: str = ""
     doubt: float = 0.0
-    put_back: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +106,6 @@ _REVIEWED = (
     " WHERE a.task_id = t.id AND a.attempt = t.attempt AND a.round = t.round)"
 )
 
-_PUT_BACK = (
-    f"SELECT count(*) FROM calls WHERE task_id = t.id AND attempt = t.attempt AND outcome = '{PUT_BACK}'"
-)
-
-
 _DOUBT = (
     "SELECT coalesce(max(entropy_mean), 0.0) FROM proposals WHERE task_id = t.id AND state = 'open' AND attempt = t.attempt"
     " AND round = t.round"
@@ -129,8 +122,7 @@ class LoopReads(ReproductionReads):
             "SELECT id, project_id, state, priority, attempt, round, files, updated, kind, complexity,"
             f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END AS wrote,"
             f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END AS reviewed, escalated <> '' AS named,"
-            f" CASE WHEN state = 'awaiting_review' THEN ({_DOUBT}) ELSE 0.0 END AS doubt, variant_of,"
-            f" CASE WHEN state IN ('generating', 'reviewing') THEN ({_PUT_BACK}) ELSE 0 END AS put_back FROM tasks t"
+            f" CASE WHEN state = 'awaiting_review' THEN ({_DOUBT}) ELSE 0.0 END AS doubt, variant_of FROM tasks t"
             f" WHERE state IN ({', '.join('?' * len(states))}) AND NOT {BLOCKED} ORDER BY id",
             *(state.value for state in states),
         )
@@ -151,7 +143,6 @@ class LoopReads(ReproductionReads):
                 reviewed=bool(row["reviewed"]),
                 escalated=bool(row["named"]),
                 doubt=row["doubt"],
-                put_back=row["put_back"],
                 group=task_id(row["variant_of"]) if row["variant_of"] else "",
             )
             for row in found
