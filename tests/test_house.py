@@ -113,7 +113,10 @@ def test_folders_that_others_shape_are_read_and_written_in_one_way() -> None:
         ("agents/homes.py", "Path('/proc', name, 'cmdline').read_bytes"): "the kernel's",
         ("workspace/sandbox/one_test.py", "Path(reporter.__file__).read_bytes"): "Navigator's own",
         ("workspace/sandbox/one_test.py", "(folder / name).write_bytes"): "before anything runs there",
-        ("workspace/sandbox/one_test.py", "(folder / 'config.json').write_text"): "before anything runs there",
+        (
+            "workspace/sandbox/one_test.py",
+            "(folder / 'config.json').write_text",
+        ): "before anything runs there",
     }
     found = {
         (name, ast.unparse(call.func))
