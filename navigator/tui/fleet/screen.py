@@ -21,6 +21,7 @@ from navigator.tui.keys.registry import Action
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen
+from navigator.tui.work import begin
 
 _NEEDS_CONDUCTOR = frozenset({"fleet.swap", "fleet.stop"})
 PANES = ("overview", "history", "log")
@@ -107,7 +108,7 @@ class FleetScreen(NavScreen):
 
     def _ask_if_shown(self) -> None:
         if self.is_current:
-            self.run_worker(self._ask, group="servers", exclusive=True)
+            begin(self, self._ask, group="servers", exclusive=True)
 
     async def _ask(self) -> None:
         self._looks = await asyncio.to_thread(look_at_servers, self.app.settings, self.app.paths)
@@ -117,7 +118,7 @@ class FleetScreen(NavScreen):
         number = self._source
         if self.is_current and self._sources and number not in self._reading:
             self._reading.add(number)
-            self.run_worker(partial(self._read, number), group="log")
+            begin(self, partial(self._read, number), group="log")
 
     async def _read(self, number: int) -> None:
         # Never cut short by the next: a source says a change once, and its thread would have read it for nobody.
