@@ -91,6 +91,7 @@ def queue(desk: Desk, folder: Path, projects: int, tasks: list[SampleTask]) -> N
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_bytes(content)
         git(place, "init", "-q", "-b", "main")
+        git(place, "config", "navigator.sample", "true")
         git(place, "add", "-A")
         git(place, "commit", "-qm", "begin")
         desk.run("project", "add", str(place), "--name", sample.name)

@@ -52,7 +52,7 @@ def test_the_whole_way_from_a_repository_to_a_landed_commit_and_back(
     assert "REHEARSAL" in shown
     assert "is None" in shown
 
-    landed = command.json("approve", proposal["id"])["decisions"][0]
+    landed = command.json("approve", "--yes", proposal["id"])["decisions"][0]
     assert landed["landing"] == "landed"
     branch = landed["ref"].removeprefix("refs/heads/")
     assert branch.startswith("navigator/")
@@ -61,7 +61,7 @@ def test_the_whole_way_from_a_repository_to_a_landed_commit_and_back(
     assert "Rehearsal: true" in message
     assert "path == None" not in git(repository, "show", f"{branch}:thing.py")
 
-    undone = command.json("undo", proposal["id"])["undone"][0]
+    undone = command.json("undo", "--yes", proposal["id"])["undone"][0]
     assert undone["undone"] is True
     assert git(repository, "branch", "--list").split() == ["*", "main"]
     assert git(repository, "status", "--porcelain") == ""
@@ -94,7 +94,7 @@ def test_reject_and_send_back(command: Command, repository: Path) -> None:
 
     command.run("reject", second["id"], "--yes")
     assert command.json("task", "show", second["task_id"])["task"]["state"] == "rejected"
-    again = command.json("approve", second["id"], code=1)["decisions"][0]
+    again = command.json("approve", "--yes", second["id"], code=1)["decisions"][0]
     assert again["recorded"] is False
     command.run("task", "retry", second["task_id"])
     command.run("task", "cancel", second["task_id"])
@@ -105,7 +105,7 @@ def test_a_tree_that_changed_is_not_approved(command: Command, repository: Path)
     command.run("project", "add", str(repository), "--name", "thing")
     command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
     command.run("run", "--until", "idle", "--time-scale", "0", "--json")
-    row = command.json("approve", "P1", "--tree", "0" * 40, code=1)["decisions"][0]
+    row = command.json("approve", "--yes", "P1", "--tree", "0" * 40, code=1)["decisions"][0]
     assert row["recorded"] is False
     assert "changed since you looked" in row["reason"]
 
@@ -252,10 +252,12 @@ def test_an_approval_that_could_not_land_is_taken_back(command: Command, reposit
     command.run("project", "add", str(repository), "--name", "thing")
     command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
     command.run("run", "--until", "idle", "--time-scale", "0", "--json")
-    assert command.json("approve", "P1", code=1)["decisions"][0]["landing"] == "refused"
-    assert command.json("undo", "P1")["undone"][0]["undone"] is True
+    git(repository, "branch", "navigator")  # in the way of navigator/…
+    assert command.json("approve", "--yes", "P1", code=1)["decisions"][0]["landing"] == "refused"
+    assert command.json("undo", "--yes", "P1")["undone"][0]["undone"] is True
     assert command.json("task", "show", "T1")["task"]["state"] == "awaiting_approval"
-    assert command.json("approve", "P1")["decisions"][0]["landing"] == "landed"
+    git(repository, "branch", "-D", "navigator")
+    assert command.json("approve", "--yes", "P1")["decisions"][0]["landing"] == "landed"
 
 
 def test_a_file_that_is_not_there_is_said(command: Command, repository: Path) -> None:
