@@ -12,7 +12,6 @@ from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor
 from navigator.cascade.verbs.base import A, R, Verb
 from navigator.config.paths import StatePaths
-from navigator.config.settings import load_settings
 from navigator.domain.errors import NavigatorError
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ def reading(paths: StatePaths) -> Iterator[Reader]:
 
 def open_reading(paths: StatePaths) -> sqlite3.Connection:
     """A read-only connection to the state folder's database, which is made if absent."""
+    from navigator.config.settings import load_settings
     from navigator.store.database import open_reader, open_writer
     from navigator.store.lock import StateLock
 

@@ -54,6 +54,7 @@ def commit(repo: Path, files: Mapping[str, bytes | None], message: str = "change
 def make_repo(path: Path, files: Mapping[str, bytes] | None = None, *init: str) -> Path:
     path.mkdir(parents=True, exist_ok=True)
     git(path, "init", "-q", "-b", "main", *init)
+    git(path, "config", "navigator.sample", "true")
     commit(path, FILES if files is None else files, "first")
     return path
 
