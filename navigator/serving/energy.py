@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from navigator.domain import patterns
 from navigator.domain.errors import NavigatorError
 from navigator.domain.text import safe_line
 from navigator.serving.swap.program import run_program
@@ -21,7 +21,7 @@ MOST_BYTES = 4096
 
 MOST_WATTS = 100_000.0
 
-_NUMBER = re.compile(rb"[0-9]{1,6}(?:\.[0-9]{1,6})?")
+_NUMBER = patterns.compile(rb"[0-9]{1,6}(?:\.[0-9]{1,6})?")
 
 
 class NoReading(NavigatorError):

@@ -8,13 +8,13 @@ back as it was when this one is removed.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from navigator.config.paths import write_whole
+from navigator.domain import patterns
 from navigator.domain.errors import NavigatorError
 from navigator.workspace.git.facts import RepoFacts, own_settings
 
@@ -23,7 +23,7 @@ KEPT = "before-navigator"
 """The folder beside the hook that an earlier hook is kept in, under its own name: some programs ask by what name they run."""
 
 _MARK = b"# Made by `navigator hook install`."
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_COMMIT = patterns.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 # A commit waits for this shell and a file or two of git's: HEAD has to be read before the next commit moves it. Where
 # it is not in a file as usual, git is asked. Only the process in the background touches the state folder, however slow that

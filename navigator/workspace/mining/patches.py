@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from navigator.domain import patterns
 from navigator.domain.errors import NavigatorError
 
 MOST_BYTES = 2_000_000
 _GAP = ["", ""]
 """Lines between two hunks of a file: what lies between them is not known."""
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_NAME = re.compile(r"(?:---|\+\+\+) (?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|(?P<plain>[^\t]*))")
+_HUNK = patterns.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_NAME = patterns.compile(r"(?:---|\+\+\+) (?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|(?P<plain>[^\t]*))")
 
 
 class PatchRefused(NavigatorError):
@@ -125,7 +125,7 @@ def _name(line: str) -> str | None:
     name = match["quoted"] if match["quoted"] is not None else match["plain"].rstrip()
     if name == "/dev/null":
         return None
-    name = name.partition("/")[2] if re.match(r"[abciwo]/", name) else name
+    name = name.partition("/")[2] if patterns.match(r"[abciwo]/", name) else name
     parts = name.split("/")
     if not name.isprintable() or any(part in {"", ".", ".."} or part.casefold() == ".git" for part in parts):
         raise PatchRefused("The diff names a path outside of a project.", hint="Leave the row out.")
@@ -144,7 +144,7 @@ def _file(lines: list[str], at: int, old: str | None, new: str | None) -> tuple[
     return PatchedFile(old, new, tuple(hunks)), at
 
 
-def _hunk(lines: list[str], at: int, header: re.Match[str]) -> tuple[PatchHunk, int]:
+def _hunk(lines: list[str], at: int, header: patterns.Match[str]) -> tuple[PatchHunk, int]:
     """One hunk's lines by the counts of its header, and the index after it."""
     old_left, new_left = (int(header[n]) if header[n] is not None else 1 for n in (2, 4))
     before: list[str] = []

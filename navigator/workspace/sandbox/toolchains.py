@@ -7,13 +7,13 @@ A program `ROOT/bin/x` brings ROOT along, unless that is the home folder or one 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from navigator.domain import patterns
 from navigator.workspace.git.runner import safe_path
 from navigator.workspace.sandbox.binds import Bind
 
@@ -63,8 +63,8 @@ _ALONG = {
     "yarn": ("node",),
     "uv": ("python3",),
 }
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_SECRET_LINE = re.compile(r"(?i)^[^#\n]*(?:token|secret|password|credential)", re.MULTILINE)
+_ASSIGNMENT = patterns.compile(r"[A-Za-z_]\w*=")
+_SECRET_LINE = patterns.compile(r"(?i)^[^#\n]*(?:token|secret|password|credential)", patterns.MULTILINE)
 
 
 @dataclass
@@ -173,7 +173,7 @@ def _behind_shim(found: Path, checkout: Path) -> list[str]:
     for file in (checkout / ".python-version", found.parent.parent / "version"):
         if not named and file.is_file():
             named = file.read_text("utf-8", "replace")
-    for version in re.split(r"[\s:]+", named.strip()):
+    for version in patterns.split(r"[\s:]+", named.strip()):
         folder = versions / version / "bin"
         if version and "/" not in version and (folder / found.name).exists():
             return [str(folder)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from navigator.domain import patterns
 from navigator.domain.errors import NavigatorError
 from navigator.workspace.bounded.run import run_bounded
 
@@ -37,8 +37,8 @@ def matching_lines(expression: str, texts: Sequence[str]) -> list[list[int]]:
 def _search(expression: str, texts: list[str]) -> list[list[int]]:
     """What `matching_lines` does, in the process that may be ended."""
     try:
-        pattern = re.compile(expression)
-    except (re.error, OverflowError) as error:
+        pattern = patterns.compile(expression)
+    except (patterns.PatternError, OverflowError) as error:
         raise BadExpression(f"it is no regular expression: {error}") from None
     left = _MOST_HITS
     found: list[list[int]] = []
