@@ -26,7 +26,7 @@ def weights(tmp_path: Path) -> list[Path]:
         path.write_bytes(os.urandom(SIZE))
     page_cache.forget(files)
     if page_cache.residency(files).resident:
-        pytest.skip("this file system does not let go of cached pages when asked (a memory file system?)")
+        pytest.skip("page cache: this file system does not empty it when asked")
     return files
 
 
@@ -71,7 +71,7 @@ async def test_what_is_there_is_not_read_again(weights: list[Path]) -> None:
     report = ahead.report()
     assert report is not None
     if report.warm_before != SIZE:
-        pytest.skip("something else emptied the page cache meanwhile")
+        pytest.skip("page cache: something else emptied it")
     assert report.ended == "done"
     assert 0.8 < report.warm_after / (2 * SIZE) <= 1
     assert 0 < report.read_bytes <= SIZE

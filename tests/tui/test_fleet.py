@@ -143,7 +143,6 @@ def test_what_went_wrong_with_servers_is_said_and_what_to_do() -> None:
         "given_up": {"reviewer": "its server died 3 times; CUDA \x1b[2J out of memory"},
         "deaths": {"reviewer": 3, "generator": 1},
         "wanted": "generator",
-        "experiment": {"name": "st\x1b[2Jrict", "number": 4, "residencies": 100, "arm": "review-strict"},
         "read_ahead": {
             "role": "reviewer",
             "weight_bytes": 69_000_000_000,
@@ -154,7 +153,6 @@ def test_what_went_wrong_with_servers_is_said_and_what_to_do() -> None:
     said = text_of(now_lines(view(LiveStatus(conductor="here", status=status)), 110))
     assert "reviewer disabled after repeated failures: its server died 3 times" in said and "\x1b" not in said
     assert "swap to the reviewer to try again" in said
-    assert "residency 4 of at most 100: review-strict is loaded" in said
     assert "the generator's server died once" in said
     assert "50% of 69.0 GB" in said
 
