@@ -99,7 +99,12 @@ def pieces(pattern: patterns.Pattern[Any]) -> list[tuple[str, str]]:
     """A beginning, and what may follow it many times: of each repeat and each branch, and of the whole and its halves."""
     tree = list(patterns.parsed(pattern).data)
     whole = sample(tree)
-    out = [("", whole), ("", whole[: len(whole) // 2 or 1]), (whole[:-1], whole[-1:] or "a"), ("", whole + "\n")]
+    out = [
+        ("", whole),
+        ("", whole[: len(whole) // 2 or 1]),
+        (whole[:-1], whole[-1:] or "a"),
+        ("", whole + "\n"),
+    ]
     # A repeat behind its beginning; and the beginning with it, over and over, each of which could be the start of a match.
     for before, part in _branches(tree):
         once = sample(part)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+from navigator.domain import patterns
+
+_WORDS = patterns.compile(r"\w+|\s+|[^\w\s]")
 
 
 def words_of(text: str) -> list[str]:
