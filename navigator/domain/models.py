@@ -288,10 +288,10 @@ class Reproduction(Model):
 class Finding(Model):
     """One remark of a review.
 
-    `hunk` is the label in the diff the reviewer saw ("H1" …); `line` is the new-file line of the quote (old-file for a
-    quote on the removed side), None when unanchored; `side` is "new", "old", "task" or "context". A `remark` is something
-    new that a later reading noticed and that is no blocker: it was not asked for, and decides nothing. `reproduction` is
-    the test that was to prove it; None where none was asked for.
+    `hunk` is the label in the diff the reviewer saw ("H1" …); `line` is the new-file line of the quote (old-file for a quote
+    on the removed side), None when unanchored, and then `unanchored` says why; `side` is "new", "old", "task" or "context". A
+    `remark` is something new that a later reading noticed and that is no blocker: it was not asked for, and decides nothing.
+    `reproduction` is the test that was to prove it; None where none was asked for.
     """
 
     kind: FindingKind
@@ -304,6 +304,7 @@ class Finding(Model):
     trigger: str = ""
     message: str
     anchored: bool = False
+    unanchored: str = ""
     side: str = "new"
     remark: bool = False
     reproduction: Reproduction | None = None

@@ -30,8 +30,7 @@ class Command:
             text=True,
             env=self.environment(),
             timeout=240,
-            stdin=subprocess.DEVNULL,
-            **options,
+            **({"input": ""} | options),
         )
         assert code is None or done.returncode == code, (
             f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"

@@ -60,8 +60,15 @@ def _finding(finding: Finding, redact: Redactor) -> dict[str, Any]:
         "trigger": redact.outgoing(finding.trigger),
         "message": redact.outgoing(finding.message),
         "anchored": finding.anchored,
+        "unanchored": finding.unanchored,
         "reproduction": told.outcome.value if told else None,
     }
+
+
+def overruled(documents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those whose verdict is APPROVE although the reviewer said REVISE."""
+    said = (Verdict.REVISE.value, Verdict.APPROVE.value)
+    return [one for one in documents if (one["stated_verdict"], one["verdict"]) == said]
 
 
 def standing(documents: Iterable[dict[str, Any]], at_least: str) -> int:
