@@ -119,15 +119,13 @@ class CanaryOutcome(StrEnum):
 class ExamSource(StrEnum):
     """Where an exam item comes from.
 
-    `reversed_fix` takes a fix of the project's own history back, `mutant` has one small fault in an accepted change, `omission`
-    lacks one of its hunks, `clean` is an accepted change or commit as it is, `imported` was read from a file of the user's.
+    `reversed_fix` takes a fix of the project's own history back, `mutant` has one small fault in an accepted change,
+    `clean` is an accepted change or commit as it is.
     """
 
     REVERSED_FIX = "reversed_fix"
     MUTANT = "mutant"
-    OMISSION = "omission"
     CLEAN = "clean"
-    IMPORTED = "imported"
 
 
 class Verdict(StrEnum):

@@ -20,7 +20,6 @@ from navigator.cascade.verbs.comment import Commented
 from navigator.cascade.verbs.conducting import Nothing, ReviewNow, ReviewNowDone, StopDone, SwapAsked
 from navigator.cascade.verbs.deciding import DecideArgs, Decided, DecisionRow, Pinned
 from navigator.cascade.verbs.escalate import Escalated, EscalatedRow
-from navigator.cascade.verbs.exam_import import ExamImported, RefusedRow
 from navigator.cascade.verbs.exam_prepare import ExamPrepared
 from navigator.cascade.verbs.exam_run import ExamAsked
 from navigator.cascade.verbs.fix_findings import FixRequested
@@ -93,10 +92,6 @@ RESULTS: dict[str, list[Model]] = {
     "swap.measure": [Measuring(swaps=60)],
     "swap.measure.stop": [MeasuringStopped(was_running=True), MeasuringStopped(was_running=False)],
     "reverts.look": [Looked(projects=(LookedProject(project="web", commits=3, reverted=1),))],
-    "exam.import": [
-        ExamImported(path="/rows.jsonl", faulty=1, refused=(RefusedRow(line=3, reason="it has no diff"),)),
-        ExamImported(path="/rows.jsonl"),
-    ],
     "exam.run": [ExamAsked(items=4, left=9, loaded=False), ExamAsked(items=1, left=1, loaded=True)],
     "exam.prepare": [
         ExamPrepared(projects=(PreparedProject(project="web", faulty=2, clean=2, ended="enough items"),)),
