@@ -6,13 +6,12 @@ model only if they name the same owner. Pure functions.
 
 from __future__ import annotations
 
-import re
-
 from navigator.config.settings import is_rehearsal
+from navigator.domain import patterns
 
-_HUB_FOLDER = re.compile(r"(?:.*/)?models--([^/]+?)--([^/]+)(?:/.*)?")
-_DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$")
-_ABSOLUTE = re.compile(r"[/~]|[A-Za-z]:/")
+_HUB_FOLDER = patterns.compile(r"(?:.*/)?models--([^/]+?)--([^/]+)(?:/.*)?")
+_DATED = patterns.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$")
+_ABSOLUTE = patterns.compile(r"[/~]|[A-Za-z]:/")
 
 
 def same_model(wanted: str, answered: str) -> bool:
