@@ -10,7 +10,8 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.checking import SCRATCH
 from navigator.cascade.stages.land import recover_landings
 from navigator.domain.models import Task
-from navigator.domain.states import LOOP_TASK_STATES, TaskState
+from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.domain.states import TaskState
 from navigator.workspace.sandbox.suite import sweep
 
 log = logging.getLogger(__name__)
