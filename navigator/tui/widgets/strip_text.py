@@ -126,11 +126,11 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool
 
 def _last_known(snapshot: DeckSnapshot, facts: StripFacts, wide: bool) -> list[Piece]:
     queued = sum(card.state is TaskState.QUEUED for card in snapshot.work)
-    rehearsed: list[Piece] = [("  REHEARSAL", "warn")] if snapshot.rehearsal else []
+    label: list[Piece] = [("  REHEARSAL", "warn")] if snapshot.rehearsal else []
     if queued:
         words = f"not running, {queued} task{'s' if queued != 1 else ''} queued: "
-        return [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" starts", ""), *rehearsed]
-    pieces: list[Piece] = [("○ ", "warn"), ("not running", "warn"), *rehearsed]
+        return [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" starts", ""), *label]
+    pieces: list[Piece] = [("○ ", "warn"), ("not running", "warn"), *label]
     if wide and snapshot.resident and snapshot.resident_at:
         age = duration(seconds_since(snapshot.resident_at))
         held = "both" if snapshot.resident == "both" else facts.name(snapshot.resident)
