@@ -27,7 +27,8 @@ from navigator.cli.session import (
 from navigator.config.paths import StatePaths
 from navigator.domain.errors import UsageError
 from navigator.domain.models import Task
-from navigator.domain.states import LOOP_TASK_STATES, Severity, TaskState
+from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.domain.states import Severity, TaskState
 from navigator.store.lock import read_holder
 
 if TYPE_CHECKING:
