@@ -7,7 +7,6 @@ same. Task `revise_once` changes the line `revise_once = 0` of `revise_once.py`,
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -89,7 +88,7 @@ def write(messages: Messages) -> str | Refusal:
     if name == "divided" and "divided = 1" in text:  # the other part is in its base already
         return f"{name}.py\n<<<<<<< SEARCH\nlast = 0\n=======\nlast = 1\n>>>>>>> REPLACE\n"
     last = max((int(value) for value in re.findall(rf"\b{name} = (\d+)", text)), default=0)
-    return _edit(name, 1 if name == "kept_as_it_was" or again else last + 1)
+    return _edit(name, 1 if name in ("kept_as_it_was", "repaired", "mended") else last + 1)
 
 
 def read(messages: Messages) -> str:
@@ -244,6 +243,18 @@ def speakers() -> Models:
     return Models(write, read)
 
 
-def document(world: World) -> str:
-    """The ends as they are kept."""
-    return json.dumps({"tasks": world.ends(), "landed": world.landed()}, indent=1, sort_keys=True) + "\n"
+def unlike(found: dict[str, Any], recorded: dict[str, Any], *, answers: bool) -> dict[str, Any]:
+    """The tasks whose ends differ, as (found, recorded). Without `answers`, how often models answered does not matter: what a
+    kill cut off may be asked again."""
+    kept = [
+        name
+        for name in ("state", "attempts", "answers", "proposals", "events")
+        if answers or name != "answers"
+    ]
+    return {
+        name: (found.get(name), recorded.get(name))
+        for name in sorted({*found, *recorded})
+        if name not in found
+        or name not in recorded
+        or any(found[name][part] != recorded[name][part] for part in kept)
+    }
