@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 from navigator.cascade.acting import learn_secrets
 from navigator.cli import output
 from navigator.cli.session import locked_dependencies, reading, state_paths
+from navigator.domain import patterns
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.secrets import Redactor
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
     from navigator.domain.models import Project
 
-_AGE = re.compile(r"(\d+)([dwh])")
+_AGE = patterns.compile(r"(\d+)([dwh])")
 _MARK = ".navigator-export"
 """A file beside an export's tables. Where it is, files with the tables' names may be replaced."""
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -100,7 +100,6 @@ def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = 
 def _drop_exam(deps: Dependencies) -> int:
     """Free the objects of exam items that are asked no more; returns how many."""
     from navigator.cascade.exam.cleaning import drop_retired
-    from navigator.cascade.exam.repository import exam_repository
     from navigator.workspace.git.private import PrivateRepo
 
     items = deps.reader.exam_items(retired=True)
@@ -117,11 +116,6 @@ def _drop_exam(deps: Dependencies) -> int:
             continue
         if gone := drop_retired(private, [item for item in asked if item.project_id == project.id]):
             private.collect(_bases_in_use(deps, project))
-            dropped += gone
-    if None in with_items:
-        private, _ = exam_repository(deps.paths.private)
-        if gone := drop_retired(private, [item for item in asked if item.project_id is None]):
-            private.collect()
             dropped += gone
     return dropped
 

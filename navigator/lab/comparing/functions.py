@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +11,11 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.exam.repository import exam_repository
 from navigator.domain.errors import UsageError
 from navigator.domain.states import Complexity, TaskKind
 from navigator.domain.text import safe_text
 from navigator.lab.comparing.journal import LabTask
+from navigator.lab.comparing.repository import function_repository
 from navigator.workspace.edits.source_protocol import FileChange
 from navigator.workspace.mining.reversal import commit_of
 
@@ -24,7 +23,7 @@ CHECK = "python3 -m unittest test_solution"
 SOLUTION = "solution.py"
 _TESTS = "test_solution.py"
 _LARGEST = 64 << 20
-_NAME = re.compile(r"^[A-Za-z_]\w*\Z")
+_NAME = r"^[A-Za-z_]\w*$"
 
 
 class Function(BaseModel):
@@ -135,8 +134,8 @@ def _rows(path: Path, text: str) -> Iterator[Function]:
 
 
 def as_task(deps: Dependencies, function: Function) -> LabTask:
-    """A task of one file, kept in the repository of what was imported. Runs git: call it in a thread."""
-    private, _ = exam_repository(deps.paths.private)
+    """A task of one file, kept in the repository of functions. Runs git: call it in a thread."""
+    private, _ = function_repository(deps.paths.private)
     empty = private.git.run("mktree", input=b"", env=private.apart()).text
     start = {"README.md": FileChange(b"One task.\n")}
     if function.start:
