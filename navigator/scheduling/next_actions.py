@@ -67,8 +67,9 @@ from navigator.scheduling.rest import rest
 from navigator.scheduling.swap_rule import SwapDecision, decide_swap, is_repair
 from navigator.scheduling.view import (
     CHECKS_AT_ONCE,
+    FILES_HELD_SECONDS,
     answers,
-    files_held,
+    checks_holding,
     final_reviews,
     free_slots,
     hurried,
@@ -156,7 +157,7 @@ def _writes(
 ) -> list[TaskView]:
     """The tasks that `role` starts to write now, at most `slots` of them, whose files join `taken`."""
     chosen: list[TaskView] = []
-    for task in _in_turn(snapshot, role):
+    for task in _in_turn(snapshot, role) if slots else ():
         if len(chosen) == slots:
             break
         if is_repair(snapshot, task):
@@ -208,10 +209,12 @@ def _taken_files(snapshot: SchedulerSnapshot, now: float) -> _Taken:
     """The files of tasks whose writing is under way: no task that names one of them is begun beside it."""
     taken: _Taken = defaultdict(dict)
     for task in snapshot.tasks:
+        if not task.files:
+            continue
         picked = written_by(task) is not None and task.id in snapshot.busy
         if picked or (is_repair(snapshot, task) and answers(snapshot, task.writer, now)):
             _take(task, taken)
-    for task in files_held(snapshot, now):
+    for task in checks_holding(snapshot, now, FILES_HELD_SECONDS):
         _take(task, taken)
     return taken
 

@@ -6,10 +6,9 @@ Pure functions over `SchedulerSnapshot`, shared by the choice of actions and by 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from navigator.domain.snapshot import SchedulerSnapshot, TaskView
-from navigator.domain.standing import Needs, Phase
+from navigator.domain.standing import Phase
 from navigator.domain.states import Role, TaskState
 
 CHECKS_AT_ONCE = 4
@@ -21,8 +20,6 @@ FILES_HELD_SECONDS = 75.0
 HOLD_SECONDS = 5.0
 """How long running checks hold up a swap, counted from when their task entered `checking`: those without tests end within it, and
 their repair costs no round trip of its own. Tests go on while the models are swapped."""
-
-_MODELS = {Needs(role.value): role for role in Role}
 
 
 def may_be_tried(snapshot: SchedulerSnapshot, role: Role, now: float) -> bool:
@@ -68,12 +65,12 @@ def requests_running(snapshot: SchedulerSnapshot, role: Role) -> int:
 
 def role_of(task: TaskView) -> Role | None:
     """The role that the task waits for or is with; None where it needs no model now."""
-    return _MODELS.get(task.standing.needs)
+    return task.standing.role
 
 
 def written_by(task: TaskView) -> Role | None:
     """The role that is to write it, or writes it; None where that is done, or not begun."""
-    return role_of(task) if task.standing.phase is Phase.WRITE else None
+    return task.standing.role if task.standing.phase is Phase.WRITE else None
 
 
 def free_slots(snapshot: SchedulerSnapshot, role: Role) -> int:
@@ -88,13 +85,14 @@ def writes_left(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
     return [task for task in snapshot.tasks if written_by(task) is role]
 
 
-def first_writes(tasks: Iterable[TaskView]) -> list[TaskView]:
-    """Those without a first proposal yet: a revision is none."""
-    return [
-        task
-        for task in tasks
-        if task.state is TaskState.QUEUED or (task.state is TaskState.GENERATING and task.round == 0)
-    ]
+def work_for(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
+    """What the role is loaded for: under `until="reviewed"` a revision alone is no reason to load the generator."""
+    if role is Role.REVIEWER:
+        return reviewer_work(snapshot)
+    left = writes_left(snapshot, role)
+    if snapshot.until == "reviewed" and snapshot.resident is not role and not snapshot.both_resident:
+        return [task for task in left if task.round == 0]
+    return left
 
 
 def self_reviews(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
@@ -148,19 +146,9 @@ def reviewer_work(snapshot: SchedulerSnapshot) -> list[TaskView]:
     return reviewable(snapshot) + writes_left(snapshot, Role.REVIEWER)
 
 
-def checks_holding(snapshot: SchedulerSnapshot, now: float) -> list[TaskView]:
-    """Tasks in `checking` that a swap still waits for: a failure goes back to the model that wrote."""
+def checks_holding(snapshot: SchedulerSnapshot, now: float, seconds: float = HOLD_SECONDS) -> list[TaskView]:
+    """Tasks that entered `checking` less than so many seconds ago. A swap waits for them: a failure goes back to the model that
+    wrote."""
     return [
-        task
-        for task in snapshot.tasks
-        if task.state is TaskState.CHECKING and now < task.since + HOLD_SECONDS
-    ]
-
-
-def files_held(snapshot: SchedulerSnapshot, now: float) -> list[TaskView]:
-    """Tasks in `checking` whose files no other task is to change yet."""
-    return [
-        task
-        for task in snapshot.tasks
-        if task.state is TaskState.CHECKING and now < task.since + FILES_HELD_SECONDS
+        task for task in snapshot.tasks if task.state is TaskState.CHECKING and now < task.since + seconds
     ]
