@@ -7,7 +7,6 @@ only the holder of the state folder's lock opens the writer, readers are opened 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 import sqlite3
@@ -244,7 +243,7 @@ def _create(connection: sqlite3.Connection, rehearsal: bool) -> bool:
         if schema_version(connection) != SCHEMA_VERSION:
             for statement in SCHEMA:
                 connection.execute(statement)
-            connection.execute("INSERT INTO meta VALUES (?, ?)", (WORLD, json.dumps(rehearsal)))
+            connection.execute("INSERT INTO meta VALUES (?, ?)", (WORLD, "true" if rehearsal else "false"))
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")
     except BaseException:
@@ -262,7 +261,7 @@ def _copy_daily(connection: sqlite3.Connection, path: Path) -> None:
 
 def _require_world(connection: sqlite3.Connection, path: Path, rehearsal: bool | None) -> None:
     (kept,) = connection.execute("SELECT value FROM meta WHERE key = ?", (WORLD,)).fetchone()
-    held = json.loads(kept)
+    held = kept == "true"
     if rehearsal is None or rehearsal == held:
         return
     if held:
