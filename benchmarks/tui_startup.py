@@ -1,6 +1,6 @@
 """Time to the first paint: Navigator's deck over a filled store against a bare Textual app of five widgets.
 
-    python benchmarks/tui_startup.py [ROUNDS]
+    python benchmarks/tui_startup.py [--tiny | --full] [ROUNDS]
 
 Each start is a process of its own on a pseudo-terminal, turn by turn; the time runs from the start of the process until
 a word of the screen reaches the terminal. Medians and their ratio. Aim: at most 1.5 times.
@@ -22,7 +22,9 @@ from contextlib import suppress
 from fcntl import ioctl
 from pathlib import Path
 
-ROUNDS = 9
+from benchmarks.size import sized
+
+ROUNDS = sized(1, 5, 9)
 BARE = """
 from textual.app import App
 from textual.widgets import DataTable, Footer, Header, OptionList, Static
