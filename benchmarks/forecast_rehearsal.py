@@ -16,7 +16,6 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.size import sized
-from navigator.cascade import forecasting
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
@@ -70,7 +69,6 @@ def sessions(folder: Path, count: int, seed: int, scale: float) -> list[Forecast
 
 def main() -> None:
     """One line a session; `navigator stats forecast` counts them in the same way."""
-    forecasting._SETTLED = sized(0.0, forecasting._SETTLED, forecasting._SETTLED)  # nothing else is added there
     given = sys.argv[1:] + [sized("3", "5", "30"), "1", sized("0.01", "0.05", "0.2")][len(sys.argv) - 1 :]
     with tempfile.TemporaryDirectory() as folder:
         found = sessions(Path(folder), int(given[0]), int(given[1]), float(given[2]))
