@@ -405,7 +405,7 @@ class BatchSettings(Section):
     """Review when this many proposals wait …"""
     max_wait_minutes: _Minutes = 30.0
     """… or the oldest has waited this many minutes …"""
-    quiet_minutes: _Minutes = 0.0
+    quiet_minutes: _Minutes = 3.0
     """… or nothing is left to write and no task came for this many minutes (0: at once). More: fewer swaps, longer waits."""
     revisions: int = Field(default=2, ge=0, le=2)
     """Maximum number of revisions of a proposal."""

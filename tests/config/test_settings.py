@@ -78,7 +78,7 @@ model_dirs = []
 [batch]
 target = 30
 max_wait_minutes = 30
-quiet_minutes = 0
+quiet_minutes = 3
 revisions = 2
 [checks]
 timeout_seconds = 300
