@@ -131,7 +131,7 @@ def test_a_second_conductor_is_refused_and_commands_reach_the_first(
         for words in (("--detach",), ("--until", "idle")):
             refused = command.run("run", *words, code=1).stderr
             assert "already running" in refused or "is using" in refused
-            assert "navigator stop" in refused
+            assert "navigator run --stop" in refused
         command.run("project", "add", str(repository), "--name", "thing")
         command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
         assert _comes_true(lambda: command.json("task", "show", "T1")["task"]["state"] == "awaiting_review")
@@ -287,11 +287,11 @@ def test_a_file_that_is_not_there_is_said(command: Command, repository: Path) ->
 
 
 def test_stop_ends_the_conductor(command: Command) -> None:
-    refused = command.run("stop", code=1).stderr
+    refused = command.run("run", "--stop", code=1).stderr
     assert "No conductor is running." in refused
     assert "navigator run" not in refused
     command.json("run", "--detach", "--time-scale", "0")
-    command.run("stop")
+    command.run("run", "--stop")
     assert _comes_true(lambda: command.json("status")["conductor"] is None)
 
 

@@ -19,7 +19,7 @@ def test_a_file_among_the_prompts_that_is_none_is_named_and_the_rest_listed(comm
     assert f"Skipped {folder / 'notes.md'}: not a prompt" in done.stderr
     # One that would take a packaged template's place is another matter.
     (folder / "generate.md").write_text("# Write it well\n")
-    assert "no front matter" in command.run("prompts", "check", code=2).stderr
+    assert "no front matter" in command.run("prompts", "list", code=2).stderr
 
 
 def test_export_does_not_write_over_what_is_not_its_own(command: Command, tmp_path: Path) -> None:
