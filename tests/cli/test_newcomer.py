@@ -37,7 +37,7 @@ def test_export_does_not_write_over_what_is_not_its_own(command: Command, tmp_pa
 
 
 def test_since_takes_an_age_as_gc_does(command: Command) -> None:
-    assert command.json("stats", "revise-rate", "--since", "7d")["rows"] == []
+    assert command.json("stats", "reviewer", "--since", "7d")["revise_rate"]["rows"] == []
 
 
 def test_a_slip_in_a_key_is_said_before_what_it_makes_missing(
