@@ -33,21 +33,12 @@ looks = 6
 look_tokens = 16000
 logprobs = false
 [routing]
-scan = "generator"
-implement = "generator"
-fix = "generator"
-refactor = "generator"
-test = "generator"
-docs = "generator"
-security = "generator"
-architecture = "generator"
+reviewer = []
 complex_tasks = "generator"
 [swap]
 script = ""
 [swap.sleep]
 engine = "auto"
-tags = ["weights", "kv_cache", "cuda_graph"]
-level = 1
 drain_seconds = 120
 release_seconds = 60
 wake_seconds = 180
@@ -61,17 +52,13 @@ load_seconds = 600
 argv = []
 status = []
 seconds = 900
-status_seconds = 10
-drain_seconds = 120
 [swap.adapter]
 generator_path = ""
 reviewer_path = ""
-load_seconds = 120
 [swap.systemd]
 scope = "user"
 [swap.read_ahead]
 enabled = true
-limit_mb = 0
 rate_mb_s = 500
 floor_mb = 8192
 model_dirs = []
@@ -127,15 +114,15 @@ def test_every_documented_default_is_the_default(tmp_path: Path) -> None:
 
 
 def test_routing_names_the_model_that_writes_each_kind(tmp_path: Path) -> None:
-    text = '[routing]\nsecurity = "reviewer"\ncomplex_tasks = "reviewer"\n'
+    text = '[routing]\nreviewer = ["security"]\ncomplex_tasks = "reviewer"\n'
     routing = load_settings(write(tmp_path, text)).routing
     for kind in TaskKind:
         easy = Role.REVIEWER if kind is TaskKind.SECURITY else Role.GENERATOR
         assert routing.writer(kind, Complexity.MEDIUM) is easy
         assert routing.writer(kind, Complexity.COMPLEX) is Role.REVIEWER
         assert Settings().routing.writer(kind, Complexity.COMPLEX) is Role.GENERATOR
-    error = refusal(tmp_path, '[routing]\nfix = "final"\n')
-    assert "routing.fix" in str(error)
+    error = refusal(tmp_path, '[routing]\nreviewer = ["chores"]\n')
+    assert "routing.reviewer" in str(error)
 
 
 def test_every_kind_of_task_can_be_routed() -> None:
