@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import hashlib
 import os
-import re
 import select
 import shlex
 import shutil
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar
 
 from navigator.config.paths import private_folder
+from navigator.domain import patterns
 from navigator.domain.errors import MissingPart, NavigatorError
 from navigator.domain.text import safe_line
 from navigator.serving.swap.program import Ended, run_program
@@ -50,7 +50,7 @@ _BEGIN = (
     'read -r _ _ _ _ group _ </proc/$$/stat; printf "navigator-group %s\\n" "$group"; exec "$@"'
 )
 _END = 'kill -TERM -- "-$1"; for _ in {1..50}; do kill -0 -- "-$1" || exit 0; sleep 0.1; done; kill -KILL -- "-$1"'
-_BEGAN = re.compile(rb"(?:^|\n)navigator-group ([0-9]+)\n")
+_BEGAN = patterns.compile(rb"(?:^|\n)navigator-group ([0-9]+)\n")
 _NOISE = 64 * 1024
 
 _OPTIONS = {

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import selectors
 import shutil
 import signal
@@ -24,6 +23,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import IO, ClassVar
 
+from navigator.domain import patterns
 from navigator.domain.errors import MissingPart, NavigatorError
 from navigator.domain.text import safe_text
 
@@ -147,8 +147,8 @@ def _version_of(executable: str) -> tuple[int, ...]:
         timeout=DEFAULT_TIMEOUT,
         cwd="/",
     ).stdout.decode("ascii", "replace")
-    match = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", out)
-    return tuple(int(part) for part in match.groups(default="0")) if match else (0, 0, 0)
+    match = patterns.search(r"(\d+)\.(\d+)(?:\.(\d+))?", out)
+    return tuple(int(part or 0) for part in match.groups()) if match else (0, 0, 0)
 
 
 def safe_path(outside: Iterable[Path] = ()) -> str:
