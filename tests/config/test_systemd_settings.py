@@ -31,7 +31,7 @@ def test_the_table_is_read_and_shown(tmp_path: Path) -> None:
     assert (settings.swap.systemd.scope, settings.swap.systemd.load_seconds) == ("system", 60.0)
     shown = describe(settings)["swap"]["systemd"]
     assert shown["load_seconds"] == {"value": 60.0, "from": "file"}
-    assert shown["stop_seconds"] == {"value": 75.0, "from": "default"}
+    assert shown["health_seconds"] == {"value": 300.0, "from": "default"}
 
 
 @pytest.mark.parametrize(
