@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import shutil
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import ClassVar
 
 from navigator.domain.errors import NavigatorError
 from navigator.domain.text import safe_line
-from navigator.serving.swap.program import run_program
+from navigator.process.runner import running
 
 SECONDS = 5.0
 """The longest that one reading may take; then the program is ended with everything it started."""
@@ -69,16 +68,8 @@ async def read_watts(command: Sequence[str], seconds: float = SECONDS) -> float:
             f"The energy command {safe_line(command[0])} does not exist or is not executable.",
             hint="Correct command under [energy], or remove it.",
         )
-    output = bytearray()
-
-    def feed(chunk: bytes) -> None:
-        output.extend(chunk)
-        if len(output) > MOST_BYTES:
-            running.cancel()
-
-    running = asyncio.ensure_future(run_program([program, *command[1:]], seconds, feed))
     try:
-        ended = await running
+        ended = await running([program, *command[1:]], seconds, most=MOST_BYTES, tail=False)
     except TimeoutError:
         raise NoReading(
             f"The energy command did not end within {seconds:g} s and was stopped.",
@@ -89,17 +80,14 @@ async def read_watts(command: Sequence[str], seconds: float = SECONDS) -> float:
             f"The energy command could not be started: {error.strerror}.",
             hint="Correct command under [energy].",
         ) from error
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if len(output) <= MOST_BYTES or (task is not None and task.cancelling()):
-            raise
+    if ended.cut:
         raise NoReading(
             f"The energy command printed more than {MOST_BYTES} bytes and was stopped.",
             hint="It must print one number of watts per line and nothing else.",
-        ) from None
+        )
     if ended.code != 0:
         raise NoReading(
             f"The energy command ended with code {ended.code}. {ended.last_words}".strip(),
             hint="Run it in a terminal to see more.",
         )
-    return parse_watts(bytes(output))
+    return parse_watts(ended.out)
