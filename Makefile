@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# Not of those who happen to have modules of their own on the way.
+unexport PYTHONPATH PYTHONHOME
+
 .PHONY: install demo test check lint engines agents bench lock lock-agents lock-engines wheel screenshots clean
 
 install: $(STAMP)

@@ -1,6 +1,6 @@
 """How far off the forecast is from simulated sessions with noise: sizes, verdicts, repairs and swap times are drawn.
 
-    python benchmarks/forecast.py [SESSIONS]
+    python -m benchmarks.forecast [SESSIONS]
 
 The forecast knows the means that a machine would have measured, and none of the draws. Simulated: nothing here is measured.
 """
@@ -11,17 +11,16 @@ import math
 import random
 import statistics
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from navigator.domain.snapshot import BatchRules, TaskView
+from benchmarks.workloads import Scenario, workload
+from navigator.domain.snapshot import TaskView
 from navigator.domain.states import Role, TaskState
 from navigator.evidence.forecasts import relative_error
 from navigator.evidence.intervals import percentile, share
 from navigator.scheduling.forecast import Figures
-from navigator.scheduling.next_actions import next_actions
 from navigator.scheduling.remaining import Plan, remaining
-from navigator.scheduling.simulator.scenario import Scenario, workload
-from navigator.scheduling.simulator.session import simulate
+from navigator.scheduling.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def _scenario(rng: random.Random, number: int) -> Scenario:
 
 def _forecast(scenario: Scenario) -> Forecast:
     jobs = workload(scenario)
-    actual = simulate(scenario, jobs, next_actions, BatchRules(), "idle").makespan
+    actual = max(Session(scenario.machine(), jobs, until="idle").run().ended.values())
     views = [
         TaskView(
             id=job.id, project_id=job.project, state=TaskState.QUEUED, priority=job.priority, order=order,
@@ -80,7 +79,7 @@ def _measured(scenario: Scenario) -> Figures:
         (scenario.proposal_tokens, scenario.review_tokens),
         strict=True,
     ):
-        times = replace(scenario.speeds(role))
+        times = scenario.machine().times[role]
         each = times.read_seconds(math.ceil(prompt)) + tokens * times.step_seconds(streams) / streams
         speeds[role] = tokens / each
     return Figures(

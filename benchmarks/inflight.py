@@ -112,7 +112,7 @@ async def run(kind: str, fixed: int | None, count: int, seed: int) -> tuple[floa
 
         async def ask(number: int) -> None:
             began = time.monotonic()
-            with requests.asking(ROLE, "") as one:
+            with requests.asking(ROLE) as one:
                 messages = [{"role": "user", "content": str(number)}]
                 one.usage = (await client.chat(ChatRequest(messages, 8000, 0.0, 1.0))).usage
             took.append((time.monotonic() - began) / SCALE)

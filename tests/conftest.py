@@ -1,8 +1,13 @@
-"""Which tests the quick loop leaves out: those that run whole processes or whole screens carry the marker `slow`."""
+"""The environment of all tests, which of them the quick loop leaves out, and what is said of those that could not run."""
 
 from __future__ import annotations
 
+# Before anything reads a variable.
+from tests.environment import HOME  # isort: skip
+
 import os
+import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -52,3 +57,31 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path in whole:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_unconfigure() -> None:
+    """Remove the home folder."""
+    HOME.cleanup()
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    """Say what was skipped, a line for each group (a reason is "group: what to do"), and leave the lists for `.ci/run`."""
+    groups = defaultdict[str, list[str]](list)
+    for report in terminalreporter.stats.get("skipped", ()):
+        group, _, remedy = report.longrepr[2].removeprefix("Skipped: ").partition(": ")
+        groups[group].append(remedy)
+    if groups:
+        terminalreporter.section("skipped")
+    for group, remedies in sorted(groups.items()):
+        said = "; ".join(sorted({remedy for remedy in remedies if remedy}))
+        terminalreporter.line(f"{group}: {len(remedies)} skipped{said and ', '}{said}")
+    if exitstatus > pytest.ExitCode.TESTS_FAILED or not hasattr(config, "cache"):
+        return
+    lists = config.cache.mkdir("navigator")
+    for name, kinds in (("failed", ("failed", "error")), ("skipped", ("skipped",))):
+        reports = [report for kind in kinds for report in terminalreporter.stats.get(kind, ())]
+        # With xdist, those of a group are named NAME@GROUP.
+        names = {re.sub(r"@[a-z0-9_-]+$", "", report.nodeid) for report in reports}
+        (lists / name).write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")

@@ -18,7 +18,6 @@ from typing import Any
 from navigator.cascade.ahead import Ahead
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.energy import EnergyMeter
 from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.queue import ExamQueue
 from navigator.cascade.forecasting import ForecastLog
@@ -40,11 +39,10 @@ from navigator.cascade.stages.write import write
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.verbs.registry import perform
 from navigator.cascade.views.batches import Batches
-from navigator.cascade.views.figures import measured_prices
+from navigator.cascade.views.figures import measured_doubt, measured_figures
 from navigator.cascade.views.finish import UNTIL
 from navigator.cascade.views.summary import Session
 from navigator.domain import snapshot as acts
-from navigator.domain.costs import Phase
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event
 from navigator.domain.states import Escalation, Role, TaskState
@@ -150,8 +148,6 @@ class Conductor:
             self._spawn(keep_preparing(deps, self._storage, self._swapped))
             self._spawn(self._incoming.run())
             self._spawn(Idle(deps, self._storage, self._at_rest).run())
-            if deps.settings.energy.command:
-                self._spawn(EnergyMeter(deps, self._storage, self._doing).run())
             if self._options.measure:
                 self.measure(self._options.measure)
             while not self._stopping:
@@ -184,18 +180,6 @@ class Conductor:
     def _at_rest(self) -> bool:
         return not self._live.busy and not self._exam.running and self._live.swapping_to is None
 
-    def _doing(self) -> tuple[Phase, str]:
-        """What the GPU is used for now, and by whom it is held."""
-        live = self._live
-        roles = set(live.busy.values())
-        reviews = Role.REVIEWER in roles or self._exam.running > 0
-        phase: Phase = "reviewing" if reviews else "idle"
-        if live.swapping_to is not None:
-            phase = "swapping"
-        elif Role.GENERATOR in roles:
-            phase = "both" if reviews else "writing"
-        return phase, live.resident.value if live.resident else ""
-
     def stop(self, reason: str) -> None:
         """End the session soon: what is in flight is cut off and stays to be done."""
         self._stopping = self._stopping or reason
@@ -212,7 +196,8 @@ class Conductor:
             # A swap just ended: what it took is known, and nothing hurries.
             self._priced_at = self._live.swaps_made
             rehearsal = self._deps.strategy.rehearsal
-            self._live.prices = measured_prices(self._deps.reader, with_rehearsal=rehearsal)
+            self._live.figures, _ = measured_figures(self._deps.reader, with_rehearsal=rehearsal)
+            self._live.doubt = measured_doubt(self._deps.reader, rehearsal=rehearsal)
         snapshot = self._live.snapshot(
             self._deps,
             until=self._options.until,
@@ -256,11 +241,6 @@ class Conductor:
                 self._work(task_id, None, deps.cpu_work.during("landings", partial(land, deps, task_id)))
             case acts.Renew(task_id):
                 self._renew(task_id)
-            case acts.PutBack(task_id):
-                log.info("%s: its call is put back for the swap that is due", task_id)
-                self._live.deferred.add(task_id)
-                deps.requests.put_back(task_id)
-                self._stages[task_id].cancel()
             case acts.SwapTo(role):
                 self._exam.make_room(0)
                 self._live.swapping_to = role
@@ -449,7 +429,6 @@ class Conductor:
             "wanted": live.wanted.value if live.wanted else None,
             "deaths": live.deaths,
             "canary": self._residency.canary.report(),
-            "experiment": self._residency.experiment.report(),
             "problems": {role.value: said for role, said in live.problems.items()},
             "read_ahead": self._residency.warmth.report(),
             "given_up": {role.value: reason for role, reason in live.given_up.items()},
@@ -478,7 +457,6 @@ class Conductor:
             job.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
         await self._residency.warmth.close()
-        await self._residency.experiment.close()
         await self._server.quiesce()
         self.session.ended(self._stopping, {role.value: said for role, said in self._live.problems.items()})
         log.info("conductor ends: %s", self._stopping or "cut off")

@@ -10,8 +10,9 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.routing import writer_of
 from navigator.cascade.views.finish import batch_rules
 from navigator.domain.models import age_seconds
-from navigator.domain.snapshot import ExamView, Prices, SchedulerSnapshot, TaskView
+from navigator.domain.snapshot import Doubt, ExamView, SchedulerSnapshot, TaskView
 from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
+from navigator.scheduling.forecast import PUBLISHED, Figures
 from navigator.store.reads.loop import LoopTask
 
 _LOOKED_AT = LOOP_TASK_STATES | {TaskState.APPROVED}
@@ -33,9 +34,8 @@ class ConductorState:
         wanted: the role that the developer asked for, until it is loaded or failed to load.
         lost: the role whose server died in mid-work and is to come back before the other one.
         problems: roles whose server did not answer when it was last asked, with address, reason and remedy in words.
-        prices: what the scheduler weighs, as last measured.
+        figures: speeds and swaps, as last measured; `doubt` likewise.
         held_until: monotonic second before which the model that a person loaded stays.
-        deferred: tasks whose calls were cut off for the swap that is due.
         given_up: roles that are not loaded any more, with the reason; a person, or another's swap, brings them back.
     """
 
@@ -48,9 +48,9 @@ class ConductorState:
     busy: dict[str, Role | None] = field(default_factory=dict)
     hurry: bool = False
     swaps_made: int = 0
-    prices: Prices = field(default_factory=Prices)
+    figures: Figures = PUBLISHED
+    doubt: Doubt | None = None
     held_until: float = 0.0
-    deferred: set[str] = field(default_factory=set)
     _since: dict[str, tuple[TaskState, float]] = field(default_factory=dict)
     _last_arrival: float = 0.0
     _failures: dict[Role, int] = field(default_factory=dict)
@@ -90,7 +90,8 @@ class ConductorState:
             in_flight={role: sum(held is role for held in self.busy.values()) for role in Role},
             unreachable={role: moment for role, moment in self._not_before.items() if moment > now},
             batch=batch_rules(deps.settings),
-            prices=self.prices,
+            write_seconds=self.figures.write_seconds,
+            doubt=self.doubt,
             until=until,
             swaps_left=None if max_swaps is None else max(0, max_swaps - self.swaps_made),
             hurry=self.hurry,
@@ -99,8 +100,6 @@ class ConductorState:
             last_arrival=self._last_arrival,
             final_enabled=deps.settings.final.enabled,
             exam=exam,
-            call_seconds=deps.requests.took(),
-            deferred=frozenset(self.deferred),
             blocked=deps.reader.blocked_tasks(),
         )
 
@@ -130,8 +129,6 @@ class ConductorState:
             own_due=own_due,
             reviewed=task.reviewed,
             escalated=task.escalated,
-            asked=deps.requests.first_since(task.id),
-            put_back=task.put_back,
             group=task.group,
             doubt=task.doubt,
         )
@@ -203,7 +200,7 @@ class ConductorState:
         """Note that a role came up. The other one's deaths belonged to a residency that is over."""
         if self.wanted is role:
             # What a person loaded is not swapped out again at once.
-            self.held_until = time.monotonic() + self.prices.round_trip
+            self.held_until = time.monotonic() + self.figures.round_trip
         self._failed_loads.pop(role, None)
         self.answered(role)
         if self.lost is role:

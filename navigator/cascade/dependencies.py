@@ -101,8 +101,6 @@ class Dependencies:
         exams_wanted: who prepares exam items or waits to do so; they take turns by `exam_lock`.
         redact: takes secrets out of what is stored, logged or shown. It knows them by form, the configured API keys, and
             the values of files that no model is shown, once a project's tests were about to run.
-        drawn: the residency of an experiment in which a role is loaded now, by its number in the store.
-        arms: the templates that a role is asked with instead of `prompts` in this residency.
     """
 
     settings: Settings
@@ -119,8 +117,6 @@ class Dependencies:
     checks_wanted: int = 0
     exams_wanted: int = 0
     redact: Redactor = field(default_factory=Redactor)
-    drawn: dict[Role, int] = field(default_factory=dict)
-    arms: dict[Role, PromptLibrary] = field(default_factory=dict)
     keys: KeyRing = field(default_factory=KeyRing)
     maps: MapShelf = field(default_factory=MapShelf)
     prepared: Prepared = field(default_factory=Prepared)
@@ -153,10 +149,6 @@ class Dependencies:
     def prompts(self) -> PromptLibrary:
         """The packaged templates, and the user's own in their place."""
         return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
-
-    def prompts_for(self, role: Role) -> PromptLibrary:
-        """The templates that `role` is asked with now: an experiment may have drawn another one for its residency."""
-        return self.arms.get(role, self.prompts)
 
     @cached_property
     def strategy(self) -> SwapStrategy:

@@ -1,11 +1,10 @@
-"""The model calls under way: how many each role may have, found while they run, and since when each one runs."""
+"""The model calls under way: how many each role may have, found while they run."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from navigator.serving.client.client import ModelClient
 
 log = logging.getLogger(__name__)
-
-_MEASURED = 200
-"""Newest answers of a role whose durations are known."""
 
 _LOOKS = 1.0
 """Seconds between looks at the queue of a server that has requests of ours."""
@@ -44,7 +40,6 @@ class _Flying:
     count: int = 0
     area: float = 0.0
     at: float = field(default_factory=time.monotonic)
-    took: deque[float] = field(default_factory=lambda: deque(maxlen=_MEASURED))
 
     def change(self, by: int) -> float:
         """Count one more or less; returns the integral until now, in request seconds."""
@@ -56,20 +51,9 @@ class _Flying:
 
 @dataclass
 class Asking:
-    """One call under way.
+    """One call under way. `usage` is what its whole answer took; None without one."""
 
-    Attributes:
-        since: the monotonic second at which it began.
-        first: of its stage: nothing was answered that a repetition would ask for again.
-        usage: what its whole answer took; None without one.
-        put_back: it is cut off for a swap, and made again later.
-    """
-
-    role: Role
-    since: float
-    first: bool = False
     usage: Usage | None = None
-    put_back: bool = False
 
 
 class Requests:
@@ -78,7 +62,6 @@ class Requests:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._roles: dict[Role, _Flying] = {}
-        self._tasks: dict[str, Asking] = {}
 
     def limit(self, role: Role) -> int:
         """How many requests the role is to have in flight at most."""
@@ -88,37 +71,20 @@ class Requests:
         """How many it has."""
         return self._flying(role).count
 
-    def first_since(self, task_id: str) -> float | None:
-        """Since which monotonic second a task's call runs, if that is the first of its stage."""
-        one = self._tasks.get(task_id)
-        return one.since if one is not None and one.first else None
-
-    def put_back(self, task_id: str) -> None:
-        """The task's call is about to be cut off for a swap."""
-        self._tasks[task_id].put_back = True
-
-    def took(self) -> dict[Role, tuple[float, ...]]:
-        """Seconds of the newest whole answers, by role."""
-        return {role: tuple(flying.took) for role, flying in self._roles.items()}
-
     def begin(self, role: Role) -> None:
         """The role's server goes or comes: what was found out about it is forgotten."""
         self._flying(role).limit = Inflight.begin(self._settings.server(role).max_inflight)
 
     @contextmanager
-    def asking(self, role: Role, task_id: str, *, first: bool = False) -> Iterator[Asking]:
+    def asking(self, role: Role) -> Iterator[Asking]:
         """Around one call. Whoever makes it sets `usage` when the answer is whole."""
-        flying, one = self._flying(role), Asking(role, time.monotonic(), first)
+        flying, one, since = self._flying(role), Asking(), time.monotonic()
         begun = flying.change(+1)
-        if task_id:
-            self._tasks[task_id] = one
         try:
             yield one
         finally:
-            area, seconds = flying.change(-1) - begun, time.monotonic() - one.since
-            self._tasks.pop(task_id, None)
+            area, seconds = flying.change(-1) - begun, time.monotonic() - since
             if one.usage is not None and seconds > 0:
-                flying.took.append(seconds)
                 before = flying.limit.limit
                 seen = Answer(one.usage.completion_tokens, seconds, area / seconds)
                 flying.limit = flying.limit.answered(seen)

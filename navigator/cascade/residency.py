@@ -11,7 +11,6 @@ from functools import cached_property
 from navigator.cascade.canary import CanaryWatch
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.experimenting import Experimenting
 from navigator.cascade.read_ahead import WeightReadAhead
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.swapping import confirmed, resident_now
@@ -60,7 +59,6 @@ class Residency:
         self.canary = CanaryWatch(deps, storage)
         self.outage = ""
         """Why the servers' machine cannot be reached, as last noted; "" where it can."""
-        self.experiment = Experimenting(deps, storage)
         self._unproved: Role | None = None
 
     @cached_property
@@ -72,7 +70,6 @@ class Residency:
         """Find out what is really loaded, whatever was last written down."""
         if wrong := await self._deps.strategy.prepare():
             log.warning("not everything could be prepared: %s", wrong)
-        self.experiment.begin()
         known = self._deps.reader.meta("resident")
         before = Role(known) if known in (Role.GENERATOR.value, Role.REVIEWER.value) else None
         try:
@@ -84,7 +81,6 @@ class Residency:
         if None not in (before, found) and before is not found and not self._deps.strategy.both_resident:
             self.outside(before, found)
         else:
-            self.experiment.found(found)
             if found is not None and self._is_unproved(found):
                 self._unproved = found
             self.note()
@@ -160,8 +156,6 @@ class Residency:
         if away := await deps.strategy.reach():
             self._not_reached(origin, to, began, away)
             return
-        length = await self.experiment.accept_length(origin)
-        self.experiment.before(to)
         await self.forget(to, origin)
         names = {"from": origin.value if origin else None, "to": to.value}
 
@@ -181,7 +175,7 @@ class Residency:
             result = await deps.strategy.swap(to, report)
             filled = deps.cpu_work.between(begins, time.monotonic())
             bytes_read = await self.warmth.measured(measuring)
-            await self._ended(origin, to, started, began, result, bytes_read, filled, length)
+            await self._ended(origin, to, started, began, result, bytes_read, filled)
         except NavigatorError as error:
             self._load_failed(to, began, str(error))
             live.resident = await resident_now(deps.strategy)
@@ -192,7 +186,6 @@ class Residency:
             live.resident = await resident_now(deps.strategy)
         finally:
             live.swapping_to = None
-            live.deferred.clear()
             if live.wanted is to:
                 live.wanted = None
             if live.resident is Role.REVIEWER:
@@ -213,7 +206,6 @@ class Residency:
         result: SwapResult,
         read: tuple[int, int],
         filled: tuple[float, dict[str, float]],
-        length: float | None,
     ) -> None:
         deps, live = self._deps, self._live
         result, live.resident = await confirmed(deps.strategy, to, result)
@@ -243,7 +235,6 @@ class Residency:
         self._session.swapped(swap)
         await self.assumptions(live.resident)
         if result.outcome == "done":
-            self.experiment.loaded(to, length)
             self.note_answer(to)
             live.loaded(to)
             live.swaps_made += origin is not None
@@ -374,7 +365,6 @@ class Residency:
             session=self._session.number,
         )
         self._live.resident = self._unproved = found
-        self.experiment.found(found, same=False)
         self._live.pardon(found)
         with self._storage.writing("a swap made outside"):
             with deps.store.transaction() as tx:

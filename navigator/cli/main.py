@@ -41,7 +41,6 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("report", "Write every statistic, with plots, to one HTML page"),
     "swap": ("swap", "Show what the GPU holds, swap models, show past swaps"),
     "forecast": ("forecast", "Estimate what a batch costs, from measured or given figures"),
-    "simulate": ("simulate", "Compare the scheduler with other policies on simulated tasks"),
     "mcp": ("mcp_server", "Serve MCP on stdin and stdout: other tools queue tasks and read results"),
     "lab": ("lab.group", "Experiments on your card: does speculation pay; published figures recomputed"),
     "prompts": ("prompts", "List, show, check and try prompt templates"),

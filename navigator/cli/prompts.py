@@ -58,7 +58,7 @@ def list_prompts(as_json: bool) -> None:
 def _whose(library: PromptLibrary, prompt: Prompt) -> str:
     if prompt not in library.own:
         return ""
-    return "yours" if library.replaces(prompt) == prompt.name else "yours, for [experiment] and `prompts try`"
+    return "yours" if library.replaces(prompt) == prompt.name else "yours, for `prompts try`"
 
 
 @prompts.command("show")

@@ -185,7 +185,7 @@ def _show(
     findings = list(proposal.review.findings) if proposal.review and other is None else []
     for finding in findings:
         if not finding.anchored:
-            output.say("  unanchored (does not count):", fg="magenta")
+            output.say(f"  does not count, {finding.unanchored}:", fg="magenta")
             _say_finding(finding)
     if other is not None and not files:
         output.say(f"\nNo difference from {other.id}.")
@@ -240,8 +240,6 @@ def _show_review(proposal: Proposal, whole: Proposal | None, made: Sequence[str]
     output.say(f"  round {proposal.round}, {proposal.state.value}; checks: {checks_words(proposal)}")
     if said := uncertainty_words(proposal):
         output.say(f"  {said}")
-    if proposal.experiment:
-        output.say(f"  written in the experiment {proposal.experiment}")
     for words in made:
         output.say(f"  {words}")
     for item in proposal.policy:
@@ -260,8 +258,6 @@ def _show_review(proposal: Proposal, whole: Proposal | None, made: Sequence[str]
     word = output.style(review.verdict.value, fg=_COLOURS[review.verdict.value], bold=True)
     parts = f", in {review.parts} parts" if review.parts > 1 else ""
     output.emit(f"  {word}{differs} by {safe_line(review.model)}, {review.prompt_version}{parts}{own}")
-    if review.experiment:
-        output.say(f"  reviewed in the experiment {review.experiment}")
     if review.advice:
         output.say(f"  advice: {review.advice}", fg="yellow")
     elif worth and review.verdict is Verdict.REVISE:

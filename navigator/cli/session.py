@@ -13,7 +13,7 @@ from navigator.cascade import acting
 from navigator.cascade.verbs.base import A, R, Told, Verb
 from navigator.cli import output
 from navigator.config.paths import StatePaths, state_dir
-from navigator.domain.errors import Conflict, NavigatorError
+from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line, safe_text
 
@@ -54,19 +54,21 @@ def act(verb: Verb[A, R], args: A) -> R:
 
 
 def ask(verb: Verb[A, R], args: A, *, yes: bool = False) -> A:
-    """Put a verb's question at the terminal; returns the arguments with the answers.
-
-    Nothing is asked with --yes, or where stdin is no terminal.
+    """Put a verb's question at the terminal; returns the arguments with the answers. With `yes` nothing is asked.
 
     Raises:
         click.Abort: the answer was no.
+        UsageError: there is a question, and no terminal to ask it at.
     """
-    if yes or not sys.stdin.isatty():
+    if yes:
         return args
     with reading() as store:
         question = verb.question(store, args)
-    if question is None:
-        return args
+        if question is None:
+            return args
+        if not sys.stdin.isatty():
+            verb.require(store, args)
+            raise UsageError("There is no terminal to confirm at, and nothing was done.", hint="Add --yes.")
     for item in question.items:
         click.echo(safe_text("\n".join(f"  {line}" for line in item.lines)), err=True)
         click.confirm(safe_line(f"{item.title}. Have you looked at it?"), abort=True, err=True)

@@ -106,15 +106,6 @@ def _show(document: dict[str, Any]) -> None:
         )
     if conductor["exam"]["running"]:
         output.say(f"The reviewer is asked {plural(conductor['exam']['running'], 'item')} of its exam.")
-    if running := conductor.get("experiment"):
-        now = (
-            f"{running['arm']} is loaded"
-            if running["arm"]
-            else f"the {running['what'].partition('-')[0]} is not loaded"
-        )
-        output.say(
-            f"Experiment {running['name']}, residency {running['number']} of at most {running['residencies']}: {now}."
-        )
     output.say(
         f"The conductor is working on {plural(len(conductor['busy']), 'task')}; "
         f"{plural(conductor['swaps'], 'swap')} this session."

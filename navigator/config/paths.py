@@ -137,7 +137,7 @@ class StatePaths:
 
     @property
     def backups(self) -> Path:
-        """Copies of the database, made before each migration."""
+        """Copies of the database."""
         return self.root / "backups"
 
     @property

@@ -326,7 +326,7 @@ class CommandSettings(Section):
     """Strategy `command`: your own program swaps, and another one can tell what is loaded."""
 
     argv: tuple[str, ...] = ()
-    """The program and its arguments. `{role}` becomes the role (else it comes last), `{profile}` an experiment's profile."""
+    """The program and its arguments. `{role}` becomes the role (else it comes last)."""
     status: tuple[str, ...] = ()
     """Program that prints the loaded role on its first line; empty: the servers are asked for their models."""
     seconds: _Seconds = 900.0
@@ -405,10 +405,8 @@ class BatchSettings(Section):
     """Review when this many proposals wait …"""
     max_wait_minutes: _Minutes = 30.0
     """… or the oldest has waited this many minutes …"""
-    quiet_minutes: _Minutes = 3.0
-    """… or nothing is left to write and no task was added for this many minutes: these three are the latest a review starts."""
-    patience: float = Field(default=0.25, ge=0)
-    """Seconds of waiting that a second of swapping is worth. Higher: fewer swaps; 0: review once nothing is left to write."""
+    quiet_minutes: _Minutes = 0.0
+    """… or nothing is left to write and no task came for this many minutes (0: at once). More: fewer swaps, longer waits."""
     revisions: int = Field(default=2, ge=0, le=2)
     """Maximum number of revisions of a proposal."""
 
@@ -433,16 +431,6 @@ class ChecksSettings(Section):
     """Memory limit of a test run in megabytes."""
     unsandboxed: bool = False
     """Run projects' tests without a sandbox, as you: code that a model wrote can then do anything you can."""
-
-
-class EnergySettings(Section):
-    """What the GPU draws, for `navigator stats cost`. Off until a command is set, for NVIDIA this one:
-    `command = ["nvidia-smi", "--query-gpu=power.draw", "--format=csv,noheader,nounits"]`."""
-
-    command: tuple[str, ...] = ()
-    """Program and arguments that print watts, one number per line; several lines are added up. Empty: nothing is measured."""
-    interval_seconds: Annotated[float, Field(ge=1, le=300, allow_inf_nan=False)] = 5.0
-    """Seconds between two readings while the conductor runs."""
 
 
 class OnSettings(Section):
@@ -521,35 +509,6 @@ class ExamSettings(Section):
     """Longest time in seconds that tests run to prepare a project's changes, in one session or command."""
 
 
-class ExperimentSettings(Section):
-    """Two prompts or launch profiles, one of them drawn for each residency of a model, and compared (docs/experiments.md)."""
-
-    name: str = ""
-    """Name of the experiment; empty: none runs. Another name, or other values, begin another one."""
-    what: Literal["generator-prompt", "reviewer-prompt", "generator-profile", "reviewer-profile"] = (
-        "reviewer-prompt"
-    )
-    """What is drawn: the prompt that a role is asked with first, or the way its server is launched."""
-    arms: tuple[str, ...] = ()
-    """The two, first what is used without the experiment: names of prompts, or of launch profiles."""
-    share: float = Field(default=0.5, ge=0.1, le=0.9, allow_inf_nan=False)
-    """Share of residencies that get the second one."""
-    outcome: Literal["revise-rate", "exam", "tokens-per-second", "accept-length"] = "revise-rate"
-    """What is compared: share of first verdicts with REVISE, of right answers in the exam, or one of two speeds."""
-    residencies: Positive = 100
-    """It ends undecided after this many residencies."""
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        if self.name and (len(set(self.arms)) != 2 or len(self.arms) != 2 or not all(self.arms)):
-            raise ValueError('arms must name two, such as ["review", "review-strict"]')
-        if self.name and self.outcome == "exam" and not self.what.startswith(Role.REVIEWER.value):
-            raise ValueError(
-                'outcome "exam" is of the reviewer: what must be "reviewer-prompt" or "reviewer-profile"'
-            )
-        return self
-
-
 class ProjectEntry(Section):
     """One project. It overrides the project with the same path that `navigator project add` stored."""
 
@@ -613,11 +572,9 @@ class Settings(Section):
     batch: BatchSettings = BatchSettings()
     review: ReviewSettings = ReviewSettings()
     checks: ChecksSettings = ChecksSettings()
-    energy: EnergySettings = EnergySettings()
     metrics: MetricsSettings = MetricsSettings()
     on: OnSettings = OnSettings()
     exam: ExamSettings = ExamSettings()
-    experiment: ExperimentSettings = ExperimentSettings()
     project: tuple[ProjectEntry, ...] = ()
     source: Path | None = Field(default=None, exclude=True)
 

@@ -1,4 +1,4 @@
-"""What work took, as the database sums it up: calls by kind of work, swaps, energy."""
+"""What work took, as the database sums it up: calls by kind of work, swaps."""
 
 from __future__ import annotations
 
@@ -7,41 +7,7 @@ from typing import Literal
 from navigator.domain.models import Model
 from navigator.domain.states import Role
 
-Phase = Literal["writing", "reviewing", "both", "swapping", "idle"]
-"""What a GPU is doing: "both" where both models are resident and work."""
-
 Work = Literal["write", "review", "final", "exam"]
-
-
-class EnergySpan(Model):
-    """Energy over a stretch of time in one phase, of one resident role ("" for none).
-
-    Attributes:
-        seconds: covered by readings; `missed` those that were not, whose energy is unknown.
-        watt_hours: over `seconds`, from `samples` readings.
-    """
-
-    phase: Phase
-    resident: str = ""
-    started: str
-    ended: str
-    seconds: float
-    missed: float = 0.0
-    watt_hours: float
-    samples: int
-    rehearsal: bool = False
-
-
-class EnergyTotals(Model):
-    """Energy in one phase; `began` is when the first reading was."""
-
-    phase: Phase
-    rehearsal: bool = False
-    seconds: float = 0.0
-    missed: float = 0.0
-    watt_hours: float = 0.0
-    samples: int = 0
-    began: str = ""
 
 
 class WorkTotals(Model):

@@ -117,8 +117,7 @@ class ExamAnswer(Model):
     """One review of an item, by one model under one prompt version.
 
     `named` says that an anchored finding is at the place of the fault. `turn` is 1 for an item that was asked a second time,
-    which says how far the reviewer agrees with itself; the score is made of the first answers alone. `residency` is that of an
-    experiment, 0 outside of any.
+    which says how far the reviewer agrees with itself; the score is made of the first answers alone.
     """
 
     id: int = 0
@@ -133,7 +132,6 @@ class ExamAnswer(Model):
     model: str = ""
     rehearsal: bool = False
     usage: Usage = Usage()
-    residency: int = 0
     at: str
 
 

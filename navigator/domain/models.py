@@ -288,10 +288,10 @@ class Reproduction(Model):
 class Finding(Model):
     """One remark of a review.
 
-    `hunk` is the label in the diff the reviewer saw ("H1" …); `line` is the new-file line of the quote (old-file for a
-    quote on the removed side), None when unanchored; `side` is "new", "old", "task" or "context". A `remark` is something
-    new that a later reading noticed and that is no blocker: it was not asked for, and decides nothing. `reproduction` is
-    the test that was to prove it; None where none was asked for.
+    `hunk` is the label in the diff the reviewer saw ("H1" …); `line` is the new-file line of the quote (old-file for a quote
+    on the removed side), None when unanchored, and then `unanchored` says why; `side` is "new", "old", "task" or "context". A
+    `remark` is something new that a later reading noticed and that is no blocker: it was not asked for, and decides nothing.
+    `reproduction` is the test that was to prove it; None where none was asked for.
     """
 
     kind: FindingKind
@@ -304,6 +304,7 @@ class Finding(Model):
     trigger: str = ""
     message: str
     anchored: bool = False
+    unanchored: str = ""
     side: str = "new"
     remark: bool = False
     reproduction: Reproduction | None = None
@@ -321,7 +322,6 @@ class Review(Model):
     asks for the opposite of the one before; `parts` is in how many prompts a large diff was read. `advice` says why its
     REVISE did not send the change back; "" where it did, and for every other verdict. `block_on` is the setting by which the
     verdict was derived. `price` is what its answers cost by the prices under `[final]` at the time; 0 where none are set.
-    `residency` is the residency of an experiment that it was made in, 0 outside of any; `experiment` names both: "NAME: ARM".
     """
 
     role: Role = Role.REVIEWER
@@ -340,8 +340,6 @@ class Review(Model):
     rehearsal: bool = False
     usage: Usage = Usage()
     price: float = 0.0
-    residency: int = 0
-    experiment: str = ""
     at: str = ""
 
     @property
@@ -395,8 +393,7 @@ class Proposal(Model):
     `own_review` the generator's of its own change, which decides nothing. A derived proposal holds only the `hunks` of its
     `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
     the writer worked: "blocks" is one answer of edit blocks, "existing" a change that was there before. `variant_of` and
-    `variant` are the task's. `residency` and
-    `experiment` say in which residency of an experiment it was written, as those of a review do.
+    `variant` are the task's.
     `entropy_mean` and `entropy_peak` are those of the answer (`Uncertainty`).
     """
 
@@ -437,8 +434,6 @@ class Proposal(Model):
     usage: Usage = Usage()
     entropy_mean: float | None = None
     entropy_peak: float | None = None
-    residency: int = 0
-    experiment: str = ""
     created: str = ""
 
     @property

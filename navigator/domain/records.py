@@ -27,7 +27,7 @@ class ModelCall(Model):
 
     A step is (task_id, attempt, round, purpose, seq). `repeat` says that the same step was asked before; `outcome` is
     "started" while it runs, "lost" when its process died first, else the caller's word. `task_id` is "" for a call that
-    belongs to no task, such as one for an item of the exam; `ended` is "" until then. `residency` is that of an experiment.
+    belongs to no task, such as one for an item of the exam; `ended` is "" until then.
     """
 
     id: int
@@ -48,7 +48,6 @@ class ModelCall(Model):
     entropy_peak: float | None = None
     retries: int = 0
     repeat: bool = False
-    residency: int = 0
     rehearsal: bool = False
     started: str
     ended: str = ""

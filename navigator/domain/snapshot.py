@@ -13,8 +13,6 @@ class TaskView:
 
     `own_due`: it waits for its review, and its writer is to read its own change first, while it is loaded. `reviewed`: it is
     in `checking` for the tests of its review's findings. `escalated`: the developer asked for its next reading by name.
-    `asked`: since which monotonic second the first call of its stage runs; None where none does, or an answer is there already.
-    `put_back`: how often in this attempt such a call was put back.
     `group`: the first of the variants of one task; "" where a task is written once.
     `doubt`: how unsure its writer was of the proposal that waits, in bits a token; 0 where that is not known.
     """
@@ -33,8 +31,6 @@ class TaskView:
     own_due: bool = False
     reviewed: bool = False
     escalated: bool = False
-    asked: float | None = None
-    put_back: int = 0
     group: str = ""
     doubt: float = 0.0
 
@@ -43,56 +39,21 @@ class TaskView:
 class BatchRules:
     """When a review is due: `[batch]` of the settings, in seconds.
 
-    `target`, `max_wait` and `quiet` are limits: a review starts at the latest when one of them is reached. `patience` says
-    how many seconds of waiting a second of swapping is worth; with infinity only the limits count.
+    So many wait (`target`), the oldest has waited `max_wait`, or nothing is left to write and no task came for `quiet`.
     """
 
     target: int = 30
     max_wait: float = 1800.0
-    quiet: float = 180.0
-    patience: float = 0.25
+    quiet: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
     """What uncertainty was seen to mean here: a change written with more than `bits` a token is sent back `above` times as often
-    as one is on average, another one `below` times."""
+    as one is on average."""
 
     bits: float
     above: float
-    below: float
-
-    def weight(self, doubt: float) -> float:
-        """How much a second of waiting of such a change counts; 1 where its doubt is not known."""
-        return 1.0 if not doubt else self.above if doubt > self.bits else self.below
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """What the scheduler weighs, measured where it can be. The defaults are the published figures of the two models.
-
-    Attributes:
-        swap_in: seconds of a swap to the reviewer.
-        swap_back: seconds of a swap to the generator.
-        write_seconds: from one written proposal to the next, over all streams.
-        review_seconds: from one review to the next, likewise.
-        revise_rate: share of proposals that are sent back.
-        check_failures: share of proposals whose checks fail, and which are repaired.
-        doubt: what uncertainty says of the verdict; None unless the statistics show that it says anything.
-    """
-
-    swap_in: float = 42.7
-    swap_back: float = 32.7
-    write_seconds: float = 10.9
-    review_seconds: float = 10.4
-    revise_rate: float = 0.35
-    check_failures: float = 0.1
-    doubt: Doubt | None = None
-
-    @property
-    def round_trip(self) -> float:
-        """Seconds of a swap to the reviewer and back."""
-        return self.swap_in + self.swap_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +94,12 @@ class SchedulerSnapshot:
         swaps_left: how many more swaps this session may make; None for no limit.
         hurry: the developer asked for a review now.
         wanted: the role that the developer requested; it is loaded whether it has work or not.
-        prices: what swaps, answers and reviews cost.
+        write_seconds: from one written proposal to the next, over all streams.
+        doubt: what uncertainty says of the verdict; None unless the statistics show that it says anything.
         lost: the role whose server died; it is loaded again before the other one, if it has something to do.
         last_arrival: monotonic second of the newest task.
         final_enabled: an optional last review by a cloud model is on.
         exam: the reviewer's exam.
-        call_seconds: what the newest whole answers of each role took.
-        deferred: tasks whose calls were put back in this residency.
     """
 
     tasks: tuple[TaskView, ...]
@@ -152,7 +112,8 @@ class SchedulerSnapshot:
     in_flight: dict[Role, int] = field(default_factory=dict)
     unreachable: dict[Role, float] = field(default_factory=dict)
     batch: BatchRules = BatchRules()
-    prices: Prices = Prices()
+    write_seconds: float = 10.9
+    doubt: Doubt | None = None
     until: str = ""
     swaps_left: int | None = None
     hurry: bool = False
@@ -161,8 +122,6 @@ class SchedulerSnapshot:
     last_arrival: float = 0.0
     final_enabled: bool = False
     exam: ExamView = ExamView()
-    call_seconds: dict[Role, tuple[float, ...]] = field(default_factory=dict)
-    deferred: frozenset[str] = frozenset()
     blocked: int = 0
 
 
@@ -223,13 +182,6 @@ class Land:
 
 
 @dataclass(frozen=True, slots=True)
-class PutBack:
-    """Cut off the call of a task and make it again in the role's next phase: a due swap does not wait for it."""
-
-    task_id: str
-
-
-@dataclass(frozen=True, slots=True)
 class SwapTo:
     """Give the GPU to another role."""
 
@@ -251,16 +203,5 @@ class Stop:
 
 
 Action = (
-    Generate
-    | Check
-    | ReviewTask
-    | ReadOwn
-    | AskExam
-    | FinalReview
-    | Renew
-    | Land
-    | PutBack
-    | SwapTo
-    | Sleep
-    | Stop
+    Generate | Check | ReviewTask | ReadOwn | AskExam | FinalReview | Renew | Land | SwapTo | Sleep | Stop
 )

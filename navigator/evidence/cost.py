@@ -1,11 +1,11 @@
-"""What one accepted change cost: tokens, seconds of the models, swaps, energy."""
+"""What one accepted change cost: tokens, seconds of the models, swaps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from navigator.domain.costs import EnergyTotals, SwapTotals, WorkTotals, Yield
+from navigator.domain.costs import SwapTotals, WorkTotals, Yield
 from navigator.domain.records import CallTotals
 from navigator.domain.states import Role
 
@@ -70,39 +70,6 @@ class SwapCost:
 
 
 @dataclass(frozen=True, slots=True)
-class PhaseEnergy:
-    """Watt-hours of one phase, and mean watts over the seconds that readings cover."""
-
-    phase: str
-    watt_hours: Amount
-    watts: float | None
-    seconds: float
-    missed: float
-
-
-@dataclass(frozen=True, slots=True)
-class EnergyCost:
-    """Energy since the first reading. What it is divided by came out of the work since then, too.
-
-    Attributes:
-        began: when the first reading was.
-        accepted, proposals, reviews: since then.
-        watt_hours: of all phases.
-        phases: each that occurred.
-        samples: readings; `missed_share` is the share of the time without one.
-    """
-
-    began: str
-    accepted: int
-    proposals: int
-    reviews: int
-    watt_hours: Amount
-    phases: tuple[PhaseEnergy, ...]
-    samples: int
-    missed_share: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Cost:
     """One table (real, or the rehearsal's).
 
@@ -110,7 +77,6 @@ class Cost:
         accepted, proposals, reviews: what came out.
         tokens: read and written for the work; `work` by role and kind, with the exam, which is no work.
         model_time: seconds in which a model worked, added up over the roles of `model_seconds`.
-        energy: None where nothing was measured.
         final_reviews: readings by the final model whose price is known; `final_price` is what they cost.
     """
 
@@ -122,7 +88,6 @@ class Cost:
     model_time: Amount
     model_seconds: tuple[ModelTime, ...]
     swaps: SwapCost
-    energy: EnergyCost | None
     final_reviews: int
     final_price: Amount
 
@@ -132,8 +97,6 @@ def cost(
     work: Sequence[WorkTotals],
     calls: Sequence[CallTotals],
     swaps: SwapTotals,
-    energy: Sequence[EnergyTotals],
-    made_since: Yield,
 ) -> Cost:
     """Divide what was spent by what came out.
 
@@ -141,7 +104,6 @@ def cost(
         made: what came out of the work.
         work: calls by role and kind; `calls` by role and model.
         swaps: of the same time.
-        energy: by phase; `made_since` is what came out since its first reading.
     """
 
     def per(total: float) -> Amount:
@@ -180,33 +142,8 @@ def cost(
             batch_share=swaps.batch_seconds / swaps.seconds if swaps.seconds else None,
             unmeasured=swaps.unmeasured,
         ),
-        energy=_energy(energy, made_since) if energy else None,
         final_reviews=made.final_reviews,
         final_price=per(made.final_price),
-    )
-
-
-def _energy(rows: Iterable[EnergyTotals], made: Yield) -> EnergyCost:
-    phases = list(rows)
-    seconds, missed = sum(row.seconds for row in phases), sum(row.missed for row in phases)
-    return EnergyCost(
-        began=min(row.began for row in phases),
-        accepted=made.accepted,
-        proposals=made.proposals,
-        reviews=made.reviews,
-        watt_hours=_per(sum(row.watt_hours for row in phases), made),
-        phases=tuple(
-            PhaseEnergy(
-                phase=row.phase,
-                watt_hours=_per(row.watt_hours, made),
-                watts=3600 * row.watt_hours / row.seconds if row.seconds else None,
-                seconds=row.seconds,
-                missed=row.missed,
-            )
-            for row in phases
-        ),
-        samples=sum(row.samples for row in phases),
-        missed_share=missed / (seconds + missed) if seconds + missed else None,
     )
 
 

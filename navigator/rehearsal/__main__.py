@@ -58,7 +58,6 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--telling", action="store_true", help="simulated probabilities are lower where a fault was planted"
     )
-    parser.add_argument("--speculation", action="store_true", help="simulate speculative decoding")
     parser.add_argument("--parent", type=int, default=0, help="exit when this process is gone")
     parser.add_argument("--die-with-parent", action="store_true", help="ask the kernel for SIGTERM (Linux)")
     options = parser.parse_args(arguments)
@@ -148,7 +147,7 @@ async def serve(options: argparse.Namespace) -> None:
         loop.add_signal_handler(number, stop.set)
     api = Api(
         role,
-        pace_of(role, options.time_scale, speculation=options.speculation),
+        pace_of(role, options.time_scale),
         spoilt_while(
             options.garbage_while,
             make_brain(role, seed=options.seed, fault_rate=options.fault_rate, skill=options.skill),

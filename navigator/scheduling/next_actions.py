@@ -21,8 +21,6 @@ What is named, in this order, and never for a task in `busy`:
   Variants of one task are read once all of them are written and checked, so that one residency reads them all.
 - `AskExam` for items of the reviewer's exam, in the slots that reviews leave free; real work never counts an item as
   taking a slot, and the conductor cuts one off where a server would have too many.
-- `PutBack` for calls that run much longer than usual and alone hold up a swap, where waiting for them is dearer than making
-  them again (`navigator.scheduling.stragglers`).
 - `SwapTo` when `navigator.scheduling.swap_rule` says that a swap is due and the loaded role is idle.
 - else `Sleep` until the clock alone may change the answer, or `Stop` when nothing can progress.
 
@@ -56,7 +54,6 @@ from navigator.domain.snapshot import (
     FinalReview,
     Generate,
     Land,
-    PutBack,
     ReadOwn,
     Renew,
     ReviewTask,
@@ -67,8 +64,7 @@ from navigator.domain.snapshot import (
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.exam import exam_items
 from navigator.scheduling.rest import rest
-from navigator.scheduling.stragglers import lacking, stragglers
-from navigator.scheduling.swap_rule import SwapDecision, SwapRule, decide_swap, is_repair
+from navigator.scheduling.swap_rule import SwapDecision, decide_swap, is_repair
 from navigator.scheduling.view import (
     CHECKS_AT_ONCE,
     WRITABLE_STATES,
@@ -82,34 +78,18 @@ from navigator.scheduling.view import (
 )
 
 
-def next_actions(
-    snapshot: SchedulerSnapshot, now: float, decide: SwapRule = decide_swap
-) -> tuple[Action, ...]:
+def next_actions(snapshot: SchedulerSnapshot, now: float) -> tuple[Action, ...]:
     """What to start now; never empty.
 
     Args:
         snapshot: what is true.
         now: the monotonic second that `since`, `last_arrival` and `unreachable` are measured on.
-        decide: the rule for swaps; the simulator compares others.
     """
-    snapshot, decision = _decided(snapshot, now, decide)
+    decision = decide_swap(snapshot, now)
     actions = [*_without_models(snapshot), *_with_models(snapshot, decision, now)]
     if decision is not None and decision.ready:
         actions.append(SwapTo(decision.to))
-    elif not actions:
-        actions = [PutBack(task.id) for task in stragglers(snapshot, now, decide)]
     return tuple(actions) or (rest(snapshot, now),)
-
-
-def _decided(
-    snapshot: SchedulerSnapshot, now: float, decide: SwapRule
-) -> tuple[SchedulerSnapshot, SwapDecision | None]:
-    """The swap that is due, and what there is to do: what was put back for a swap waits for it, as long as it is due."""
-    if snapshot.deferred:
-        others = lacking(snapshot, snapshot.deferred - snapshot.busy)
-        if (decision := decide(others, now)) is not None:
-            return others, decision
-    return snapshot, decide(snapshot, now)
 
 
 def first_after_swap(snapshot: SchedulerSnapshot, to: Role, now: float) -> list[Generate | ReviewTask]:

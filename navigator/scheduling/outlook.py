@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from navigator.domain.snapshot import SchedulerSnapshot, TaskView
 from navigator.domain.states import Role, TaskState
-from navigator.scheduling.swap_rule import minutes, reviewer_due
-from navigator.scheduling.view import given_up, hold_seconds, hurried, reviewer_work, writes_left
-from navigator.scheduling.worth import worth_from
+from navigator.scheduling.swap_rule import latest_review, minutes, reviewer_due
+from navigator.scheduling.view import HOLD_SECONDS, given_up, hurried, reviewer_work, writes_left
 
 _FORESEEN = 200
 """Proposals that are written in the forecast at most; what comes later is no forecast."""
@@ -31,7 +30,7 @@ def outlook(snapshot: SchedulerSnapshot, now: float) -> Outlook:
     """Follow the rules until the reviewer is due.
 
     Args:
-        snapshot: what is true; its prices say how long a proposal takes to write.
+        snapshot: what is true; `write_seconds` says how long a proposal takes to write.
         now: the monotonic second of the snapshot's clock.
     """
     waiting = reviewer_work(snapshot)
@@ -45,7 +44,7 @@ def outlook(snapshot: SchedulerSnapshot, now: float) -> Outlook:
         return Outlook(None, "no swap is left in this session")
 
     reachable = max(0.0, snapshot.unreachable.get(Role.REVIEWER, now) - now)
-    each = snapshot.prices.write_seconds
+    each = snapshot.write_seconds
     asked = hurried(snapshot)
     if (waiting or checking) and (at_once or asked):
         why = asked if asked and not at_once else "the reviewer is loaded"
@@ -65,9 +64,9 @@ def _due(snapshot: SchedulerSnapshot, now: float) -> tuple[float, str]:
     for _ in range(_FORESEEN):
         second, why = _due_without_another(snapshot, moment)
         left = [task for task in snapshot.tasks if _is_left(task)]
-        if not left or second <= moment + snapshot.prices.write_seconds:
+        if not left or second <= moment + snapshot.write_seconds:
             return second, why
-        moment += snapshot.prices.write_seconds
+        moment += snapshot.write_seconds
         done = replace(left[0], state=TaskState.AWAITING_REVIEW, since=moment)
         snapshot = replace(
             snapshot,
@@ -90,17 +89,12 @@ def _due_without_another(snapshot: SchedulerSnapshot, now: float) -> tuple[float
     tried = replace(snapshot, unreachable={})
     if why := reviewer_due(tried, now):
         return now, why
-    batch = snapshot.batch
-    ways = [
-        (
-            min(task.since for task in waiting) + batch.max_wait,
-            f"when the oldest has waited {minutes(batch.max_wait)}",
-        ),
-        (worth_from(snapshot), "when the wait is worth the swaps"),
-    ]
+    latest, quiet = latest_review(snapshot), snapshot.batch.quiet
+    oldest = min(task.since for task in waiting)
+    ways = [(latest, f"when the oldest has waited {minutes(latest - oldest)}")]
     checks = [task.since for task in snapshot.tasks if task.state is TaskState.CHECKING]
     if not writes_left(snapshot, Role.GENERATOR):
-        free = max(since + hold_seconds(snapshot) for since in checks) if checks else now
-        quiet = max(free, snapshot.last_arrival + batch.quiet)
-        ways.append((quiet, f"when no task came for {minutes(batch.quiet)}"))
+        free = max(since + HOLD_SECONDS for since in checks) if checks else now
+        why = f"when no task came for {minutes(quiet)}" if quiet else "when nothing is left to write"
+        ways.append((max(free, snapshot.last_arrival + quiet), why))
     return min(ways)

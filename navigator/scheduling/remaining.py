@@ -1,4 +1,4 @@
-"""When everything that is queued waits for the developer: the simulator's session, continued from what is true now.
+"""When everything that is queued waits for the developer: a session on a virtual clock, continued from what is true now.
 
 It is continued several times, each time with other sizes, verdicts, failed checks and swap times, drawn around what was
 measured; the revise rates themselves are as uncertain as their numbers of verdicts leave them. The middle one of these sessions
@@ -13,13 +13,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from navigator.domain.snapshot import BatchRules, Prices, TaskView
+from navigator.domain.snapshot import BatchRules, TaskView
 from navigator.domain.states import Role, TaskState
 from navigator.domain.timing import StepTimes
 from navigator.scheduling.forecast import Figures
-from navigator.scheduling.next_actions import next_actions
-from navigator.scheduling.simulator.scenario import Job, Request, Scenario
-from navigator.scheduling.simulator.session import Session
+from navigator.scheduling.session import Job, Machine, Request, Session
 
 MOST_TASKS = 100
 """Tasks that are followed one by one; of more, the work takes as long as that of these, in proportion."""
@@ -44,7 +42,16 @@ SWAP_SPREAD = 0.1
 SUPPOSED = 2.0
 """Verdicts that a rate measured on few is drawn together with, at the rate that is supposed without any."""
 
-_USUAL = Scenario()
+SUPPOSED_REVISE_RATE = 0.35
+"""Share of proposals that are sent back, and"""
+
+CHECK_FAILURES = 0.1
+"""share of proposals whose checks fail, and which are repaired: both as long as nothing is known."""
+
+_GENERATOR = StepTimes(load_seconds=32.7, decode=184.0, prefill=8333.0, expert_share=0.154, kv_share=0.017)
+_REVIEWER = StepTimes(load_seconds=42.7, decode=48.0, prefill=2500.0, expert_share=0.106, kv_share=0.005)
+"""How the published models' speeds grow with their streams."""
+
 _IN_FLIGHT = (TaskState.GENERATING, TaskState.REVIEWING)
 
 
@@ -167,14 +174,13 @@ def _continued(
     """One session, whose work is `scale` times as much; a session that ends has no more swaps for it."""
     jobs = _jobs(tasks, now, figures, plan, number)
     session = Session(
-        _scenario(figures, plan, number), jobs, next_actions, plan.rules, _prices(figures), plan.until
-    )
-    session.take_up(
-        {task.id: task.state for task in tasks},
+        _machine(figures, plan, number),
+        jobs,
+        plan.rules,
+        plan.until,
         plan.resident,
         None if plan.both_resident else plan.swapping_to,
-    )
-    session.run()
+    ).run()
     once = min(session.swapping, session.now) if plan.until else 0.0
     ends: dict[int, float] = {}
     for task in tasks:
@@ -186,7 +192,7 @@ def _continued(
         for task, job in zip(tasks, jobs, strict=True)
         for write in job.writes[_has_proposal(task) :]
     )
-    revisions = sum(job.rounds - 1 for job in jobs)
+    revisions = sum(len(job.writes) - 1 for job in jobs)
     return _Drawn(max(ends.values()), ends, session.swaps, revisions, tokens)
 
 
@@ -203,7 +209,7 @@ def _jobs(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Plan, n
 
 def _rates(figures: Figures, revisions: int, rng: random.Random) -> list[float]:
     """How likely each round is sent back: drawn from what its verdicts leave possible."""
-    first = _uncertain(figures.revise_rate, figures.revise_n, Prices().revise_rate, rng)
+    first = _uncertain(figures.revise_rate, figures.revise_n, SUPPOSED_REVISE_RATE, rng)
     again = _uncertain(figures.again_rate, figures.again_n, first, rng) if figures.again_n else first
     return [first, *[again] * (revisions - 1)][:revisions]
 
@@ -221,7 +227,7 @@ def _job(
     tested = task.project_id not in plan.untested
     # Drawn for every round from the first one on, whichever the task is in now: its future stays the same.
     sent_back = [rng.random() < rate for rate in rates]
-    fails = [rng.random() < Prices().check_failures for _ in range(plan.revisions + 1)]
+    fails = [rng.random() < CHECK_FAILURES for _ in range(plan.revisions + 1)]
     rounds = 1
     while reviewed and task.round + rounds <= plan.revisions and sent_back[task.round + rounds - 1]:
         rounds += 1
@@ -240,21 +246,23 @@ def _job(
         repairs=frozenset(at for at in range(rounds) if reviewed and tested and fails[task.round + at]),
         priority=task.priority,
         writer=task.writer,
+        state=task.state,
     )
 
 
-def _scenario(figures: Figures, plan: Plan, number: int) -> Scenario:
+def _machine(figures: Figures, plan: Plan, number: int) -> Machine:
     rng = random.Random(f"{number} pace")
     writing, reading = (math.exp(rng.gauss(0.0, PACE_SPREAD)) for _ in range(2))
-    return Scenario(
-        swap_in=figures.swap_in,
-        swap_back=figures.swap_back,
+    return Machine(
+        times={
+            Role.GENERATOR: _paced(_GENERATOR, writing * figures.generator_speed, figures.generator_streams),
+            Role.REVIEWER: _paced(_REVIEWER, reading * figures.reviewer_speed, figures.reviewer_streams),
+        },
+        swap={Role.REVIEWER: figures.swap_in, Role.GENERATOR: figures.swap_back},
+        capacity=dict(zip((Role.GENERATOR, Role.REVIEWER), plan.streams, strict=True)),
         swap_spread=SWAP_SPREAD,
+        both=plan.both_resident,
         seed=number,
-        streams=plan.streams,
-        cards=2 if plan.both_resident else 1,
-        generator=_paced(_USUAL.generator, writing * figures.generator_speed, figures.generator_streams),
-        reviewer=_paced(_USUAL.reviewer, reading * figures.reviewer_speed, figures.reviewer_streams),
     )
 
 
@@ -266,13 +274,3 @@ def _paced(shape: StepTimes, speed: float, streams: float) -> StepTimes:
     at_once = max(1, round(streams))
     gain = at_once * shape.step_seconds(1) / shape.step_seconds(at_once)
     return replace(shape, decode=speed / gain, prefill=math.inf)
-
-
-def _prices(figures: Figures) -> Prices:
-    return Prices(
-        swap_in=figures.swap_in,
-        swap_back=figures.swap_back,
-        write_seconds=figures.write_seconds,
-        review_seconds=figures.review_seconds,
-        revise_rate=figures.revise_rate,
-    )

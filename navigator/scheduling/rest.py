@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import chain
 
 from navigator.domain.snapshot import SchedulerSnapshot, Sleep, Stop
 from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
-from navigator.scheduling.stragglers import late_from
-from navigator.scheduling.swap_rule import may_swap
+from navigator.scheduling.swap_rule import latest_review, may_swap
 from navigator.scheduling.view import (
     FILES_HELD_SECONDS,
+    HOLD_SECONDS,
     final_reviews,
     first_writes,
     given_up,
-    hold_seconds,
-    oldest_wait,
     reviewer_work,
     writes_left,
 )
-from navigator.scheduling.worth import worth_from
 
 LONGEST_SLEEP_SECONDS = 60.0
 """A conductor looks at least this often, whatever the clock-driven rules say."""
-
-LATE_AGAIN_SECONDS = 5.0
-"""While a call is late it is asked so often whether to wait for it."""
 
 _NAMES = {Role.GENERATOR: "generator", Role.REVIEWER: "reviewer", Role.FINAL: "final reviewer"}
 
@@ -37,8 +30,7 @@ def rest(snapshot: SchedulerSnapshot, now: float) -> Sleep | Stop:
     A conductor that stays (`until` empty) sleeps for ever in steps, unless it has used up its swaps and
     what is left needs one.
     """
-    moments = chain(_moments(snapshot), _late(snapshot, now))
-    wake = min((second for second in moments if second > now), default=None)
+    wake = min((second for second in _moments(snapshot) if second > now), default=None)
     if wake is None and _nothing_running(snapshot) and _session_ends(snapshot):
         return Stop(_reason(snapshot))
     latest = now + LONGEST_SLEEP_SECONDS
@@ -61,29 +53,16 @@ def _moments(snapshot: SchedulerSnapshot) -> Iterator[float]:
     for role, second in snapshot.unreachable.items():
         if second != math.inf and _needs(snapshot, role):
             yield second
-    hold = hold_seconds(snapshot)
     for task in snapshot.tasks:
         if task.state is TaskState.CHECKING:
             yield task.since + FILES_HELD_SECONDS
-            yield task.since + hold
+            yield task.since + HOLD_SECONDS
     yield snapshot.held_until
     if snapshot.until or not may_swap(snapshot) or snapshot.resident is Role.REVIEWER:
         return
-    oldest = oldest_wait(reviewer_work(snapshot))
-    if oldest is None:
-        return
-    yield worth_from(snapshot)
-    yield oldest + snapshot.batch.max_wait
-    yield snapshot.last_arrival + snapshot.batch.quiet
-
-
-def _late(snapshot: SchedulerSnapshot, now: float) -> Iterator[float]:
-    """When a call becomes late, and soon again while one is: what is left of it is expected anew."""
-    if snapshot.resident is not None:
-        for task in snapshot.tasks:
-            moment = late_from(snapshot, task, snapshot.resident)
-            if moment is not None:
-                yield moment if moment > now else now + LATE_AGAIN_SECONDS
+    if reviewer_work(snapshot):
+        yield latest_review(snapshot)
+        yield snapshot.last_arrival + snapshot.batch.quiet
 
 
 def _needs(snapshot: SchedulerSnapshot, role: Role) -> bool:

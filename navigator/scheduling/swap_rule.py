@@ -1,27 +1,27 @@
 """When to swap. Pure: one answer for one snapshot.
 
-The rules, for one GPU that holds one role at a time:
+Collation, for one GPU that holds one role at a time: the loaded model stays while it has anything to do; then the other one is
+loaded at once, where something waits for it.
 
 1. The reviewer is due when something waits for it and it may be tried, and one of these holds: the developer asked for a
-   review now (`hurry`), or escalated a proposal;
-   the session runs `until` something and nothing is left to write; or, in a session that stays, the
-   proposals have waited, together, as long as leaving costs (`navigator.scheduling.worth`), or a limit of `[batch]` is
-   reached: `target` wait, the oldest has waited `max_wait`, or nothing is left to write and no task came for `quiet`. Under
-   `until` none of these cuts a batch short: the developer is away and waits for the whole, and each cut would
-   cost a round trip.
+   review now (`hurry`), or escalated a proposal; nothing is left to write (and, where `quiet` is set, no task came for that
+   long); or, while new work keeps coming, a bound of `[batch]` is reached: `target` wait, or the oldest has waited for as
+   long as it may: `max_wait`, a quarter of it for each step of priority, and less for a change whose writer was unsure of it
+   (`longest_wait`). Under `until` no bound cuts a batch short: the developer is away and waits for the whole, and each cut
+   would cost a round trip.
 2. The generator is due when the reviewer has read everything that waited and something is left to write. Revisions and
    repairs are part of that: they are written with the tasks that came meanwhile. Under `until="reviewed"` a revision alone
    is no reason to swap back.
 3. Once a swap is due, the role that holds the GPU gets no new work except repairs of answers whose checks failed; the few items
    of the reviewer's exam that its reviews have paid for; and, unless the developer is in a hurry, readings of its own
    changes where these are asked for (once a proposal, so they end). The swap is made when nothing of that role is running.
-   Tasks in `checking` hold it, each for at most `hold_seconds` from when it entered that state: what an early repair
-   is worth.
+   Tasks in `checking` hold it, each for at most `HOLD_SECONDS` from when it entered that state.
 4. When no role holds the GPU, the generator is loaded if there is something to write, else the reviewer when due. A role
    whose server died (`lost`) and that has something to do is loaded before the other one: while it may not be tried
    yet, nothing is.
 5. A role that the developer requests (`wanted`) is loaded as soon as 3 allows, whatever else is due, and keeps the GPU until
    `held_until` unless a review is asked for.
+6. A role that cannot answer is never swapped to.
 
 The bound: in a session under `until` that starts with the generator resident and is neither hurried nor given new tasks, and
 whose checks end within the hold, at most 2·r + 1 swaps are made, r being the largest round begun. Proof: the generator is
@@ -30,13 +30,16 @@ is left for the k-th time every task still in the loop is in `revising` for roun
 returns; each is followed by one swap to the reviewer, and one more went before the first. A start with the other role
 resident, or with none, adds one; each hurry or escalation, new attempt or longer check at most one round trip.
 
-No thrashing: in a session that stays, two swaps by rule 1 are apart by at least the time in which waiting proposals add up to a
-round trip, unless a limit that the user set is reached first.
+No thrashing: the reviewer is left only for something to write, with nothing left to read, and the generator only for something to
+read: each round trip writes or reviews at least one round of a task. So a session makes at most two swaps for each round of each
+task, and none while nothing comes.
+
+Age: a proposal waits for its swap at most its `longest_wait`, and then for what is running, repairs and `HOLD_SECONDS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 
 from navigator.domain.snapshot import SchedulerSnapshot, TaskView
@@ -53,7 +56,9 @@ from navigator.scheduling.view import (
     self_reviews,
     writes_left,
 )
-from navigator.scheduling.worth import waited, worth_from
+
+PRIORITY_STEP = 4.0
+"""By how much each step of priority, two at most, shortens the longest wait for a review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +70,18 @@ class SwapDecision:
     why: str = ""
 
 
-SwapRule = Callable[[SchedulerSnapshot, float], SwapDecision | None]
-"""The swap that is due for a snapshot at a monotonic second, or None."""
+def longest_wait(snapshot: SchedulerSnapshot, task: TaskView) -> float:
+    """Seconds that the task may wait for the reviewer while the generator has something to write."""
+    seconds = snapshot.batch.max_wait / PRIORITY_STEP ** max(0, min(2, task.priority))
+    doubt = snapshot.doubt
+    return seconds / doubt.above if doubt is not None and task.doubt > doubt.bits else seconds
+
+
+def latest_review(snapshot: SchedulerSnapshot) -> float:
+    """The monotonic second from which something has waited too long for the reviewer; infinity where nothing waits."""
+    return min(
+        (task.since + longest_wait(snapshot, task) for task in reviewer_work(snapshot)), default=math.inf
+    )
 
 
 def decide_swap(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
@@ -143,13 +158,11 @@ def reviewer_due(snapshot: SchedulerSnapshot, now: float) -> str:
     batch = snapshot.batch
     if len(waiting) >= batch.target:
         return f"{len(waiting)} wait, and {batch.target} are a batch"
-    if now >= min(task.since for task in waiting) + batch.max_wait:
-        return f"the oldest has waited {minutes(batch.max_wait)}"
+    if now >= latest_review(snapshot):
+        return f"the oldest has waited {minutes(now - min(task.since for task in waiting))}"
     if written_out and now >= snapshot.last_arrival + batch.quiet:
-        return f"nothing is left to write, and no task came for {minutes(batch.quiet)}"
-    if now >= worth_from(snapshot):
-        together = waited(waiting, now, snapshot.prices.doubt)
-        return f"{len(waiting)} waited {together:.0f} s together, as long as the swaps cost"
+        quiet = f", and no task came for {minutes(batch.quiet)}" if batch.quiet else ""
+        return f"nothing is left to write{quiet}"
     return ""
 
 

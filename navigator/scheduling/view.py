@@ -17,8 +17,9 @@ CHECKS_AT_ONCE = 4
 FILES_HELD_SECONDS = 75.0
 """How long a task in `checking` keeps others from the files that it names, counted from when it entered that state."""
 
-LEAST_HOLD_SECONDS = 5.0
-"""Checks hold a swap this long at least: those that need no tests end within it, and a repair costs no round trip of its own."""
+HOLD_SECONDS = 5.0
+"""How long running checks hold up a swap, counted from when their task entered `checking`: those without tests end within it, and
+their repair costs no round trip of its own. Tests go on while the models are swapped."""
 
 WRITABLE_STATES = frozenset({TaskState.QUEUED, TaskState.REVISING, TaskState.GENERATING})
 REVIEWABLE_STATES = frozenset({TaskState.AWAITING_REVIEW, TaskState.REVIEWING})
@@ -148,24 +149,11 @@ def reviewer_work(snapshot: SchedulerSnapshot) -> list[TaskView]:
 
 def checks_holding(snapshot: SchedulerSnapshot, now: float) -> list[TaskView]:
     """Tasks in `checking` that a swap still waits for: a failure goes back to the model that wrote."""
-    checking = [task for task in snapshot.tasks if task.state is TaskState.CHECKING]
-    hold = hold_seconds(snapshot) if checking else 0.0
-    return [task for task in checking if now < task.since + hold]
-
-
-def hold_seconds(snapshot: SchedulerSnapshot) -> float:
-    """How long a check may hold up a swap, counted from when its task entered `checking`.
-
-    The GPU has nothing to do meanwhile, and a check that passes during the swap misses nothing. Waiting saves a round trip
-    where a check fails and no revision would bring the generator back anyway: the hold is what that is worth on average.
-    """
-    prices = snapshot.prices
-    checking = sum(task.state is TaskState.CHECKING for task in snapshot.tasks)
-    fails = 1 - (1 - prices.check_failures) ** checking
-    comes_back = 0.0
-    if snapshot.until != "reviewed":
-        comes_back = 1 - (1 - prices.revise_rate) ** (len(reviewer_work(snapshot)) + checking)
-    return max(LEAST_HOLD_SECONDS, fails * (1 - comes_back) * prices.round_trip)
+    return [
+        task
+        for task in snapshot.tasks
+        if task.state is TaskState.CHECKING and now < task.since + HOLD_SECONDS
+    ]
 
 
 def files_held(snapshot: SchedulerSnapshot, now: float) -> list[TaskView]:

@@ -1,4 +1,4 @@
-"""Copies of the database: made before each migration and once a day, the newest few kept."""
+"""Copies of the database: made once a day and on request, the newest few kept."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def back_up(connection: sqlite3.Connection, folder: Path, *, label: str) -> Path
     Args:
         connection: any connection without an open transaction.
         folder: made 0700 if absent.
-        label: part of the name, e.g. `"v1"`.
+        label: part of the name, e.g. `"daily"`.
 
     Raises:
         sqlite3.Error: the copy failed; no half copy is left under a backup's name.

@@ -10,7 +10,6 @@ import errno
 import os
 import shutil
 import sqlite3
-from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -20,15 +19,14 @@ from navigator.store.errors import (
     DatabaseLocked,
     DiskFull,
     NoDatabase,
-    SchemaOutdated,
-    SchemaTooNew,
+    OtherSchema,
     SqliteTooOld,
     StoreError,
     corrupt,
     disk_full,
 )
 from navigator.store.lock import describe_holder
-from navigator.store.schema import APPLICATION_ID, MIGRATIONS, Migration, triggers
+from navigator.store.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION, triggers
 from navigator.store.space import is_low
 
 BUSY_SECONDS = 5.0
@@ -39,18 +37,17 @@ _OLDEST_SQLITE = (3, 37, 0)
 """STRICT tables came with SQLite 3.37."""
 
 
-def open_writer(path: Path, *, migrations: Sequence[Migration] = MIGRATIONS) -> sqlite3.Connection:
-    """Open the database for writing: check it, bring its schema up to date (a copy first), and return the connection.
+def open_writer(path: Path) -> sqlite3.Connection:
+    """Open the database for writing: check it, make its tables where it is empty, and return the connection.
 
     The caller holds the state folder's lock and closes the connection. Autocommit: transactions are explicit.
 
     Args:
-        path: made with mode 0600 if absent; copies go to `backups/` beside it.
-        migrations: the way from an empty database to the present schema.
+        path: made with mode 0600 if absent; a daily copy goes to `backups/` beside it.
 
     Raises:
         DatabaseCorrupt: damaged, not ours, or gone although copies exist. Nothing was changed.
-        SchemaTooNew: a later Navigator wrote it.
+        OtherSchema: another version of Navigator made it. Nothing was changed.
         DatabaseLocked: another writer holds it.
         DiskFull, StoreError: as they say.
     """
@@ -64,7 +61,8 @@ def open_writer(path: Path, *, migrations: Sequence[Migration] = MIGRATIONS) -> 
     try:
         _check(connection, path)
         _configure_writer(connection, path)
-        _migrate(connection, path, migrations)
+        if not _create(connection):
+            _copy_daily(connection, path)
         _renew_triggers(connection)
     except sqlite3.Error as error:
         connection.close()
@@ -79,12 +77,12 @@ def open_writer(path: Path, *, migrations: Sequence[Migration] = MIGRATIONS) -> 
     return connection
 
 
-def open_reader(path: Path, *, version: int = len(MIGRATIONS)) -> sqlite3.Connection:
+def open_reader(path: Path) -> sqlite3.Connection:
     """Open the database for reading committed state; every write on this connection is refused.
 
     Raises:
         NoDatabase: there is none yet.
-        SchemaTooNew, SchemaOutdated: written by a later or an earlier Navigator.
+        OtherSchema: another version of Navigator made it.
         DatabaseCorrupt, DatabaseLocked, StoreError: as they say.
     """
     _refuse_vanished(path)
@@ -109,13 +107,8 @@ def open_reader(path: Path, *, version: int = len(MIGRATIONS)) -> sqlite3.Connec
         except sqlite3.Error as again:
             raise translated(again, path) from again
     try:
-        if present > version:
-            raise _too_new(path, present, version)
-        if present < version:
-            raise SchemaOutdated(
-                f"{path} has schema {present}, this Navigator reads {version}.",
-                hint="`navigator run` brings it up to date, after making a copy.",
-            )
+        if present != SCHEMA_VERSION:
+            raise _other_schema(path, present)
     except sqlite3.Error as error:
         connection.close()
         raise translated(error, path) from error
@@ -155,7 +148,7 @@ def _read_only(path: Path, how: str) -> tuple[sqlite3.Connection, int]:
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
-    """`PRAGMA user_version`: how many migrations the database has had."""
+    """`PRAGMA user_version`; 0 for an empty database."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
@@ -205,6 +198,8 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if tables and owner != APPLICATION_ID:
         raise corrupt(path, "it is a database, but not one of Navigator's", backup)
+    if tables and (present := schema_version(connection)) != SCHEMA_VERSION:
+        raise _other_schema(path, present)
 
 
 def _configure_writer(connection: sqlite3.Connection, path: Path) -> None:
@@ -222,44 +217,36 @@ def _configure_writer(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_LIMIT}")
 
 
-def _too_new(path: Path, present: int, known: int) -> SchemaTooNew:
-    return SchemaTooNew(
-        f"{path} has schema {present}; this Navigator knows {known}.",
-        hint="Update Navigator, or set NAVIGATOR_STATE to another folder.",
+def _other_schema(path: Path, present: int) -> OtherSchema:
+    return OtherSchema(
+        f"{path} has schema {present}; this version of Navigator uses schema {SCHEMA_VERSION}.",
+        hint="Use the version that made it, or set NAVIGATOR_STATE to another folder.",
     )
 
 
-def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration]) -> None:
-    """Run the migrations that are missing, each in its own transaction, after one copy of what is there."""
-    present = schema_version(connection)
-    if present > len(migrations):
-        raise _too_new(path, present, len(migrations))
-    folder = path.parent / "backups"
-    daily = backup_due(folder) and not is_low(path.parent)
-    if present and (present < len(migrations) or daily):
-        back_up(connection, folder, label=f"v{present}")
-    if present == len(migrations):
-        return
-    # Rebuilding a table others point at needs this off, and inside a transaction it cannot be changed.
-    connection.execute("PRAGMA foreign_keys = OFF")
-    for version in range(present, len(migrations)):
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            for statement in migrations[version]:
+def _create(connection: sqlite3.Connection) -> bool:
+    """Make the tables of an empty database, all or none; whether it was empty."""
+    if schema_version(connection) == SCHEMA_VERSION:
+        return False
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another writer may have made them since.
+        if schema_version(connection) != SCHEMA_VERSION:
+            for statement in SCHEMA:
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {version + 1}")
-            broken = connection.execute("PRAGMA foreign_key_check").fetchone()
-            if broken is not None:
-                raise StoreError(
-                    f"Schema {version + 1} does not fit the rows of table {broken[0]} in {path}.",
-                    hint=f"Nothing was changed. A copy is in {folder}.",
-                )
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-    connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return True
+
+
+def _copy_daily(connection: sqlite3.Connection, path: Path) -> None:
+    folder = path.parent / "backups"
+    if backup_due(folder) and not is_low(path.parent):
+        back_up(connection, folder, label="daily")
 
 
 def _renew_triggers(connection: sqlite3.Connection) -> None:

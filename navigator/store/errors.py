@@ -19,16 +19,10 @@ class NoDatabase(StoreError):
     code = "no_database"
 
 
-class SchemaTooNew(StoreError):
-    """A later Navigator wrote this database."""
+class OtherSchema(StoreError):
+    """Another version of Navigator made this database."""
 
-    code = "schema_too_new"
-
-
-class SchemaOutdated(StoreError):
-    """An earlier Navigator wrote this database, and no writer has brought it up to date yet."""
-
-    code = "schema_outdated"
+    code = "other_schema"
 
 
 class DatabaseCorrupt(StoreError):

@@ -5,7 +5,7 @@ Nested values (edits, checks, findings, …) are JSON in TEXT columns; ids are i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TypeVar
 
@@ -34,9 +34,8 @@ from navigator.store import call_sums
 APPLICATION_ID = 0x4E415631
 """`PRAGMA application_id` of Navigator's databases: "NAV1"."""
 
-Migration = Sequence[str]
-"""Statements that lead from one schema version to the next, run in one transaction."""
-
+SCHEMA_VERSION = 1
+"""`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
 
@@ -52,7 +51,7 @@ def _one_of(column: str, words: Iterable[StrEnum]) -> str:
 
 _FLAG = "INTEGER NOT NULL DEFAULT 0 CHECK ({0} IN (0, 1))"
 
-_FIRST: Migration = (
+SCHEMA: tuple[str, ...] = (
     f"PRAGMA application_id = {APPLICATION_ID}",
     """CREATE TABLE meta (
         key TEXT PRIMARY KEY, value TEXT NOT NULL
@@ -71,7 +70,10 @@ _FIRST: Migration = (
         root_commit TEXT NOT NULL DEFAULT '',
         source TEXT NOT NULL DEFAULT 'store' CHECK (source IN ('store', 'config')),
         demo {_FLAG.format("demo")},
-        removed {_FLAG.format("removed")}
+        removed {_FLAG.format("removed")},
+        escalate {_FLAG.format("escalate")},
+        -- Branches whose new commits are reviewed without being asked for.
+        review_branches TEXT NOT NULL DEFAULT '[]'
     ) STRICT""",
     "CREATE UNIQUE INDEX projects_name ON projects (name) WHERE removed = 0",
     "CREATE UNIQUE INDEX projects_path ON projects (path) WHERE removed = 0",
@@ -92,7 +94,22 @@ _FIRST: Migration = (
         base_commit TEXT NOT NULL DEFAULT '',
         created TEXT NOT NULL,
         updated TEXT NOT NULL,
-        since TEXT NOT NULL
+        since TEXT NOT NULL,
+        -- The task this one came from: the scan that proposed it, or the one whose proposal was split.
+        origin INTEGER REFERENCES tasks (id),
+        -- Escalation: a reading asked for by name, whose project lets proposals leave the machine, and what the answers cost.
+        escalated TEXT NOT NULL DEFAULT '' CHECK (escalated IN ('', 'next', 'again')),
+        -- A review of existing work: what it is called, and the commit that holds it. One task for each change of a project.
+        ref TEXT NOT NULL DEFAULT '',
+        head TEXT NOT NULL DEFAULT '',
+        -- The branch or commit that a task is written on in place of the project's base.
+        base TEXT NOT NULL DEFAULT '',
+        -- The tasks that have to land, to be approved or to be done before this one is written.
+        after TEXT NOT NULL DEFAULT '[]',
+        -- Several proposals for one task: the first of its variants, the place among them, and how it is written.
+        variant_of INTEGER REFERENCES tasks (id),
+        variant INTEGER NOT NULL DEFAULT 0 CHECK (variant >= 0),
+        variation TEXT NOT NULL DEFAULT '{{}}'
     ) STRICT""",
     "CREATE INDEX tasks_state ON tasks (state)",
     "CREATE INDEX tasks_project ON tasks (project_id)",
@@ -120,6 +137,15 @@ _FIRST: Migration = (
         rehearsal {_FLAG.format("rehearsal")},
         usage TEXT NOT NULL DEFAULT '{{}}',
         created TEXT NOT NULL,
+        -- A derived proposal: some hunks of its parent, by their labels there.
+        parent INTEGER REFERENCES proposals (id),
+        hunks TEXT NOT NULL DEFAULT '[]',
+        -- What statistics of revisions read in place of JSON: what the tests said, and findings asked for and met.
+        tests TEXT NOT NULL DEFAULT '',
+        -- How the writer worked: figures of different ways are never pooled.
+        way TEXT NOT NULL DEFAULT 'blocks',
+        entropy_mean REAL,
+        entropy_peak REAL,
         UNIQUE (task_id, attempt, round)
     ) STRICT""",
     "CREATE INDEX proposals_state ON proposals (state)",
@@ -138,9 +164,17 @@ _FIRST: Migration = (
         model TEXT NOT NULL DEFAULT '',
         rehearsal {_FLAG.format("rehearsal")},
         usage TEXT NOT NULL DEFAULT '{{}}',
-        at TEXT NOT NULL
+        at TEXT NOT NULL,
+        reversals TEXT NOT NULL DEFAULT '[]',
+        parts INTEGER NOT NULL DEFAULT 1 CHECK (parts >= 1),
+        asked INTEGER NOT NULL DEFAULT 0,
+        met INTEGER NOT NULL DEFAULT 0,
+        unmet INTEGER NOT NULL DEFAULT 0,
+        advice TEXT NOT NULL DEFAULT '',
+        -- The rule that made a verdict of the findings; a rate under another rule is another rate.
+        block_on TEXT NOT NULL DEFAULT 'grounded',
+        price REAL NOT NULL DEFAULT 0 CHECK (price >= 0)
     ) STRICT""",
-    "CREATE INDEX reviews_proposal ON reviews (proposal_id)",
     "CREATE UNIQUE INDEX reviews_counted ON reviews (proposal_id, role) WHERE counted = 1",
     f"""CREATE TABLE decisions (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -186,7 +220,11 @@ _FIRST: Migration = (
         rehearsal {_FLAG.format("rehearsal")},
         started TEXT NOT NULL,
         ended TEXT,
-        answer BLOB
+        answer BLOB,
+        exam_item INTEGER REFERENCES exam_items (id),
+        -- How unsure the model was of its tokens, in bits: mean and highest; NULL where the server does not tell.
+        entropy_mean REAL,
+        entropy_peak REAL
     ) STRICT""",
     "CREATE INDEX calls_step ON calls (task_id, attempt, round, purpose, seq)",
     "CREATE INDEX calls_open ON calls (id) WHERE outcome = 'started'",
@@ -200,7 +238,17 @@ _FIRST: Migration = (
         seconds REAL NOT NULL DEFAULT 0,
         outcome TEXT NOT NULL,
         reason TEXT NOT NULL DEFAULT '',
-        rehearsal {_FLAG.format("rehearsal")}
+        rehearsal {_FLAG.format("rehearsal")},
+        failure TEXT NOT NULL DEFAULT '',
+        weight_bytes INTEGER NOT NULL DEFAULT 0 CHECK (weight_bytes >= 0),
+        warm_bytes INTEGER NOT NULL DEFAULT 0 CHECK (warm_bytes >= 0),
+        made_by TEXT NOT NULL DEFAULT 'navigator' CHECK (made_by IN ('navigator', 'outside')),
+        -- The conductor's session a swap was made in: a round trip is a pair within one.
+        session INTEGER NOT NULL DEFAULT 0,
+        -- What ran while models were swapped; -1 where it is not known.
+        filled_seconds REAL NOT NULL DEFAULT -1,
+        filled_with TEXT NOT NULL DEFAULT '{{}}',
+        handover_seconds REAL NOT NULL DEFAULT -1
     ) STRICT""",
     f"""CREATE TABLE edit_failures (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -252,21 +300,6 @@ _FIRST: Migration = (
         sent {_FLAG.format("sent")}
     ) STRICT""",
     "CREATE INDEX comments_proposal ON comments (proposal_id)",
-)
-
-_SECOND: Migration = (
-    # The task this one came from: the scan that proposed it, or the one whose proposal was split.
-    "ALTER TABLE tasks ADD COLUMN origin INTEGER REFERENCES tasks (id)",
-    # A derived proposal: some hunks of its parent, by their labels there.
-    "ALTER TABLE proposals ADD COLUMN parent INTEGER REFERENCES proposals (id)",
-    "ALTER TABLE proposals ADD COLUMN hunks TEXT NOT NULL DEFAULT '[]'",
-    "ALTER TABLE reviews ADD COLUMN reversals TEXT NOT NULL DEFAULT '[]'",
-    "ALTER TABLE reviews ADD COLUMN parts INTEGER NOT NULL DEFAULT 1 CHECK (parts >= 1)",
-    "ALTER TABLE swaps ADD COLUMN failure TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE swaps ADD COLUMN weight_bytes INTEGER NOT NULL DEFAULT 0 CHECK (weight_bytes >= 0)",
-    "ALTER TABLE swaps ADD COLUMN warm_bytes INTEGER NOT NULL DEFAULT 0 CHECK (warm_bytes >= 0)",
-    "ALTER TABLE swaps ADD COLUMN made_by TEXT NOT NULL DEFAULT 'navigator'"
-    " CHECK (made_by IN ('navigator', 'outside'))",
     """CREATE TABLE baselines (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         project_id INTEGER NOT NULL REFERENCES projects (id),
@@ -293,36 +326,24 @@ _SECOND: Migration = (
         state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'accepted', 'dismissed')),
         made_task INTEGER REFERENCES tasks (id),
         at TEXT NOT NULL,
+        -- The line that a suggestion quotes, and where it was found ("" where it was not); files that it would make.
+        quote TEXT NOT NULL DEFAULT '',
+        quote_path TEXT NOT NULL DEFAULT '',
+        quote_line INTEGER NOT NULL DEFAULT 0 CHECK (quote_line >= 0),
+        new_files TEXT NOT NULL DEFAULT '[]',
         UNIQUE (task_id, attempt, rank)
     ) STRICT""",
-)
-
-_THIRD: Migration = (
-    # The line that a suggestion quotes, and where it was found ("" where it was not); files that it would make.
-    "ALTER TABLE suggestions ADD COLUMN quote TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE suggestions ADD COLUMN quote_path TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE suggestions ADD COLUMN quote_line INTEGER NOT NULL DEFAULT 0 CHECK (quote_line >= 0)",
-    "ALTER TABLE suggestions ADD COLUMN new_files TEXT NOT NULL DEFAULT '[]'",
-)
-
-_FOURTH: Migration = (
     # A new round supersedes the task's open proposals.
     "CREATE INDEX proposals_task ON proposals (task_id, state)",
     "CREATE INDEX proposals_parent ON proposals (parent) WHERE parent IS NOT NULL",
     "CREATE INDEX tasks_since ON tasks (since)",
     "CREATE INDEX edit_failures_round ON edit_failures (task_id, attempt, round)",
-    # The newest review of each role.
-    "DROP INDEX reviews_proposal",
     "CREATE INDEX reviews_proposal ON reviews (proposal_id, role)",
     # Statistics of calls are read from the index alone: the rows hold whole answers.
     "CREATE INDEX calls_rehearsal ON calls (task_id) WHERE rehearsal = 1",
     "CREATE INDEX calls_figures ON calls (rehearsal, role, model, ended DESC, seconds, outcome, purpose,"
     " prompt_tokens, completion_tokens, cached_tokens)",
-)
-
-_FIFTH: Migration = (
     *call_sums.TABLES,
-    *call_sums.FILL,
     # The reviewer's exam: blinded items with a known answer, and what the reviewer said of each.
     f"""CREATE TABLE exam_items (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -362,22 +383,6 @@ _FIFTH: Migration = (
         usage TEXT NOT NULL DEFAULT '{{}}',
         at TEXT NOT NULL
     ) STRICT""",
-    # What statistics of revisions read in place of JSON: what the tests said, and findings asked for and met.
-    "ALTER TABLE proposals ADD COLUMN tests TEXT NOT NULL DEFAULT ''",
-    "UPDATE proposals SET tests = coalesce((SELECT json_extract(value, '$.outcome') FROM json_each(checks)"
-    " WHERE json_extract(value, '$.name') = 'tests' LIMIT 1), '')",
-    "ALTER TABLE reviews ADD COLUMN asked INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE reviews ADD COLUMN met INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE reviews ADD COLUMN unmet INTEGER NOT NULL DEFAULT 0",
-    "UPDATE reviews SET asked = (SELECT count(*) FROM json_each(findings) WHERE json_extract(value, '$.anchored')"
-    " AND NOT coalesce(json_extract(value, '$.remark'), 0) AND json_extract(value, '$.severity') <> 'nit')"
-    " WHERE findings <> '[]'",
-    *(
-        f"UPDATE reviews SET {column} = (SELECT count(*) FROM (SELECT min(json_extract(value, '$.met')) AS met"
-        f" FROM json_each(addressed) GROUP BY json_extract(value, '$.finding')) WHERE met = {met})"
-        " WHERE addressed <> '[]'"
-        for column, met in (("met", 1), ("unmet", 0))
-    ),
     "CREATE INDEX proposals_revisions ON proposals (created, task_id, attempt, round, tests, rehearsal)"
     " WHERE round > 0 AND parent IS NULL",
     # The same diff reviewed twice: once more as it is, or after a retry.
@@ -395,25 +400,10 @@ _FIFTH: Migration = (
         reason TEXT NOT NULL DEFAULT '',
         at TEXT NOT NULL
     ) STRICT""",
-    # Energy by what the GPU was doing; `missed` seconds are those without a reading.
-    f"""CREATE TABLE energy (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        phase TEXT NOT NULL CHECK (phase IN ('writing', 'reviewing', 'both', 'swapping', 'idle')),
-        resident TEXT NOT NULL DEFAULT '',
-        started TEXT NOT NULL,
-        ended TEXT NOT NULL,
-        seconds REAL NOT NULL CHECK (seconds >= 0),
-        missed REAL NOT NULL DEFAULT 0 CHECK (missed >= 0),
-        watt_hours REAL NOT NULL CHECK (watt_hours >= 0),
-        samples INTEGER NOT NULL CHECK (samples >= 0),
-        rehearsal {_FLAG.format("rehearsal")}
-    ) STRICT""",
     "CREATE INDEX batches_started ON batches (started)",
     # One answer an item, model, version of the prompt and turn: whatever a crash repeats, nothing is counted twice.
     "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, model, prompt_version, turn)",
-    "ALTER TABLE calls ADD COLUMN exam_item INTEGER REFERENCES exam_items (id)",
     "CREATE INDEX calls_exam ON calls (exam_item) WHERE exam_item IS NOT NULL",
-    "ALTER TABLE reviews ADD COLUMN advice TEXT NOT NULL DEFAULT ''",
     # What was tried to make items of, so that it is not tried again while nothing that decides the result has changed.
     f"""CREATE TABLE exam_trials (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -428,10 +418,6 @@ _FIFTH: Migration = (
         at TEXT NOT NULL,
         UNIQUE (project_id, source, change)
     ) STRICT""",
-    # How the writer worked: figures of different ways are never pooled.
-    "ALTER TABLE proposals ADD COLUMN way TEXT NOT NULL DEFAULT 'blocks'",
-    # The rule that made a verdict of the findings; a rate under another rule is another rate.
-    "ALTER TABLE reviews ADD COLUMN block_on TEXT NOT NULL DEFAULT 'grounded'",
     # Tests that were to prove findings; `finding` is the index in the review's own list.
     f"""CREATE TABLE reproductions (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -456,8 +442,6 @@ _FIFTH: Migration = (
     ) STRICT""",
     "CREATE INDEX reproductions_proposal ON reproductions (proposal_id, outcome, rehearsal)",
     "CREATE INDEX reproductions_figures ON reproductions (at, rehearsal, severity, criterion, outcome, revised)",
-    # The conductor's session a swap was made in: a round trip is a pair within one.
-    "ALTER TABLE swaps ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
     # What was expected of a queue, and what it took: `outcome` is empty while it is worked on.
     f"""CREATE TABLE forecasts (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -468,15 +452,11 @@ _FIFTH: Migration = (
         outcome TEXT NOT NULL DEFAULT '' CHECK (outcome IN ('', 'done', 'changed', 'interrupted')),
         actual_seconds REAL NOT NULL DEFAULT 0 CHECK (actual_seconds >= 0),
         made TEXT NOT NULL,
-        rehearsal {_FLAG.format("rehearsal")}
+        rehearsal {_FLAG.format("rehearsal")},
+        -- Between which seconds four fifths of such queues were expected to end, and what a swap takes besides itself.
+        low REAL NOT NULL DEFAULT 0 CHECK (low >= 0),
+        high REAL NOT NULL DEFAULT 0 CHECK (high >= 0)
     ) STRICT""",
-    # What ran while models were swapped; -1 where it is not known.
-    "ALTER TABLE swaps ADD COLUMN filled_seconds REAL NOT NULL DEFAULT -1",
-    "ALTER TABLE swaps ADD COLUMN filled_with TEXT NOT NULL DEFAULT '{}'",
-    # Escalation: a reading asked for by name, whose project lets proposals leave the machine, and what the answers cost.
-    "ALTER TABLE tasks ADD COLUMN escalated TEXT NOT NULL DEFAULT '' CHECK (escalated IN ('', 'next', 'again'))",
-    f"ALTER TABLE projects ADD COLUMN escalate {_FLAG.format('escalate')}",
-    "ALTER TABLE reviews ADD COLUMN price REAL NOT NULL DEFAULT 0 CHECK (price >= 0)",
     "CREATE INDEX reviews_price ON reviews (rehearsal, at, price) WHERE price > 0",
     # What a server answered to the same questions after each load.
     f"""CREATE TABLE canaries (
@@ -496,18 +476,8 @@ _FIFTH: Migration = (
         at TEXT NOT NULL
     ) STRICT""",
     "CREATE INDEX canaries_reference ON canaries (role, model, profile) WHERE outcome = 'reference'",
-)
-
-_SIXTH: Migration = (
-    # A review of existing work: what it is called, and the commit that holds it. One task for each change of a project.
-    "ALTER TABLE tasks ADD COLUMN ref TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE tasks ADD COLUMN head TEXT NOT NULL DEFAULT ''",
-    # The branch or commit that a task is written on in place of the project's base.
-    "ALTER TABLE tasks ADD COLUMN base TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX tasks_head ON tasks (project_id, head) WHERE head <> ''",
-    # Branches whose new commits are reviewed without being asked for.
-    "ALTER TABLE projects ADD COLUMN review_branches TEXT NOT NULL DEFAULT '[]'",
-    # What a model asked to be shown before it answered. Words are free text: a new kind of look needs no migration.
+    # What a model asked to be shown before it answered. Words are free text: a new kind of look changes nothing here.
     f"""CREATE TABLE looks (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         call_id INTEGER NOT NULL REFERENCES calls (id),
@@ -526,51 +496,6 @@ _SIXTH: Migration = (
     ) STRICT""",
     "CREATE INDEX looks_task ON looks (task_id, attempt, round)",
     "CREATE INDEX looks_figures ON looks (rehearsal, role, kind, outcome, at, tokens)",
-    # The tasks that have to land, to be approved or to be done before this one is written.
-    "ALTER TABLE tasks ADD COLUMN after TEXT NOT NULL DEFAULT '[]'",
-    # Experiments at swaps: the arm of a residency is stored before its model is loaded.
-    f"""CREATE TABLE experiments (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        name TEXT NOT NULL CHECK (name <> ''),
-        what TEXT NOT NULL,
-        arms TEXT NOT NULL,
-        share REAL NOT NULL CHECK (share > 0 AND share < 1),
-        outcome TEXT NOT NULL,
-        residencies INTEGER NOT NULL CHECK (residencies > 0),
-        seed TEXT NOT NULL,
-        rehearsal {_FLAG.format("rehearsal")},
-        started TEXT NOT NULL,
-        ended TEXT NOT NULL DEFAULT '',
-        ending TEXT NOT NULL DEFAULT ''
-    ) STRICT""",
-    """CREATE TABLE residencies (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        experiment_id INTEGER NOT NULL REFERENCES experiments (id),
-        number INTEGER NOT NULL CHECK (number > 0),
-        arm TEXT NOT NULL,
-        drawn TEXT NOT NULL,
-        began TEXT NOT NULL DEFAULT '',
-        ended TEXT NOT NULL DEFAULT '',
-        accept_length REAL,
-        UNIQUE (experiment_id, number)
-    ) STRICT""",
-    # The residency of an experiment in which it was made, and in words which experiment and arm; 0 and "" outside of any.
-    *(
-        f"ALTER TABLE {table} ADD COLUMN residency INTEGER NOT NULL DEFAULT 0"
-        for table in ("calls", "proposals", "reviews", "exam_answers")
-    ),
-    "ALTER TABLE proposals ADD COLUMN experiment TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE reviews ADD COLUMN experiment TEXT NOT NULL DEFAULT ''",
-    # How unsure the model was of its tokens, in bits: mean and highest; NULL where the server does not tell.
-    *(
-        f"ALTER TABLE {table} ADD COLUMN entropy_{which} REAL"
-        for table in ("calls", "proposals")
-        for which in ("mean", "peak")
-    ),
-    "CREATE INDEX calls_residency ON calls (residency) WHERE residency > 0",
-    "CREATE INDEX proposals_residency ON proposals (residency) WHERE residency > 0",
-    "CREATE INDEX reviews_residency ON reviews (residency) WHERE residency > 0",
-    "CREATE INDEX exam_answers_residency ON exam_answers (residency) WHERE residency > 0",
     # One prompt to a coding agent, and what became of it. `tree` is what its copy of the project held then.
     f"""CREATE TABLE agent_turns (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -599,20 +524,8 @@ _SIXTH: Migration = (
         ended TEXT
     ) STRICT""",
     "CREATE INDEX agent_turns_round ON agent_turns (task_id, attempt, round)",
-    # Several proposals for one task: the first of its variants, the place among them, and how it is written.
-    "ALTER TABLE tasks ADD COLUMN variant_of INTEGER REFERENCES tasks (id)",
-    "ALTER TABLE tasks ADD COLUMN variant INTEGER NOT NULL DEFAULT 0 CHECK (variant >= 0)",
-    "ALTER TABLE tasks ADD COLUMN variation TEXT NOT NULL DEFAULT '{}'",
     "CREATE INDEX tasks_variants ON tasks (variant_of, variant) WHERE variant_of IS NOT NULL",
-    # Between which seconds four fifths of such queues were expected to end, and what a swap takes besides itself.
-    "ALTER TABLE forecasts ADD COLUMN low REAL NOT NULL DEFAULT 0 CHECK (low >= 0)",
-    "ALTER TABLE forecasts ADD COLUMN high REAL NOT NULL DEFAULT 0 CHECK (high >= 0)",
-    "ALTER TABLE swaps ADD COLUMN handover_seconds REAL NOT NULL DEFAULT -1",
 )
-
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
-"""Entry n leads from `PRAGMA user_version` n to n + 1. The CHECKs are spelled from the domain's enums: a new word
-there needs a new entry here that rebuilds the table (a test holds the first entry to its present text)."""
 
 TABLES = (
     "projects",
@@ -632,13 +545,10 @@ TABLES = (
     "exam_items",
     "exam_answers",
     "fates",
-    "energy",
     "exam_trials",
     "reproductions",
     "forecasts",
     "canaries",
-    "experiments",
-    "residencies",
     "agent_turns",
     "journal",
     "batches",

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from navigator.workspace.sandbox.probe import probe
 from tests.cascade import test_conductor
 from tests.cascade.scripted_models import Models
 from tests.cascade.support import hurry
 from tests.cascade.test_conductor import Room
+from tests.workspace.sandbox.support import no_sandbox
 
 models = test_conductor.models
 
@@ -31,8 +31,8 @@ def install(folder: Path) -> Path:
 
 @pytest.fixture
 def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    if not probe().works:
-        pytest.skip(f"no sandbox: {probe().reason}")
+    if reason := no_sandbox():
+        pytest.skip(reason)
     hurry(monkeypatch)
     made = Room(tmp_path, models, monkeypatch)
     install(tmp_path / "tools")

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from navigator.workspace.sandbox.probe import probe
 from tests.cascade.scripted_models import READER, WRITER, approval
+from tests.workspace.sandbox.support import no_sandbox
 
 ROOT = Path(__file__).parents[2]
 _PINS = {"qwen": "package-lock.json", "opencode": "package-lock.json", "vibe": "requirements.txt"}
@@ -33,12 +33,12 @@ EVERY_AGENT = "NAVIGATOR_REAL_AGENTS"
 def installed(name: str, *, usual: bool = True) -> tuple[str, ...]:
     """The agent's command; skips where there is none, no sandbox, or where it is left to `make agents`."""
     if not usual and not os.environ.get(EVERY_AGENT):
-        pytest.skip(f"`make agents` runs it ({EVERY_AGENT}=1)")
-    if not probe().works:
-        pytest.skip(f"no sandbox: {probe().reason}")
+        pytest.skip("longer runs of agents: `make agents` runs them")
+    if reason := no_sandbox():
+        pytest.skip(reason)
     found = command(name)
     if not found:
-        pytest.skip(f"{name} is not installed; `make agents` installs it")
+        pytest.skip("agents: `make agents` installs them")
     return found
 
 

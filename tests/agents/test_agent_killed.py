@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from navigator.domain.states import TaskState
-from navigator.workspace.sandbox.probe import probe
 from tests.agents.conftest import install
 from tests.agents.test_misbehaving import left_of
 from tests.cascade.scripted_models import Messages, Models, speaking
 from tests.cascade.support import Desk, make_repository
 from tests.cascade.test_conductor import CODE, text_of
 from tests.cascade.test_killed import KILLED_AT
+from tests.workspace.sandbox.support import no_sandbox
 
 KILLS = int(os.environ.get("NAVIGATOR_KILLS", "6"))
 """Fifty and more with NAVIGATOR_KILLS."""
@@ -28,8 +28,8 @@ QUESTIONS = 6
 
 
 def test_no_answer_is_asked_for_twice_and_nothing_is_left(tmp_path: Path) -> None:
-    if not probe().works:
-        pytest.skip(f"no sandbox: {probe().reason}")
+    if reason := no_sandbox():
+        pytest.skip(reason)
     chance = random.Random(8)
     asked: list[str] = []
 
@@ -86,8 +86,8 @@ def runs(desk: Desk) -> set[str]:
 
 
 def test_what_outlived_a_killed_conductor_is_ended_at_the_next_start(tmp_path: Path) -> None:
-    if not probe().works:
-        pytest.skip(f"no sandbox: {probe().reason}")
+    if reason := no_sandbox():
+        pytest.skip(reason)
     with speaking(Models(lambda messages: "")) as models:
         desk = Desk.make(tmp_path / "desk", models.settings)
         mine, other = desk.paths.root / "agents" / "run-left", tmp_path / "run-other"

@@ -20,7 +20,6 @@ from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.domain.models import Decision, Landing, Proposal, Task
-from navigator.domain.snapshot import PutBack
 from navigator.domain.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
@@ -540,50 +539,6 @@ def test_a_task_that_is_cancelled_and_retried_while_the_model_writes_starts_clea
     shown = Git(next(room.paths.private.iterdir())).run("cat-file", "blob", f"{proposal.tree}:app.py").text
     assert "x * 2" in shown
     assert document["calls"] == {"made": 3, "repeated": 0, "lost": 1, "running": 0}
-
-
-@pytest.mark.parametrize("role", ["generator", "reviewer"])
-def test_a_call_that_is_put_back_is_cut_off_counted_and_made_again_whole(
-    room: Room, models: Models, role: str
-) -> None:
-    """What a swap does not wait for. Where none is due any more, it is made again at once."""
-    asked, answer = threading.Event(), threading.Event()
-
-    def slow(said: list[Messages], whole: str) -> str:
-        if len(said) == 1:
-            asked.set()
-            answer.wait(60)
-            return "too late"
-        return whole
-
-    if role == "generator":
-        models.write = lambda messages: slow(models.written, edit("return x * 2"))
-    else:
-        models.read = lambda messages: slow(models.read_by, approval())
-    task = room.queue()
-    seen: list[tuple[TaskState, int]] = []
-
-    async def session() -> dict[str, Any]:
-        with locked_dependencies(room.paths) as world:
-            conductor = Conductor(world, RunOptions(until="idle"))
-            running = asyncio.create_task(conductor.run())
-            await asyncio.to_thread(asked.wait)
-            assert world.requests.first_since(task) is not None
-            conductor._start(PutBack(task))
-            while task in conductor._live.busy:
-                await asyncio.sleep(0)
-            seen.append((world.reader.task(task).state, len(conductor._live.deferred)))
-            answer.set()
-            return (await running).document()
-
-    document = asyncio.run(asyncio.wait_for(session(), 60))
-    assert seen == [(TaskState.QUEUED if role == "generator" else TaskState.AWAITING_REVIEW, 1)]
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    (proposal,) = room.proposals()
-    assert proposal.review is not None
-    assert document["calls"] == {"made": 3, "repeated": 1, "lost": 0, "running": 0}
-    outcomes = [call.outcome for call in room.read().calls(task_id=task)]
-    assert sorted(outcomes) == ["ok", "ok", "put_back"]
 
 
 def test_a_refused_request_fails_its_own_task_and_no_other(room: Room, models: Models) -> None:

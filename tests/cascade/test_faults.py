@@ -267,7 +267,7 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
     folder.mkdir()
     options = ["-t", "tmpfs", "-o", f"size={megabytes}m", "navigator-test", str(folder)]
     if os.geteuid() != 0 or subprocess.run(["mount", *options], capture_output=True, check=False).returncode:
-        pytest.skip("a small disk can only be mounted by root")
+        pytest.skip("root: only root can run them")
     try:
         yield folder
     finally:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.views.figures import measured_prices
+from navigator.cascade.views.figures import measured_doubt
 from navigator.config.paths import StatePaths
 from navigator.domain.states import Role, TaskState
 from navigator.evidence.intervals import Tables
@@ -65,9 +65,9 @@ def test_uncertainty_is_weighed_only_where_it_is_shown_to_tell_something(tmp_pat
         reader = Reader(connection)
         (mean, _) = relations(reader.entropy_ranks())
         assert (mean.verdict, mean.n) == (RELATED, 40)
-        doubt = measured_prices(reader, with_rehearsal=False).doubt
+        doubt = measured_doubt(reader, rehearsal=False)
         assert doubt is not None
-        assert doubt.above > 1 > doubt.below
+        assert doubt.above > 1
         above, revised = reader.sent_back_above(mean.model, doubt.bits)
         assert revised / above > mean.revise / mean.n
-        assert measured_prices(reader, with_rehearsal=True).doubt is None
+        assert measured_doubt(reader, rehearsal=True) is None

@@ -188,6 +188,13 @@ WRAPPED = {
     "quotation marks": "“{0}”",
     "fence in quotation marks": '"```\n{0}\n```"',
     "escaped twice": "```python\\n{0}\\n```",
+    "bold": "**{0}**",
+    "emphasis": "*{0}*",
+    "HTML": "<code>{0}</code>",
+    "HTML's entities": "&quot;{0}&quot;",
+    "place": "totals.py:9: {0}",
+    "place and column": "./src/totals.py:9:5: {0}",
+    "many blanks": " " * 300_000 + "{0}" + " " * 300_000,
 }
 
 
@@ -198,6 +205,63 @@ def test_a_quote_is_found_through_what_models_put_around_it(wrap: str) -> None:
         quoted = finding(quote=wrap.format(text.strip()), severity="blocker")
         said, (found,) = judged(answer(quoted, verdict="REVISE"))
         assert (said, found.anchored) == (verdict, verdict is Verdict.REVISE), found
+
+
+LABELS = ("H1", "H2", "H3", "H4", "H99", "F1", "", "totals.py", "H2, H3")
+
+
+@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize("line", (0, 1, 9, 10_000))
+def test_no_true_finding_is_lost_to_a_wrong_label_or_line(label: str, line: int) -> None:
+    """Every changed line that stands once in the change, in every wrapping, is found where it is."""
+    changed = [
+        (file.path, hunk.label, line)
+        for file in SHOWN.files
+        for hunk in file.hunks
+        for line in hunk.lines
+        if line.kind != " " and len(line.text.strip()) >= SHORTEST_PART
+    ]
+    texts = [line.text.strip() for _, _, line in changed]
+    once = [one for one in changed if texts.count(one[2].text.strip()) == 1]
+    assert len(once) >= 5
+    for path, its, true in once:
+        for wrap in ("{0}", "**{0}**", "`{0}`", "x.py:3: {0}"):
+            made = finding(quote=wrap.format(true.text), hunk=label, line=line, severity="blocker")
+            verdict, (found,) = judged(answer(made, verdict="REVISE"))
+            number = true.old if true.kind == "-" else true.new
+            assert (verdict, found.path, found.hunk, found.line) == (Verdict.REVISE, path, its, number)
+
+
+def test_a_quote_in_two_hunks_is_of_the_hunk_it_names_or_of_the_line_it_names() -> None:
+    from tests.rehearsal.conversation import difference
+
+    middle = b"".join(b"line %d\n" % number for number in range(40))
+    before, after = b"a = 1\n" + middle + b"b = 1\n", b"count += 1\n" + middle + b"count += 1\n"
+    shown = Shown(difference({"a.py": before}, {"a.py": after}), "Count.")
+
+    def place(hunk: str, line: int) -> tuple[str, int | None]:
+        made = finding(hunk=hunk, line=line, quote="count += 1")
+        (found,) = ground(read_review(answer(made)), shown)
+        return found.hunk, found.line
+
+    assert place("H1", 0) == place("H1", 1) == place("H1", 5) == ("H1", 1)
+    assert place("H2", 0) == place("H2", 42) == place("H1", 42) == ("H2", 42)
+    assert place("H99", 40) == ("H2", 42)
+    assert place("H99", 3) == ("H1", 1)
+
+
+@pytest.mark.parametrize(
+    ("quote", "why"),
+    [
+        ("", "it quotes nothing"),
+        ("return total.rounded(EURO)", "its quote is nowhere in what the reviewer was shown"),
+        ("Every total must be a Decimal, also in net().", "its quote is of the task, not of the change"),
+        ("        names.append(line.name)", "its quote is in the code around the change, not in the change"),
+    ],
+)
+def test_what_does_not_count_says_why(quote: str, why: str) -> None:
+    _, (found,) = judged(answer(finding(quote=quote)))
+    assert (found.anchored, found.unanchored) == (False, why)
 
 
 def test_a_second_review_is_seen_behind_any_number_of_braces() -> None:

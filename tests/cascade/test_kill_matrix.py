@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from navigator.domain.states import LandingState
+from navigator.workspace.git.landing import land as landing
+from navigator.workspace.git.landing.plan import LandingRefused
 from tests.cascade.killed_at import GIT_DIED
 from tests.cascade.landing_bench import LandingBench
 from tests.cascade.support import PATIENCE, git
@@ -56,6 +58,8 @@ UNDOING = (
     ("event", "task_state=undone"),
 )
 CHECKOUT = (
+    ("before", f"{LANDED}.checkout:_mark"),
+    ("after", "os:link"),
     ("before", f"{LANDED}.checkout:_require_either"),
     ("before", f"{LANDED}.checkout:_write"),
     ("after", f"{LANDED}.checkout:_write"),
@@ -215,6 +219,26 @@ def test_killed_in_the_middle_of_a_landing(
     for kind, count in sorted(seen.items()):
         print(f"{landing}: {kind}: {count}")
     assert seen.total() >= wanted
+
+
+def test_a_landing_that_cannot_be_finished_yet_is_finished_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=2)
+    first, second = bench.waiting
+    cut = Moment(undo=False, how="before", what=f"{LANDED}.checkout:_require_either", count=1)
+    assert died(bench, cut, "approve", "--yes", first)
+
+    def full(*_: object) -> None:
+        raise LandingRefused("No space left on device.")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(landing, "_copy_objects", full)
+        bench.recover()
+        assert bench.approve(second)["landing"] == "refused"
+    end_landing(bench, first)
+    end_landing(bench, second)
+    bench.assert_sound()
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from navigator.config.settings import MetricsSettings
 from navigator.domain.errors import MissingPart
@@ -19,10 +20,6 @@ from tests.cascade.support import hurry
 from tests.cascade.test_conductor import Room, edit
 from tests.cascade.test_reconcile import settings, staying, swapping, until
 from tests.swap.desk import quiet_port
-
-text_string_to_metric_families = pytest.importorskip(
-    "prometheus_client.parser", reason="prometheus-client is not installed: pip install -e '.[metrics]'"
-).text_string_to_metric_families
 
 DOCS = Path(__file__).parents[2] / "docs" / "scaling.md"
 ORDER = ("role", "to", "verdict", "outcome", "kind", "rehearsal")

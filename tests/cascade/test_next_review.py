@@ -1,4 +1,4 @@
-"""A conductor that stays says when the next review starts and why, and weighs what it measured."""
+"""A conductor that stays says when the next review starts and why, and knows its swaps as it measured them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.socket.wire import Result
 from navigator.cli.session import locked_dependencies
-from navigator.domain.snapshot import Prices
 from navigator.domain.states import TaskState
+from navigator.scheduling.forecast import PUBLISHED, Figures
 from tests.cascade.support import REHEARSAL, Desk, make_repository
 
 
-def test_the_next_review_is_told_and_swaps_are_weighed_as_measured(
+def test_the_next_review_is_told_and_swaps_are_known_as_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = Desk.make(tmp_path, REHEARSAL)
+    desk = Desk.make(tmp_path, REHEARSAL + "\n[batch]\nquiet_minutes = 10\n")
     monkeypatch.setenv("NAVIGATOR_CONFIG", str(desk.config))
     desk.json(
         "project",
@@ -28,7 +28,7 @@ def test_the_next_review_is_told_and_swaps_are_weighed_as_measured(
     desk.json("task", "add", "code", "Remove mutable default arguments from app.py")
     told: list[Result] = []
 
-    async def run() -> Prices:
+    async def run() -> Figures:
         with locked_dependencies(desk.paths, time_scale=0.0) as world:
             conductor = Conductor(world, RunOptions())
             running = asyncio.create_task(conductor.run())
@@ -37,22 +37,19 @@ def test_the_next_review_is_told_and_swaps_are_weighed_as_measured(
                     await asyncio.sleep(0.01)
                 await asyncio.sleep(0.2)
                 told.append(conductor._status()["next_review"])
-                assert (
-                    conductor._live.prices.swap_in == Prices().swap_in
-                )  # published: nothing was swapped yet
+                assert conductor._live.figures.swap_in == PUBLISHED.swap_in  # nothing was swapped yet
                 conductor.review_now()
                 conductor._wake.set()
                 while world.reader.task("T1").state in (TaskState.AWAITING_REVIEW, TaskState.REVIEWING):
                     await asyncio.sleep(0.01)
                 await asyncio.sleep(0.2)
-                return conductor._live.prices
+                return conductor._live.figures
             finally:
                 conductor.stop("the test is over")
                 await running
 
-    prices = asyncio.run(asyncio.wait_for(run(), 120))
+    figures = asyncio.run(asyncio.wait_for(run(), 120))
     (ahead,) = told
-    assert ahead["why"] == "when the wait is worth the swaps"
-    # A quarter of the published round trip, for one proposal that has just begun to wait.
-    assert 10 <= ahead["seconds"] <= 19
-    assert prices.swap_in < Prices().swap_in
+    assert ahead["why"] == "when no task came for 10 min"
+    assert 590 <= ahead["seconds"] <= 600
+    assert figures.swap_in < PUBLISHED.swap_in

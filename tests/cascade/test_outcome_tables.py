@@ -10,7 +10,7 @@ from navigator.cascade.views.statistics.aftermath import (
     revision_table,
 )
 from navigator.cascade.views.statistics.page import Table, few_notes, share_rows
-from navigator.domain.costs import EnergyTotals, SwapTotals, WorkTotals, Yield
+from navigator.domain.costs import SwapTotals, WorkTotals, Yield
 from navigator.domain.outcomes import FateCount, FindingTotals, RepeatCount, RevisionCount
 from navigator.domain.records import CallTotals
 from navigator.domain.states import CheckOutcome, Role, Verdict
@@ -31,7 +31,7 @@ def test_nothing_counted_is_no_table() -> None:
     assert list(finding_table(findings_met([]).real)) == []
     assert list(landed_table(landed([]).real)) == []
     assert list(repeat_table(repeats([]).real)) == []
-    none = cost(Yield(), [], [], SwapTotals(), [], Yield())
+    none = cost(Yield(), [], [], SwapTotals())
     assert cost_page.PAGE.tables(Tables(none, none), False) == ()
 
 
@@ -91,14 +91,12 @@ def test_kappa_is_shown_with_its_interval_or_with_why_not() -> None:
     assert "the same verdict every time" in row.note
 
 
-def spent(*energy: EnergyTotals) -> Cost:
+def spent() -> Cost:
     return cost(
         Yield(accepted=4, proposals=10, reviews=8),
         [WorkTotals(role=Role.GENERATOR, work="write", calls=9, lost=2, prompt_tokens=4_000)],
         [CallTotals(role=Role.GENERATOR, model="a", calls=9, busy_seconds=20)],
         SwapTotals(n=4, seconds=120, batch_n=2, batch_seconds=60, failed=1, unmeasured=1),
-        energy,
-        Yield(accepted=2, proposals=3, reviews=2),
     )
 
 
@@ -116,24 +114,6 @@ def test_cost_says_n_and_what_is_not_known() -> None:
     assert found["TOKENS"].notes == ("calls that were cut off, whose tokens are not known: 2",)
     assert rows(found["SECONDS"])["round trips of batches: 50%"] == ("15.0", "6.0", "7.5", "60.0")
     assert found["SECONDS"].notes[1] == "swaps made externally, whose seconds are not known: 1"
-    assert "[energy]" in found["ENERGY"].empty
-
-
-def test_energy_says_since_when_and_for_how_long_it_is_not_known() -> None:
-    began = "2026-11-20T10:05:00.000Z"
-    found = tables(
-        spent(
-            EnergyTotals(phase="writing", seconds=3600, missed=40, watt_hours=300, samples=720, began=began)
-        )
-    )["ENERGY"]
-    assert rows(found) == {
-        "all": ("150.0", "100.0", "150.0", "300.0"),
-        "writing, 300 W": ("150.0", "100.0", "150.0", "300.0"),
-    }
-    assert found.notes == (
-        "since the first reading (2026-11-20): accepted changes: 2, proposals: 3, reviews: 2, readings: 720",
-        "readings cover 3,600 s; 40 s more are not known",
-    )
 
 
 def test_only_a_table_with_a_share_of_few_says_that_it_is_anecdotal() -> None:

@@ -54,7 +54,7 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         path.write_bytes(os.urandom(SIZE))
     page_cache.forget(files)
     if page_cache.residency(files).resident:
-        pytest.skip("this file system does not let go of cached pages when asked (a memory file system?)")
+        pytest.skip("page cache: this file system does not empty it when asked")
     config = tmp_path / "config.toml"
     config.write_text(
         f'[reviewer]\nmodel = "{folder}"\n[swap]\nstrategy = "resident"\n'

@@ -32,17 +32,14 @@ async def test_the_mean_of_what_was_in_flight_meanwhile(monkeypatch: pytest.Monk
     monkeypatch.setattr(time, "monotonic", lambda: clock)
     monkeypatch.setattr(Inflight, "answered", lambda self, answer: seen.append(answer) or self)
     requests = Requests(Settings())
-    with requests.asking(G, "T1", first=True) as first:
-        assert requests.first_since("T1") == 100.0
+    with requests.asking(G) as first:
         clock = 106.0
-        with requests.asking(G, "T2"):
+        with requests.asking(G):
             assert requests.running(G) == 2
-            assert requests.first_since("T2") is None
             clock = 110.0
         first.usage = Usage(completion_tokens=500)
     assert seen == [Answer(500, 10.0, 1.4)]
     assert requests.running(G) == 0
-    assert requests.took() == {G: (10.0,)}
 
 
 class OneClient:
@@ -70,7 +67,7 @@ async def test_a_server_that_runs_two_at_once_gets_two(monkeypatch: pytest.Monke
         looking = asyncio.create_task(requests.keep_looking(OneClient(client)))
 
         async def ask() -> None:
-            with requests.asking(G, "") as one:
+            with requests.asking(G) as one:
                 request = ChatRequest([{"role": "user", "content": "Go."}], 4000, 0.0, 1.0)
                 one.usage = (await client.chat(request)).usage
 

@@ -111,7 +111,7 @@ def test_killed_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.skipif(STRACE is None, reason="strace kills at system calls; it is not installed")
+@pytest.mark.skipif(STRACE is None, reason="strace: apt install strace")
 def test_killed_at_system_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = SplitBench(tmp_path, monkeypatch)
     kills = 0

@@ -131,9 +131,6 @@ def scrape(address: str) -> str:
 @pytest.mark.slow
 @needs_sandbox
 def test_no_planted_secret_leaves(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    pytest.importorskip(
-        "prometheus_client", reason="prometheus-client is not installed: pip install -e '.[metrics]'"
-    )
     events, metrics, address = room.folder / "events.jsonl", list[str](), f"127.0.0.1:{quiet_port()}"
     command = json.dumps([sys.executable, "-c", NOTE, str(events)])
     monkeypatch.setenv("GENERATOR_KEY", S.generator_key)

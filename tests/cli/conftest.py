@@ -30,8 +30,7 @@ class Command:
             text=True,
             env=self.environment(),
             timeout=240,
-            stdin=subprocess.DEVNULL,
-            **options,
+            **({"input": ""} | options),
         )
         assert code is None or done.returncode == code, (
             f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
@@ -80,9 +79,5 @@ def repository(tmp_path: Path) -> Path:
 
 
 def git(folder: Path, *words: str) -> str:
-    """Run git there as a fixed person, and return what it printed."""
-    who = {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.org"}
-    who |= {"GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.org"}
-    return subprocess.run(
-        ["git", *words], cwd=folder, check=True, capture_output=True, text=True, env=os.environ | who
-    ).stdout
+    """Run git there, and return what it printed."""
+    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout

@@ -52,11 +52,11 @@ def test_the_whole_way_from_a_repository_to_a_landed_commit_and_back(
     assert "REHEARSAL" in shown
     assert "is None" in shown
 
-    refused = command.json("approve", proposal["id"], code=1)["decisions"][0]
+    refused = command.json("approve", "--yes", proposal["id"], code=1)["decisions"][0]
     assert (refused["recorded"], refused["landing"]) == (True, "refused")
     assert "--allow-rehearsal-landing" in refused["reason"]
 
-    landed = command.json("approve", proposal["id"], "--allow-rehearsal-landing")["decisions"][0]
+    landed = command.json("approve", "--yes", proposal["id"], "--allow-rehearsal-landing")["decisions"][0]
     assert landed["landing"] == "landed"
     branch = landed["ref"].removeprefix("refs/heads/")
     assert branch.startswith("navigator/")
@@ -65,7 +65,7 @@ def test_the_whole_way_from_a_repository_to_a_landed_commit_and_back(
     assert "Rehearsal: true" in message
     assert "path == None" not in git(repository, "show", f"{branch}:thing.py")
 
-    undone = command.json("undo", proposal["id"])["undone"][0]
+    undone = command.json("undo", "--yes", proposal["id"])["undone"][0]
     assert undone["undone"] is True
     assert git(repository, "branch", "--list").split() == ["*", "main"]
     assert git(repository, "status", "--porcelain") == ""
@@ -98,7 +98,7 @@ def test_reject_and_send_back(command: Command, repository: Path) -> None:
 
     command.run("reject", second["id"], "--yes")
     assert command.json("task", "show", second["task_id"])["task"]["state"] == "rejected"
-    again = command.json("approve", second["id"], code=1)["decisions"][0]
+    again = command.json("approve", "--yes", second["id"], code=1)["decisions"][0]
     assert again["recorded"] is False
     command.run("task", "retry", second["task_id"])
     command.run("task", "cancel", second["task_id"])
@@ -109,7 +109,7 @@ def test_a_tree_that_changed_is_not_approved(command: Command, repository: Path)
     command.run("project", "add", str(repository), "--name", "thing")
     command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
     command.run("run", "--until", "idle", "--time-scale", "0", "--json")
-    row = command.json("approve", "P1", "--tree", "0" * 40, code=1)["decisions"][0]
+    row = command.json("approve", "--yes", "P1", "--tree", "0" * 40, code=1)["decisions"][0]
     assert row["recorded"] is False
     assert "changed since you looked" in row["reason"]
 
@@ -256,10 +256,13 @@ def test_an_approval_that_could_not_land_is_taken_back(command: Command, reposit
     command.run("project", "add", str(repository), "--name", "thing")
     command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
     command.run("run", "--until", "idle", "--time-scale", "0", "--json")
-    assert command.json("approve", "P1", code=1)["decisions"][0]["landing"] == "refused"
-    assert command.json("undo", "P1")["undone"][0]["undone"] is True
+    assert command.json("approve", "--yes", "P1", code=1)["decisions"][0]["landing"] == "refused"
+    assert command.json("undo", "--yes", "P1")["undone"][0]["undone"] is True
     assert command.json("task", "show", "T1")["task"]["state"] == "awaiting_approval"
-    assert command.json("approve", "P1", "--allow-rehearsal-landing")["decisions"][0]["landing"] == "landed"
+    assert (
+        command.json("approve", "--yes", "P1", "--allow-rehearsal-landing")["decisions"][0]["landing"]
+        == "landed"
+    )
 
 
 def test_a_run_that_allows_it_lands_what_was_refused_before(command: Command, repository: Path) -> None:
@@ -267,7 +270,7 @@ def test_a_run_that_allows_it_lands_what_was_refused_before(command: Command, re
     command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
     work = ("run", "--until", "idle", "--time-scale", "0", "--json")
     command.run(*work)
-    refused = command.json("approve", "P1", code=1)["decisions"][0]
+    refused = command.json("approve", "--yes", "P1", code=1)["decisions"][0]
     assert "`navigator approve P1 --allow-rehearsal-landing`" in refused["reason"]
     command.run(*work)
     assert command.json("task", "show", "T1")["task"]["state"] == "approved"
@@ -300,7 +303,7 @@ def test_doctor_finds_a_damaged_database(command: Command) -> None:
     assert items["database"]["state"] == "missing"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a folder read-only needs root")
+@pytest.mark.skipif(os.geteuid() != 0, reason="root: only root can run them")
 def test_a_state_folder_that_can_only_be_read_is_read_or_said(command: Command, repository: Path) -> None:
     command.run("project", "add", str(repository), "--name", "thing")
     script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
@@ -314,7 +317,7 @@ def test_a_state_folder_that_can_only_be_read_is_read_or_said(command: Command, 
             timeout=60,
         )
         if "unshare" in done.stderr or "mount:" in done.stderr:
-            pytest.skip(f"mounting is not allowed here: {done.stderr.strip()}")
+            pytest.skip(f"mounts: {done.stderr.strip()}")
         assert "Traceback" not in done.stderr
         assert done.returncode == 0 or str(command.state) in done.stderr + done.stdout, (words, done.stderr)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.workspace.sandbox.support import needs_sandbox
 
 pytestmark = [
     pytest.mark.sandbox,
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap for a read-only mount"),
+    needs_sandbox,
 ]
 
 

@@ -31,7 +31,7 @@ def test_from_a_choice_of_hunks_to_a_commit(bench: SplitBench) -> None:
     assert f"part of {parent}" in bench.desk.run("proposals").stdout.decode()
     left_out = bench.desk.json("approve", "--all-reviewed", "--yes")["left_out"]
     assert left_out == [{"id": part["id"], "reason": f"part of {parent}: approve it separately"}]
-    row = bench.desk.json("approve", part["id"])["decisions"][0]
+    row = bench.desk.json("approve", "--yes", part["id"])["decisions"][0]
     assert row["landing"] == "landed"
     assert bench.on_branch("n.txt").encode() == THIRTY.strip()
 
@@ -42,7 +42,7 @@ def test_what_is_said_in_words(bench: SplitBench) -> None:
     assert "F1 @@ renamed from README.md" in shown
     said = bench.desk.run("split", parent, "F1", "--drop-rest").stdout.decode()
     assert "P2  made from F1 of P1; its checks are done" in said and "T1  H1 dropped" in said
-    assert bench.desk.json("approve", "P2")["decisions"][0]["landing"] == "landed"
+    assert bench.desk.json("approve", "--yes", "P2")["decisions"][0]["landing"] == "landed"
     assert bench.on_branch("READ.md") == "# Code"
 
 

@@ -57,6 +57,23 @@ def test_nothing_is_said_where_tests_passed(room: Room) -> None:
     assert "landed on" in done and "Of 1 approved" not in done
 
 
+def test_what_failed_lands_by_name_only(room: Room) -> None:
+    """Neither an answer on a pipe nor --yes alone lands a proposal whose tests fail."""
+    room.models.write = saying(BAD)
+    room.add()
+    proposal = room.proposal(_made(room))
+    command = command_of(room)
+    for stdin in ("", "n\n", "y\n"):
+        refused = command.run("approve", proposal.id, code=2, input=stdin)
+        assert "There is no terminal to confirm at, and nothing was done." in refused.stderr
+    row = command.json("approve", proposal.id, "--yes", code=1)["decisions"][0]
+    named = f"{proposal.id}:failed:tests"
+    assert not row["recorded"] and f"--confirm '{named}'" in row["reason"]
+    landed = command.json("approve", proposal.id, "--yes", "--confirm", named)["decisions"][0]
+    assert landed["landing"] == "landed"
+    assert "nothing was done" in command.run("undo", proposal.id, code=2).stderr
+
+
 def test_mended_tests_are_said_and_stand_in_the_commit(room: Room) -> None:
     room.models.write = saying(BAD, GOOD)
     path = room.add()

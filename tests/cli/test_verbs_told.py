@@ -22,7 +22,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandingBench:
 
 def test_from_the_list_of_what_waits_to_undoing_twice(bench: LandingBench) -> None:
     first, second = bench.waiting
-    done = bench.desk.run("approve", first)
+    done = bench.desk.run("approve", "--yes", first)
     assert f"{first}  landed on navigator/2026-01-01-a as " in done.stdout.decode()
     assert "git merge navigator/2026-01-01-a" in done.stderr.decode()
     listed = bench.desk.run("proposals").stdout.decode()
@@ -31,12 +31,12 @@ def test_from_the_list_of_what_waits_to_undoing_twice(bench: LandingBench) -> No
     assert [one["id"] for one in bench.desk.json("proposals")["proposals"]] == [first, second]
     assert [one["id"] for one in bench.desk.json("proposals", "--waiting")["proposals"]] == [second]
     assert "only one of" in bench.desk.run("proposals", "--all", "--waiting", codes=(2,)).stderr.decode()
-    again = bench.desk.run("reject", first, codes=(1,)).stdout.decode()
+    again = bench.desk.run("reject", "--yes", first, codes=(1,)).stdout.decode()
     assert f"{first}  has already landed on navigator/2026-01-01-a" in again
-    assert f"{first}  undone: " in bench.desk.run("undo", first).stdout.decode()
-    twice = bench.desk.run("undo", first, codes=(1,)).stdout.decode()
+    assert f"{first}  undone: " in bench.desk.run("undo", "--yes", first).stdout.decode()
+    twice = bench.desk.run("undo", "--yes", first, codes=(1,)).stdout.decode()
     assert f"{first}  has already been undone." in twice
-    bench.desk.run("reject", second)
+    bench.desk.run("reject", "--yes", second)
     assert "No proposals are waiting" in bench.desk.run("proposals").stdout.decode()
 
 
@@ -55,10 +55,10 @@ def test_a_diff_as_a_document(bench: LandingBench) -> None:
 @pytest.mark.parametrize("tree", ["abc", "nothexadecimal"])
 def test_a_pin_has_twelve_digits(bench: LandingBench, tree: str) -> None:
     first = bench.waiting[0]
-    said = bench.desk.run("approve", first, "--tree", tree, codes=(2,)).stderr.decode()
+    said = bench.desk.run("approve", "--yes", first, "--tree", tree, codes=(2,)).stderr.decode()
     assert "at least 12 digits" in said
     pinned = bench.proposal(first).tree[:12].upper()
-    assert bench.desk.json("approve", first, "--tree", pinned)["decisions"][0]["landing"] == "landed"
+    assert bench.desk.json("approve", "--yes", first, "--tree", pinned)["decisions"][0]["landing"] == "landed"
 
 
 def test_names_and_ids_complete(bench: LandingBench) -> None:

@@ -78,8 +78,7 @@ model_dirs = []
 [batch]
 target = 30
 max_wait_minutes = 30
-quiet_minutes = 3
-patience = 0.25
+quiet_minutes = 0
 revisions = 2
 [checks]
 timeout_seconds = 300

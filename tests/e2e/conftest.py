@@ -51,7 +51,7 @@ def end_conductor(state: Path) -> None:
 def terminal(tmp_path: Path, place: dict[str, str]) -> Iterator[Terminal]:
     """A window in a tmux of its own, with a shell in it."""
     if shutil.which("tmux") is None:
-        pytest.skip("tmux is not installed: apt install tmux")
+        pytest.skip("tmux: apt install tmux")
     opened = Terminal(tmp_path, place)
     yield opened
     opened.close()

@@ -69,7 +69,7 @@ def hostile_state(place: dict[str, str], folder: Path) -> None:
     for words in (
         ["init", "-q", "-b", "main"],
         ["add", "-A"],
-        ["-c", "user.name=d", "-c", "user.email=d@localhost", "commit", "-q", "-m", "one"],
+        ["commit", "-q", "-m", "one"],
     ):
         subprocess.run(["git", *words], cwd=repository, check=True, capture_output=True)
     place["NAVIGATOR_CONFIG"] = str(folder / "config.toml")

@@ -33,7 +33,7 @@ def home() -> Path:
 def missing() -> str:
     """Why the tests cannot run; "" where they can."""
     if not (home() / ".complete").exists():
-        return f"no model gateway in {home()}; `make engines` installs it"
+        return "engines: `make engines` installs them"
     return llama.missing()
 
 

@@ -35,7 +35,7 @@ def missing() -> str:
     folder = home()
     for name in ("llama-server", "tiny.gguf"):
         if not (folder / name).is_file():
-            return f"no {name} in {folder}; `make engines` builds it"
+            return "engines: `make engines` installs them"
     return ""
 
 

@@ -44,7 +44,7 @@ def missing() -> str:
     folder = home()
     for name in (".complete", "bin/python", "tiny/config.json"):
         if not (folder / name).exists():
-            return f"no {name} in {folder}; `engines/build_sglang.sh` makes it"
+            return "engines: `make engines` installs them"
     return ""
 
 

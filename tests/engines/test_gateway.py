@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from navigator.config.settings import ServerSettings
 from navigator.serving.client.chat import ChatRequest
@@ -24,10 +25,6 @@ from tests.swap.desk import quiet_port
 from tests.workspace.git.world import fingerprint, make_repo
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow, pytest.mark.xdist_group("engines")]
-
-parse = pytest.importorskip(
-    "prometheus_client.parser", reason="prometheus-client is not installed: pip install -e '.[metrics]'"
-).text_string_to_metric_families
 
 
 @pytest.fixture
@@ -145,7 +142,7 @@ def scraped(address: str) -> dict[tuple[str, str], float]:
         return {}
     return {
         (sample.name, sample.labels["role"]): sample.value
-        for family in parse(text)
+        for family in text_string_to_metric_families(text)
         for sample in family.samples
         if family.type == "gauge"
     }

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from navigator.domain.states import TaskState
-from navigator.workspace.sandbox.probe import probe
 from tests.agents import real
 from tests.agents.conftest import install
 from tests.cascade.scripted_models import READER, Models, speaking
@@ -18,6 +17,7 @@ from tests.cascade.test_conductor import Room
 from tests.engines.conftest import ready
 from tests.engines.llama import ALIAS, LlamaServer, llama_server, missing
 from tests.engines.narrowing import NEW_LINE, TEMPLATE, Narrow, narrowing
+from tests.workspace.sandbox.support import no_sandbox
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines"), pytest.mark.timeout(900)]
 
@@ -29,7 +29,7 @@ EMPTY = "Model stream ended with empty response text"
 
 
 def running(folder: Path, *options: str) -> Iterator[LlamaServer]:
-    if reason := missing() or ("" if probe().works else f"no sandbox: {probe().reason}"):
+    if reason := missing() or no_sandbox():
         pytest.skip(reason)
     with llama_server(folder, "--jinja", *options) as made:
         ready(made)

@@ -42,7 +42,7 @@ def router(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
         shutil.copy(home() / "tiny.gguf", models / f"{name}.gguf")
     (models / f"{BROKEN}.gguf").write_bytes(b"GGUF, it says")
     if _NO_PROCESSES in _last_words(models):
-        pytest.skip(f"{home()} was built without a router; remove it, and `make engines` builds it again")
+        pytest.skip(f"a llama-server with a router: remove {home()}, and `make engines` builds it again")
     with llama_router(folder, models=models) as server:
         yield server
 

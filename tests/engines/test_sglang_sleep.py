@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(600),
     pytest.mark.xdist_group("engines"),
-    pytest.mark.skipif(bool(sglang.missing()), reason=f"no SGLang: {sglang.missing()}"),
+    pytest.mark.skipif(bool(sglang.missing()), reason=sglang.missing()),
 ]
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from navigator.domain.costs import EnergyTotals, SwapTotals, WorkTotals, Yield
+from navigator.domain.costs import SwapTotals, WorkTotals, Yield
 from navigator.domain.records import CallTotals
 from navigator.domain.states import Role
 from navigator.evidence.cost import Amount, cost
@@ -27,8 +25,6 @@ def test_totals_are_divided_by_what_came_out() -> None:
             CallTotals(role=R, model="c", calls=8, busy_seconds=20),
         ],
         SwapTotals(n=5, seconds=200, batch_n=4, batch_seconds=150, failed=1, unmeasured=2),
-        [],
-        MADE,
     )
     assert found.tokens == Amount(10_800, 2_700, 1_080, 1_350)
     assert found.work[0].completion_tokens == Amount(1_000, 250, 100, 125)
@@ -37,29 +33,9 @@ def test_totals_are_divided_by_what_came_out() -> None:
     assert found.model_time.total == 60
     assert found.swaps.seconds.per_accepted == 50
     assert (found.swaps.batch_share, found.swaps.failed, found.swaps.unmeasured) == (0.75, 1, 2)
-    assert found.energy is None
-
-
-def test_energy_is_divided_by_what_came_out_since_the_first_reading() -> None:
-    found = cost(
-        MADE,
-        [],
-        [],
-        SwapTotals(),
-        [
-            EnergyTotals(phase="writing", seconds=3600, missed=400, watt_hours=200, samples=700, began="b"),
-            EnergyTotals(phase="idle", seconds=0, missed=0, watt_hours=0, samples=1, began="a"),
-        ],
-        Yield(accepted=2, proposals=5, reviews=0),
-    )
-    assert found.energy is not None
-    assert found.energy.watt_hours == Amount(200, 100, 40, None)
-    assert (found.energy.began, found.energy.samples, found.energy.accepted) == ("a", 701, 2)
-    assert found.energy.missed_share == pytest.approx(0.1)
-    assert [one.watts for one in found.energy.phases] == [200, None]
 
 
 def test_nothing_accepted_is_no_division() -> None:
-    found = cost(Yield(), [], [], SwapTotals(), [], Yield())
+    found = cost(Yield(), [], [], SwapTotals())
     assert found.tokens == Amount(0, None, None, None)
     assert found.swaps.batch_share is None

@@ -119,7 +119,6 @@ def test_a_coin_is_seldom_called_a_difference() -> None:
 
 
 def test_strengths_come_back_in_their_order() -> None:
-    pytest.importorskip("choix", reason="choix is in the extra `lab`")
     truth = {"weak": -1.0, "middle": 0.0, "strong": 1.0}
     dice, games = random.Random(2), []
     for one, other in itertools.combinations(truth, 2):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.workloads import Scenario
 from navigator.scheduling.inflight import Answer, Inflight, ServerQueue
-from navigator.scheduling.simulator.scenario import Scenario
 
 OBSERVED = st.one_of(
     st.builds(Answer, st.integers(0, 5000), st.floats(0, 1000), st.floats(0, 64)),

@@ -1,4 +1,4 @@
-"""When the next review starts, against the scheduler itself; and when leaving the generator is worth it."""
+"""When the next review starts, against the scheduler itself."""
 
 from __future__ import annotations
 
@@ -9,22 +9,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from navigator.domain.snapshot import BatchRules, Prices, SchedulerSnapshot, SwapTo
+from navigator.domain.snapshot import BatchRules, SchedulerSnapshot, SwapTo
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.next_actions import next_actions
-from navigator.scheduling.outlook import outlook
-from navigator.scheduling.view import hold_seconds
-from navigator.scheduling.worth import leaving_costs, waited, worth_from
+from navigator.scheduling.outlook import Outlook, outlook
+from navigator.scheduling.view import HOLD_SECONDS
 from tests.scheduling.test_rules import NOW, snap, task, waiting
 
-PRICES = Prices(swap_in=40, swap_back=35, write_seconds=10, review_seconds=5)
+
+def paced(snapshot: SchedulerSnapshot) -> SchedulerSnapshot:
+    return replace(snapshot, write_seconds=10.0)
 
 
-def priced(snapshot: SchedulerSnapshot) -> SchedulerSnapshot:
-    return replace(snapshot, prices=PRICES)
-
-
-STAYS = {"until": "", "batch": BatchRules(target=3, max_wait=1800.0, quiet=180.0, patience=math.inf)}
+STAYS = {"until": "", "batch": BatchRules(target=3, max_wait=1800.0, quiet=180.0)}
 
 
 @pytest.mark.parametrize(
@@ -47,7 +44,7 @@ STAYS = {"until": "", "batch": BatchRules(target=3, max_wait=1800.0, quiet=180.0
     ],
 )
 def test_when_the_next_review_will_come(why: str, snapshot: SchedulerSnapshot, seconds: float | None) -> None:
-    assert outlook(priced(snapshot), NOW).seconds == seconds, why
+    assert outlook(paced(snapshot), NOW).seconds == seconds, why
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -56,19 +53,19 @@ def test_when_the_next_review_will_come(why: str, snapshot: SchedulerSnapshot, s
     waited=st.floats(0, 4000),
     since_arrival=st.floats(0, 4000),
     target=st.integers(1, 6),
-    patience=st.sampled_from((0.0, 0.5, 1.0, 4.0, math.inf)),
+    quiet=st.sampled_from((0.0, 20.0, 180.0)),
     held=st.floats(0, 100),
 )
 def test_with_nothing_to_write_the_outlook_is_the_moment_the_scheduler_swaps(
-    count: int, waited: float, since_arrival: float, target: int, patience: float, held: float
+    count: int, waited: float, since_arrival: float, target: int, quiet: float, held: float
 ) -> None:
-    snapshot = priced(
+    snapshot = paced(
         snap(
             *waiting(count, NOW - waited),
             until="",
             last_arrival=NOW - since_arrival,
             held_until=NOW + held,
-            batch=BatchRules(target=target, max_wait=1800.0, quiet=180.0, patience=patience),
+            batch=BatchRules(target=target, max_wait=1800.0, quiet=quiet),
         )
     )
     seconds = outlook(snapshot, NOW).seconds
@@ -78,34 +75,13 @@ def test_with_nothing_to_write_the_outlook_is_the_moment_the_scheduler_swaps(
         assert SwapTo(Role.REVIEWER) not in next_actions(snapshot, NOW + seconds - 1e-3)
 
 
-def test_the_reviewer_is_due_when_the_waits_add_up_to_the_round_trip() -> None:
-    weighed = {"until": "", "batch": BatchRules(patience=1.0), "prices": PRICES}
-    assert worth_from(snap(*waiting(1, NOW), **weighed)) == NOW + 75
-    assert worth_from(snap(*waiting(5, NOW), **weighed)) == NOW + 15
-    patient = snap(*waiting(5, NOW), **(weighed | {"batch": BatchRules(patience=4.0)}))
-    assert worth_from(patient) == NOW + 60
-    five = snap(*waiting(5, NOW), **weighed)
-    assert next_actions(five, NOW + 15) == (SwapTo(Role.REVIEWER),)
-    assert outlook(five, NOW).why == "when the wait is worth the swaps"
-
-
-def test_what_is_left_to_write_is_weighed_too() -> None:
-    """Each of the two would wait for the round trip and five reviews."""
-    snapshot = snap(
-        *waiting(5, NOW), task(1), task(2), until="", prices=PRICES, batch=BatchRules(patience=1.0)
+def test_with_nothing_left_to_write_a_review_starts_at_once_and_says_why() -> None:
+    one = snap(*waiting(1, NOW), until="", last_arrival=NOW)
+    assert next_actions(one, NOW) == (SwapTo(Role.REVIEWER),)
+    checking = snap(
+        task(1, TaskState.CHECKING, since=NOW), *waiting(1, NOW), until="", busy=frozenset({"T1"})
     )
-    assert leaving_costs(snapshot, 5) == 75 + 2 * (75 + 5 * 5)
-    assert worth_from(snapshot) == NOW + 275 / 5
-
-
-def test_an_urgent_proposal_waits_more_dearly() -> None:
-    one = task(1, TaskState.AWAITING_REVIEW, since=NOW - 10)
-    assert waited([one], NOW) == 10
-    assert waited([replace(one, priority=1)], NOW) == 40
-    assert (
-        worth_from(snap(replace(one, priority=1), until="", prices=PRICES, batch=BatchRules(patience=1.0)))
-        == NOW - 10 + 75 / 4
-    )
+    assert outlook(checking, NOW) == Outlook(HOLD_SECONDS, "when nothing is left to write")
 
 
 def test_a_model_that_a_person_loaded_stays_until_a_review_is_asked_for() -> None:
@@ -119,15 +95,3 @@ def test_a_model_that_a_person_loaded_stays_until_a_review_is_asked_for() -> Non
 def test_no_review_starts_on_a_model_that_was_told_to_leave() -> None:
     leaving = snap(*waiting(3), resident=Role.REVIEWER, wanted=Role.GENERATOR)
     assert next_actions(leaving, NOW) == (SwapTo(Role.GENERATOR),)
-
-
-def test_a_check_holds_a_swap_for_what_an_early_repair_is_worth() -> None:
-    checking = task(1, TaskState.CHECKING, since=NOW)
-    certain = Prices(swap_in=40, swap_back=35, revise_rate=0.0, check_failures=0.4)
-    alone = snap(checking, until="idle", prices=certain)
-    assert hold_seconds(alone) == pytest.approx(0.4 * 75)
-    # Where something is revised anyway, the repair comes along, and the GPU waits for nothing.
-    revised = snap(checking, *waiting(30), until="idle", prices=replace(certain, revise_rate=0.35))
-    assert hold_seconds(revised) == 5.0
-    # With --until reviewed no revision brings the generator back.
-    assert hold_seconds(replace(revised, until="reviewed")) == pytest.approx(0.4 * 75)

@@ -14,7 +14,6 @@ from navigator.domain.snapshot import (
     FinalReview,
     Generate,
     Land,
-    Prices,
     Renew,
     ReviewTask,
     SchedulerSnapshot,
@@ -26,8 +25,8 @@ from navigator.domain.snapshot import (
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.next_actions import MAY_OVERTAKE, next_actions
 from navigator.scheduling.rest import LONGEST_SLEEP_SECONDS
-from navigator.scheduling.view import CHECKS_AT_ONCE, FILES_HELD_SECONDS, hold_seconds
-from navigator.scheduling.worth import worth_from
+from navigator.scheduling.swap_rule import longest_wait
+from navigator.scheduling.view import CHECKS_AT_ONCE, FILES_HELD_SECONDS, HOLD_SECONDS
 
 NOW = 10_000.0
 G, R, F = Role.GENERATOR, Role.REVIEWER, Role.FINAL
@@ -213,17 +212,13 @@ def test_within_a_batch_the_least_certain_are_read_first_project_by_project() ->
     assert order == ["T4", "T3", "T2", "T1"]
 
 
-def test_a_likely_revision_makes_the_swap_worth_it_sooner_once_that_is_known() -> None:
-    sure, unsure = task(1, S.AWAITING_REVIEW, doubt=0.1), task(1, S.AWAITING_REVIEW, doubt=0.9)
-    known = Prices(doubt=Doubt(bits=0.5, above=2.0, below=0.5))
-    moments = [
-        worth_from(snap(one, prices=prices)) - NOW
-        for prices in (Prices(), known)
-        for one in (sure, unsure, task(1, S.AWAITING_REVIEW))
-    ]
-    plain, other, unknown, later, sooner, as_before = moments
-    assert plain == other == unknown == as_before
-    assert sooner < plain < later
+def test_priority_and_doubt_shorten_the_longest_wait() -> None:
+    known = snap(doubt=Doubt(bits=0.5, above=2.0))
+    urgent = [longest_wait(known, task(1, priority=priority)) for priority in (-1, 0, 1, 2, 9)]
+    assert urgent == [1800, 1800, 450, 112.5, 112.5]
+    sure, unsure = task(1, doubt=0.1), task(1, doubt=0.9)
+    assert [longest_wait(known, one) for one in (sure, unsure)] == [1800, 900]
+    assert [longest_wait(snap(), one) for one in (sure, unsure)] == [1800, 1800]
 
 
 def test_only_so_many_checks_at_once() -> None:
@@ -232,7 +227,7 @@ def test_only_so_many_checks_at_once() -> None:
     assert len(next_actions(snapshot, NOW)) == CHECKS_AT_ONCE - 1
 
 
-STAYS = {"until": "", "batch": BatchRules(target=3, max_wait=1800.0, quiet=180.0, patience=math.inf)}
+STAYS = {"until": "", "batch": BatchRules(target=3, max_wait=1800.0, quiet=180.0)}
 
 
 def waiting(count: int, since: float = NOW - 1) -> list[TaskView]:
@@ -258,7 +253,13 @@ def waiting(count: int, since: float = NOW - 1) -> list[TaskView]:
             True,
         ),
         ("asked for, and nothing to review", snap(task(1), hurry=True, **STAYS), False),
-        ("nothing left to write, just now", snap(*waiting(1), **STAYS), False),
+        (
+            "urgent, at its longest wait",
+            snap(task(2, S.AWAITING_REVIEW, since=NOW - 450, priority=1), task(1), **STAYS),
+            True,
+        ),
+        ("nothing left to write", snap(*waiting(1), until=""), True),
+        ("nothing left to write, and quiet is waited for", snap(*waiting(1), **STAYS), False),
         (
             "nothing left to write for a quiet while",
             snap(*waiting(1), **{**STAYS, "last_arrival": NOW - 180}),
@@ -293,10 +294,10 @@ def test_a_check_holds_a_swap_for_a_stated_time_and_no_longer(hurry: bool) -> No
         snapshot = snap(rest, young, busy=frozenset({"T7"}), resident=resident, hurry=hurry)
         held = next_actions(snapshot, NOW)
         assert SwapTo(other) not in held
-        late = next_actions(snapshot, NOW + hold_seconds(snapshot))
+        late = next_actions(snapshot, NOW + HOLD_SECONDS)
         assert late == (SwapTo(other),)
         if resident is R:
-            assert held == (Sleep(NOW + hold_seconds(snapshot)),)
+            assert held == (Sleep(NOW + HOLD_SECONDS),)
 
 
 def test_tests_of_findings_hold_a_swap_to_the_reviewer_only() -> None:
@@ -335,7 +336,7 @@ def test_a_role_whose_server_died_comes_back_before_the_other_one(lost: Role, ot
 def test_a_sleep_ends_when_a_check_stops_holding() -> None:
     old = task(7, S.CHECKING, since=NOW - 3)
     held = snap(WAITING, old, busy=frozenset({"T7"}))
-    assert next_actions(held, NOW) == (Sleep(NOW + hold_seconds(held) - 3),)
+    assert next_actions(held, NOW) == (Sleep(NOW + HOLD_SECONDS - 3),)
 
 
 def test_a_sleep_ends_when_it_has_been_quiet_or_the_longest_wait_is_over() -> None:

@@ -129,6 +129,7 @@ def test_no_trouble_keeps_a_session_from_ending(
     session.until, session.resident, session.both, session.final = until, resident, both, final
     session.calm, session.trouble, session.pace = False, 25, 90.0
     session.hurry = rng.random() < 0.3
+    session.quiet = rng.choice((0.0, 180.0))
     session.arrivals = crowd(rng, rng.randrange(6), first=100)
     for number in range(200, 203):
         session.tasks[f"T{number}"] = Live(

@@ -92,6 +92,7 @@ class World:
     trouble: int = 0
     revise: float = 0.4
     pace: float = 0.01
+    quiet: float = 0.0
     calm: bool = True
     arrivals: list[Live] = field(default_factory=list)
     swaps_left: int | None = None
@@ -116,7 +117,7 @@ class World:
             capacity=self.capacity,
             in_flight=flying,
             unreachable=self.unreachable,
-            batch=BatchRules(target=4, max_wait=1800.0, quiet=180.0),
+            batch=BatchRules(target=4, max_wait=1800.0, quiet=self.quiet),
             until=self.until,
             swaps_left=self.swaps_left,
             hurry=self.hurry,
@@ -134,7 +135,7 @@ class World:
                 self.stopped = actions[0].reason
                 return
             if isinstance(actions[0], Sleep):
-                if not self.until and not self.jobs and not self.arrivals and self.quiet():
+                if not self.until and not self.jobs and not self.arrivals and self.at_rest():
                     return
                 self.pass_time(actions[0])
                 continue
@@ -144,7 +145,7 @@ class World:
                 self.finish_one()
         raise AssertionError(f"no end after {limit} steps: {self.snapshot()}")
 
-    def quiet(self) -> bool:
+    def at_rest(self) -> bool:
         at_rest = TERMINAL | {S.AWAITING_APPROVAL}
         return all(live.state in at_rest for live in self.tasks.values())
 
@@ -309,7 +310,15 @@ class World:
             return
         assert len(swaps) == 1
         assert not self.both and self.swapping is None and self.swaps_left != 0
-        assert swaps[0].role is not self.resident
+        to = swaps[0].role
+        assert to is not self.resident
+        assert snapshot.unreachable.get(to, 0.0) <= self.now, "a role that cannot answer is not swapped to"
+        reads = {S.AWAITING_REVIEW, S.REVIEWING} if to is Role.REVIEWER else set()
+        writes = {S.QUEUED, S.GENERATING, S.REVISING}
+        assert any(
+            live.state in reads or (live.writer is to and live.state in writes)
+            for live in self.tasks.values()
+        ), "no swap without gain"
         if self.resident is not None:
             assert snapshot.in_flight[self.resident] == 0, "the role that leaves has nothing in flight"
             assert starting[self.resident] == 0, "nor is anything started with it"

@@ -12,10 +12,6 @@ from hypothesis import strategies as st
 
 from navigator.serving.client.tokens import BpeCounter
 
-tokenizers = pytest.importorskip(
-    "tokenizers", reason="the library that models' own tokenizers run on is not here"
-)
-
 QWEN_PATTERN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 """How the vocabulary of Qwen's models cuts a text."""
 

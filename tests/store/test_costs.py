@@ -1,10 +1,10 @@
-"""Sums of calls, swaps, energy and what came of the work, on rows that the store wrote itself."""
+"""Sums of calls, swaps and what came of the work, on rows that the store wrote itself."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from navigator.domain.costs import EnergySpan, EnergyTotals, SwapTotals, WorkTotals, Yield
+from navigator.domain.costs import SwapTotals, WorkTotals, Yield
 from navigator.domain.models import Decision, Landing, Review, Swap, Task, Usage
 from navigator.domain.states import DecisionKind, LandingState, Role, Verdict
 from navigator.store.writes.writer import Store
@@ -92,32 +92,6 @@ def test_swaps_belong_to_a_batch_when_one_was_reviewed_between_them(store: Store
     ]
     assert store.read.swap_totals(at(300))[0].n == 3
     assert store.read.swap_totals("9999") == []
-
-
-def test_energy_is_summed_by_phase(store: Store) -> None:
-    span = EnergySpan(
-        phase="writing",
-        resident="generator",
-        started=at(0),
-        ended=at(10),
-        seconds=10,
-        watt_hours=1.5,
-        samples=2,
-    )
-    with store.transaction() as tx:
-        for update in (
-            {},
-            {"resident": "", "started": at(20), "missed": 4.0},
-            {"phase": "swapping", "started": at(5)},
-            {"rehearsal": True},
-        ):
-            tx.add_energy(span.model_copy(update=update))
-    found = {(row.phase, row.rehearsal): row for row in store.read.energy_totals()}
-    assert found["writing", False] == EnergyTotals(
-        phase="writing", seconds=20, missed=4, watt_hours=3, samples=4, began=at(0)
-    )
-    assert sorted(found) == [("swapping", False), ("writing", False), ("writing", True)]
-    assert [row.began for row in store.read.energy_totals(at(6))] == [at(20)]
 
 
 def test_what_was_undone_withdrawn_or_split_is_not_accepted(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import pytest
 
-from navigator.config.paths import StatePaths
 from navigator.domain.models import CheckResult, Decision, Finding, Landing, Proposal, Review, Task
 from navigator.domain.outcomes import Fate, FateCount, FindingTotals, RepeatCount, RevisionCount
 from navigator.domain.states import (
@@ -19,9 +16,6 @@ from navigator.domain.states import (
     TaskState,
     Verdict,
 )
-from navigator.store.database import open_writer
-from navigator.store.reads.reader import Reader
-from navigator.store.schema import MIGRATIONS
 from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker
 
@@ -125,40 +119,6 @@ def test_findings_are_met_as_the_next_review_says(store: Store, task: Task, answ
         FindingTotals(round=2, revisions=1, asked=1, unread=1),
     ]
     assert store.read.finding_totals("9999") == []
-
-
-def test_the_columns_of_an_older_database_are_filled_from_its_json(paths: StatePaths) -> None:
-    findings = (
-        '[{"severity":"major","anchored":true},{"severity":"nit","anchored":true},{"severity":"major"},'
-        '{"severity":"blocker","anchored":true,"remark":true},{"severity":"minor","anchored":true,"remark":false}]'
-    )
-    addressed = '[{"finding":1,"met":true},{"finding":1,"met":false},{"finding":2,"met":true}]'
-    with closing(open_writer(paths.database, migrations=MIGRATIONS[:4])) as connection:
-        connection.execute("INSERT INTO projects (name, path) VALUES ('p', '/p')")
-        connection.execute(
-            "INSERT INTO tasks (project_id, text, kind, complexity, state, created, updated, since)"
-            " VALUES (1, 'do it', 'fix', 'simple', 'queued', 'now', 'now', 'now')"
-        )
-        for number, checks in enumerate(('[{"name":"syntax","outcome":"passed"}]', checks_of(FAILED))):
-            text = (
-                checks
-                if isinstance(checks, str)
-                else '[{"name":"syntax","outcome":"passed"},{"name":"tests","outcome":"failed"}]'
-            )
-            connection.execute(
-                "INSERT INTO proposals (task_id, attempt, round, state, base_commit, tree, written_by, created, checks)"
-                " VALUES (1, 0, ?, 'open', 'b', 't', 'generator', 'now', ?)",
-                (number, text),
-            )
-            connection.execute(
-                "INSERT INTO reviews (proposal_id, role, counted, verdict, findings, addressed, at)"
-                " VALUES (?, 'reviewer', 1, 'REVISE', ?, ?, 'now')",
-                (number + 1, findings if number == 0 else "[]", addressed if number else "[]"),
-            )
-    with closing(open_writer(paths.database)) as connection:
-        read = Reader(connection)
-        assert read.revision_counts() == [RevisionCount(before=None, after=FAILED)]
-        assert read.finding_totals() == [FindingTotals(round=1, revisions=1, asked=2, met=1, unmet=1)]
 
 
 def again(store: Store, proposal: Proposal, *reviews: Review) -> None:

@@ -1,8 +1,7 @@
-"""Opening: migrations with a copy first, and every refusal that protects what is stored."""
+"""Opening: a database of another version is refused, and so is all else that endangers what is stored."""
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 import subprocess
 import sys
@@ -21,30 +20,15 @@ from navigator.store.errors import (
     DatabaseCorrupt,
     DatabaseLocked,
     NoDatabase,
-    SchemaOutdated,
-    SchemaTooNew,
+    OtherSchema,
     StoreError,
 )
 from navigator.store.lock import held
 from navigator.store.reads.reader import Reader
-from navigator.store.schema import MIGRATIONS
+from navigator.store.schema import SCHEMA, SCHEMA_VERSION
 from navigator.store.writes.writer import Store
 
 ROOT = Path(__file__).resolve().parents[2]
-
-NEXT = (
-    "ALTER TABLE tasks ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey'",
-    "UPDATE tasks SET colour = 'green' WHERE state = 'queued'",
-)
-
-SCHEMAS = [
-    "62f7a9b50f9c957e",
-    "914237c4b9ee278b",
-    "2e2b70343f467df7",
-    "46c3dbae3f7cf509",
-    "0dd6a58dcfa75a02",
-    "074bf36d9a9bf530",
-]
 
 
 def fill(paths: StatePaths) -> Task:
@@ -54,82 +38,43 @@ def fill(paths: StatePaths) -> Task:
             return tx.add_task(tx.add_project(name="p", path="/p").id, "do it")
 
 
-def test_a_migration_never_changes() -> None:
-    """Databases with it exist. A new word of an enum, a new column: write the next migration, leave this one."""
-    digests = [hashlib.sha256("\n".join(entry).encode()).hexdigest()[:16] for entry in MIGRATIONS]
-    assert digests == SCHEMAS
-
-
-def test_a_database_of_the_first_version_is_led_to_this_one(paths: StatePaths) -> None:
-    """With what stood in it, and after a copy."""
-    with closing(open_writer(paths.database, migrations=MIGRATIONS[:1])) as connection:
-        connection.execute("INSERT INTO projects (name, path) VALUES ('p', '/p')")
-        connection.execute(
-            "INSERT INTO tasks (project_id, text, kind, complexity, state, created, updated, since)"
-            " VALUES (1, 'do it', 'fix', 'simple', 'queued', 'now', 'now', 'now')"
-        )
-        connection.execute(
-            "INSERT INTO proposals (task_id, attempt, round, state, base_commit, tree, written_by, created)"
-            " VALUES (1, 0, 0, 'open', 'b', 't', 'generator', 'now')"
-        )
-    with closing(open_writer(paths.database)) as connection:
-        found = Reader(connection).proposal("P1")
-        assert (found.parent, found.hunks, found.own_review) == ("", (), None)
-        assert Reader(connection).task("T1").origin == ""
-    assert len(list(paths.backups.iterdir())) == 1
-
-
-def test_a_migration_runs_once_after_a_copy(paths: StatePaths) -> None:
+def test_tables_are_made_once_and_a_copy_a_day(paths: StatePaths) -> None:
     task = fill(paths)
-    with closing(open_writer(paths.database, migrations=(*MIGRATIONS, NEXT))) as connection:
-        assert schema_version(connection) == len(MIGRATIONS) + 1
-        assert connection.execute("SELECT colour FROM tasks").fetchone()[0] == "green"
-        assert Reader(connection).task(task.id) == task
-        assert connection.execute("PRAGMA foreign_keys").fetchone()[0] == 1
-    copies = list(paths.backups.iterdir())
-    assert len(copies) == 1
-    assert copies[0].stat().st_mode & 0o777 == 0o600
-    with closing(sqlite3.connect(copies[0])) as copy:
-        assert schema_version(copy) == len(MIGRATIONS)
-        assert quick_check(copy) == "ok"
+    assert not paths.backups.exists() or not list(paths.backups.iterdir()), "nothing to copy at first"
+    for _ in range(2):
+        with closing(open_writer(paths.database)) as connection:
+            assert schema_version(connection) == SCHEMA_VERSION
+            assert Reader(connection).task(task.id) == task
+            assert connection.execute("PRAGMA foreign_keys").fetchone()[0] == 1
+    (made,) = paths.backups.iterdir()
+    assert made.stat().st_mode & 0o777 == 0o600
+    with closing(sqlite3.connect(made)) as copy:
+        assert (schema_version(copy), quick_check(copy)) == (SCHEMA_VERSION, "ok")
         assert copy.execute("SELECT text FROM tasks").fetchone()[0] == task.text
-    with closing(open_writer(paths.database, migrations=(*MIGRATIONS, NEXT))):
-        assert len(list(paths.backups.iterdir())) == 1
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        (*NEXT, "CREATE TABLE tasks (x)"),
-        (*NEXT, "DELETE FROM projects"),
-    ],
-)
-def test_a_migration_that_fails_changes_nothing(paths: StatePaths, broken: tuple[str, ...]) -> None:
-    task = fill(paths)
-    with pytest.raises(StoreError):
-        open_writer(paths.database, migrations=(*MIGRATIONS, broken))
-    with closing(open_writer(paths.database)) as connection:
-        assert schema_version(connection) == len(MIGRATIONS)
-        assert Reader(connection).task(task.id) == task
-    assert newest_backup(paths.backups) is not None
+def test_tables_that_cannot_all_be_made_leave_none(
+    paths: StatePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("navigator.store.database.SCHEMA", (*SCHEMA, "CREATE TABLE tasks (x)"))
+        with pytest.raises(StoreError, match="already exists"):
+            open_writer(paths.database)
+    assert fill(paths).id == "T1"
 
 
-def test_a_newer_schema_is_refused_by_both(paths: StatePaths) -> None:
+@pytest.mark.parametrize("version", [0, SCHEMA_VERSION + 1, SCHEMA_VERSION + 5])
+def test_another_schema_is_refused_by_both(paths: StatePaths, version: int) -> None:
     fill(paths)
-    with closing(open_writer(paths.database, migrations=(*MIGRATIONS, NEXT))):
-        pass
+    with closing(open_writer(paths.database)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     before = paths.database.read_bytes()
     for open_it in (open_writer, open_reader):
-        with pytest.raises(SchemaTooNew, match=f"has schema {len(MIGRATIONS) + 1}") as caught:
+        with pytest.raises(OtherSchema, match=f"{paths.database} has schema {version};") as caught:
             open_it(paths.database)
-        assert "Update Navigator" in caught.value.hint
+        assert "Use the version that made it, or set NAVIGATOR_STATE" in caught.value.hint
     assert paths.database.read_bytes() == before
-
-
-def test_a_reader_does_not_migrate(paths: StatePaths) -> None:
-    fill(paths)
-    with pytest.raises(SchemaOutdated, match="this Navigator reads"):
-        open_reader(paths.database, version=len(MIGRATIONS) + 1)
 
 
 def test_triggers_of_an_earlier_table_are_renewed(paths: StatePaths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +99,7 @@ def test_nothing_there_yet(paths: StatePaths) -> None:
 def test_a_damaged_database_is_never_recreated(paths: StatePaths, damage: str) -> None:
     fill(paths)
     with closing(open_writer(paths.database)) as connection:
-        copy = back_up(connection, paths.backups, label="v1")
+        copy = back_up(connection, paths.backups, label="daily")
     if damage == "garbage":
         paths.database.write_bytes(b"not a database at all" * 500)
     elif damage == "page":
@@ -222,7 +167,7 @@ def test_a_writer_that_does_not_wait_its_turn_is_told_who_holds_it(
 def test_only_the_newest_copies_are_kept(paths: StatePaths) -> None:
     fill(paths)
     with closing(open_writer(paths.database)) as connection:
-        made = [back_up(connection, paths.backups, label="v1") for _ in range(KEEP + 3)]
+        made = [back_up(connection, paths.backups, label="daily") for _ in range(KEEP + 3)]
     assert sorted(paths.backups.iterdir()) == made[3:]
     assert newest_backup(paths.backups) == made[-1]
 
@@ -237,7 +182,7 @@ def test_a_copy_that_cannot_be_made_leaves_nothing(paths: StatePaths) -> None:
         with closing(sqlite3.connect(paths.database)) as closed:
             pass
         with pytest.raises(sqlite3.Error):
-            back_up(closed, paths.backups, label="v1")
+            back_up(closed, paths.backups, label="daily")
         connection.execute("ROLLBACK")
     assert list(paths.backups.iterdir()) == []
 
@@ -260,8 +205,9 @@ def test_the_writer_is_set_up_for_power_cuts_and_the_reader_for_peace(paths: Sta
 
 def test_only_the_standard_library_pydantic_and_the_domain_are_imported() -> None:
     program = (
-        "import sys, navigator.store.writes.writer, navigator.store.database, navigator.store.lock\n"
-        "print(*sorted({name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)))\n"
+        "import sys; before = {*sys.modules}\n"
+        "import navigator.store.writes.writer, navigator.store.database, navigator.store.lock\n"
+        "print(*sorted({name.partition('.')[0] for name in {*sys.modules} - before} - set(sys.stdlib_module_names)))\n"
         "print(*sorted(name for name in sys.modules if name.count('.') == 1 and name.startswith('navigator.')))"
     )
     done = subprocess.run(

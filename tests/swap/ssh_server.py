@@ -22,7 +22,7 @@ def missing() -> str:
     """Why there can be none here; "" where there can."""
     for program in ("sshd", "ssh", "ssh-keygen"):
         if _find(program) is None:
-            return f"{program} is not installed"
+            return "ssh: apt install openssh-server openssh-client"
     return ""
 
 

@@ -165,7 +165,7 @@ def test_a_port_that_is_not_let_go(desk: Desk) -> None:
 def test_a_stranger_that_takes_the_port_while_the_target_loads(generating: Desk) -> None:
     """It answers in the target's place; that its model is another one is not the unit's fault."""
     if shutil.which("ss") is None:
-        pytest.skip("ss is not installed")
+        pytest.skip("ss: apt install iproute2")
     generating.serve("reviewer", "--boot=600")
     running = generating.begin("reviewer", RELEASE_SECONDS="1")
     wait_for(lambda: generating.state("reviewer") == "active")
@@ -448,7 +448,7 @@ def test_a_full_disk(generating: Desk) -> None:
     if subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", small], capture_output=True
     ).returncode:
-        pytest.skip("no mount here")
+        pytest.skip("mounts: not allowed here")
     try:
         with pytest.raises(OSError, match="No space"), (small / "filler").open("wb", buffering=0) as filler:
             while True:

@@ -20,7 +20,7 @@ WHOLE = [(phase, "done") for phase in ("drain", "stop", "release", "start", "loa
 
 def test_shellcheck() -> None:
     if shutil.which("shellcheck") is None:
-        pytest.skip("shellcheck is not installed")
+        pytest.skip("shellcheck: apt install shellcheck")
     done = subprocess.run(["shellcheck", str(SCRIPT)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
@@ -40,7 +40,7 @@ LISTENERS = [
 def test_who_listens(address: str, in_the_way: bool, with_ss: bool) -> None:
     """Bound is not listening, and another address of the loopback is not ours."""
     if with_ss and shutil.which("ss") is None:
-        pytest.skip("ss is not installed")
+        pytest.skip("ss: apt install iproute2")
     text = SCRIPT.read_text("utf-8")
     function = text[text.index("listening() {") : text.index("# --- systemd")]
     if not with_ss:
@@ -49,7 +49,7 @@ def test_who_listens(address: str, in_the_way: bool, with_ss: bool) -> None:
         try:
             stranger.bind((address, 0))
         except OSError:
-            pytest.skip(f"no {address} here")
+            pytest.skip(f"{address}: not on this machine")
         look = ["bash", "-c", f"{function}\nlistening {stranger.getsockname()[1]}"]
         assert subprocess.run(look).returncode == 1
         stranger.listen()

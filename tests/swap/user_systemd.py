@@ -35,12 +35,12 @@ exec unshare --mount --propagation private sh -c \
 def missing() -> str:
     """Why there can be none here; "" where there can."""
     if not MANAGER.exists() or shutil.which("systemctl") is None:
-        return "systemd is not installed"
+        return "systemd: apt install systemd"
     if os.geteuid() != 0:
-        return "a systemd beside process 1 needs root, for a mount namespace and control groups"
+        return "root: only root can run them"
     for name in ("unshare", "curl", "flock"):
         if shutil.which(name) is None:
-            return f"{name} is not installed"
+            return f"{name}: not installed"
     return ""
 
 

@@ -31,9 +31,9 @@ def at_home(manager: UserSystemd, tmp_path: Path) -> Home:
 @pytest.mark.parametrize("profile", ["qwen3.5-96gb", "qwen3-24gb"])
 def test_systemd_finds_nothing_to_complain_about(tmp_path: Path, scope: str, profile: str) -> None:
     if shutil.which("systemd-analyze") is None:
-        pytest.skip("systemd-analyze is not installed")
+        pytest.skip("systemd: apt install systemd")
     if os.geteuid() != 0:
-        pytest.skip("files for the system's scope belong to root")
+        pytest.skip("root: only root can run them")
     python = fake_sglang(tmp_path / "sglang", "0.5.23")
     home = Home(tmp_path, {})
     # Below a root of its own the system's scope needs no daemon.
@@ -61,7 +61,7 @@ def test_systemd_finds_nothing_to_complain_about(tmp_path: Path, scope: str, pro
 def test_systemd_verify_would_have_said_so(tmp_path: Path) -> None:
     """The test above can fail: a wrong key in a unit is reported."""
     if shutil.which("systemd-analyze") is None:
-        pytest.skip("systemd-analyze is not installed")
+        pytest.skip("systemd: apt install systemd")
     unit = tmp_path / "navigator-generator.service"
     unit.write_text("[Service]\nExecStart=/bin/true\nKillMode=sometimes\n")
     done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True)

@@ -42,15 +42,10 @@ def empty_state(tmp_path: Path) -> StatePaths:
 
 @pytest.fixture(autouse=True)
 def fixed_moment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Pictures are drawn as of `world.NOW`, in UTC, on a terminal of known powers, with no settings of the machine's user."""
+    """Pictures are drawn as of `world.NOW`."""
     monkeypatch.setattr("navigator.tui.clock.now", lambda: world.NOW)
-    monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.delenv("NAVIGATOR_CONFIG", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "s"))
-    for name in ("TMUX", "NO_COLOR", "VISUAL", "EDITOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("COLORTERM", "truecolor")
 
 
 @pytest.fixture

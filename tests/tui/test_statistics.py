@@ -251,7 +251,6 @@ async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
             "LOOKS",
             "measured figures",
             "No task was written several times yet",
-            "EXPERIMENT STRICT",
             "DOES UNCERTAINTY TELL?",
             "WHAT DOES IT COST?",
         )

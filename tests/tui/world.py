@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from unittest.mock import patch
 
 from navigator.config.paths import StatePaths
-from navigator.domain.experiment import Experiment
 from navigator.domain.models import (
     AppliedEdit,
     CheckResult,
@@ -82,7 +81,6 @@ _CLOCKS = (
     "navigator.store.writes.projects.utc_now",
     "navigator.store.writes.proposals.utc_now",
     "navigator.store.writes.ledger.utc_now",
-    "navigator.store.writes.experiments.utc_now",
 )
 
 
@@ -341,25 +339,9 @@ def _fill(make: Maker) -> None:
     }
     _history(make, projects)
     _today(make, projects)
-    _experiment(make)
     tx.set_meta("resident", "generator")
     clock.ago(minutes=41)
     tx.event("resident", data={"role": "generator"})
-
-
-def _experiment(make: Maker) -> None:
-    """One that the developer ended before anything was decided."""
-    make.clock.ago(days=2)
-    plan = Experiment(
-        name="strict", what="reviewer-prompt", arms=("review", "review-strict"), share=0.5, outcome="revise-rate",
-        residencies=100, seed="7", started=make.clock(),
-    )  # fmt: skip
-    begun = plan.model_copy(update={"id": make.tx.add_experiment(plan)})
-    for number in (1, 2):
-        drawn = make.tx.draw_residency(begun, number, plan.arms[number - 1])
-        make.tx.begin_residency(drawn)
-        make.tx.end_residency(drawn)
-    make.tx.end_experiment(begun, "changed")
 
 
 def _history(make: Maker, projects: dict[str, Project]) -> None:

@@ -92,7 +92,6 @@ def _answer(item: ExamItem, review: Review, files: Sequence[FileDiff]) -> ExamAn
         model=review.model,
         rehearsal=item.rehearsal or is_rehearsal(review.model),
         usage=review.usage,
-        residency=review.residency,
         at=review.at,
     )
 

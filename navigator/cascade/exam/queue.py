@@ -80,7 +80,7 @@ class ExamQueue:
         Those without an answer, and a share of those that it answered in an earlier residency, for a second answer.
         """
         deps = self._deps
-        version = deps.prompts_for(Role.REVIEWER).get("review").version
+        version = deps.prompts.get("review").version
         marker = (*deps.reader.exam_marker(), version, self._resident, self._last_answer)
         if marker != self._marker:
             self._open, self._marker = self._find(version), marker

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.dependencies import is_rehearsal
 from navigator.domain.models import Review
-from navigator.domain.states import Role
 from navigator.evidence.exam import ExamScore, advice_words, exam_scores, worth_words
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def why_advice(deps: Dependencies, review: Review) -> str:
         return ""
     examined = (
         review.model,
-        deps.prompts_for(Role.REVIEWER).get("review").version,
+        deps.prompts.get("review").version,
         is_rehearsal(review.model),
     )
     counts = [

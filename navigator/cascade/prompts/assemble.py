@@ -49,7 +49,8 @@ class PromptDependencies(Protocol):
     def settings(self) -> Settings:
         """The settings."""
 
-    def prompts_for(self, role: Role) -> PromptLibrary:
+    @property
+    def prompts(self) -> PromptLibrary:
         """The templates."""
 
     @property
@@ -175,7 +176,7 @@ def _render(
     words = f"{task.text}\n{task.note}".lower()
     # A scan and a report borrow the user part: it must not say how to change anything then.
     changes = task.kind not in REPORT_KINDS and task.kind is not TaskKind.SCAN
-    system, user, version = deps.prompts_for(writer).render(
+    system, user, version = deps.prompts.render(
         "generate",
         project=project.name,
         key=key,
@@ -194,7 +195,7 @@ def _render(
         note=data_block("note", key, task.note) if task.note else "",
     )
     if changes:
-        user, version = in_its_way(deps.prompts_for(writer), task, user, version)
+        user, version = in_its_way(deps.prompts, task, user, version)
     messages = opening(system, user)
     tokens = deps.counter.count(system) + deps.counter.count(user)
     return Prompted(context, messages, version, key, marker, tokens, room, looks)

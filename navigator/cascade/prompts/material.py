@@ -118,7 +118,7 @@ async def made_for(deps: Dependencies, task: Task, base: str, writer: Role) -> t
 def _prompt_key(deps: Dependencies, project: Project, task: Task, base: str, writer: Role) -> Hashable:
     """Everything that a prompt depends on and that may change while it is kept."""
     about = (task.id, task.text, task.note, task.kind, task.files)
-    return (*about, project.model_dump_json(), base, writer, deps.prompts_for(writer).versions)
+    return (*about, project.model_dump_json(), base, writer, deps.prompts.versions)
 
 
 def _talk(deps: Dependencies, source: TreeSource, task: Task, made: Prompted, writer: Role) -> LookTalk:

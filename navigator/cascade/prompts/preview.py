@@ -24,7 +24,6 @@ from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings
 from navigator.domain.errors import Conflict
 from navigator.domain.models import Project, Task
-from navigator.domain.states import Role
 from navigator.workspace.context.build import ContextFile
 from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
 from navigator.workspace.git.private import PrivateRepo, is_commit_id
@@ -50,10 +49,6 @@ class PreviewDependencies:
     def prompts(self) -> PromptLibrary:
         """The packaged templates, and the user's own in their place; or `others`, where some are given."""
         return self.others or PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
-
-    def prompts_for(self, role: Role) -> PromptLibrary:
-        """The same for every role: an experiment at swaps draws only for what is sent."""
-        return self.prompts
 
     @cached_property
     def counter(self) -> TokenCounter:

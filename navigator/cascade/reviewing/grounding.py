@@ -1,8 +1,9 @@
 """From a reviewer's findings to a verdict based on quoted text.
 
-A finding counts only if its quote can be resolved: `wrong` in the hunk it names, new or removed side; `missing` in the
-task or in the code that was shown. The line number only breaks ties. What cannot be resolved is kept, shown as unanchored,
-and cannot cause REVISE. The verdict is derived from what is left; the verdict that the model stated is kept beside it.
+A finding counts only if its quote can be resolved: `wrong` in the change, new or removed side; `missing` in the task or in
+the code that was shown. The quote decides where a finding is. The hunk and the line that it names are hints, which settle
+between several places. What cannot be resolved is kept, shown as unanchored with the reason, and cannot cause REVISE. The
+verdict is derived from what is left; the verdict that the model stated is kept beside it.
 """
 
 from __future__ import annotations
@@ -55,6 +56,11 @@ class Shown:
     task: str
     context: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)
 
+    @property
+    def first(self) -> tuple[FileDiff, Hunk] | None:
+        """The first hunk and its file; None where there is none."""
+        return next(((file, hunk) for file in self.files for hunk in file.hunks), None)
+
     def hunk(self, label: str) -> tuple[FileDiff, Hunk] | None:
         """The hunk called `label` and its file."""
         for file in self.files:
@@ -72,6 +78,7 @@ class _Place:
     line: int | None
     side: str
     rank: tuple[int, ...] = ()
+    hunk: str = ""
 
 
 def ground(raw: RawReview, shown: Shown) -> tuple[Finding, ...]:
@@ -108,20 +115,52 @@ def ground_one(raw: RawFinding, shown: Shown) -> Finding:
         "message": clipped("message", raw.message),
     }
     named = shown.hunk(raw.hunk)
-    if named is None:
-        return Finding(**base, anchored=False)
-    file, hunk = named
+    path = named[0].path if named else ""
     if not fold_unicode(raw.quote):
-        return Finding(**base, path=file.path, anchored=False)
-    place = _in_hunk(raw, file, hunk) if raw.kind is FindingKind.WRONG else _missing(raw, file, hunk, shown)
+        return Finding(**base, path=path, unanchored=NO_QUOTE)
+    place = (_in_change if raw.kind is FindingKind.WRONG else _missing)(raw, named, shown)
     if place is None:
-        return Finding(**base, path=file.path, anchored=False)
+        return Finding(**base, path=path, unanchored=_why_not(raw, shown))
+    base["hunk"] = place.hunk or raw.hunk
     return Finding(**base, path=place.path, line=place.line, side=place.side, anchored=True)
 
 
-def _in_hunk(raw: RawFinding, file: FileDiff, hunk: Hunk) -> _Place | None:
-    found = _places(raw, file, hunk)
-    return found[1] if found else None
+NO_QUOTE = "it quotes nothing"
+NOT_SHOWN = "its quote is nowhere in what the reviewer was shown"
+NOT_CHANGED = "its quote is in the code around the change, not in the change"
+OF_THE_TASK = "its quote is of the task, not of the change"
+
+
+def _why_not(raw: RawFinding, shown: Shown) -> str:
+    """Why a quote that no hunk holds does not count."""
+    if raw.kind is FindingKind.WRONG and _in_context(raw, shown, prefer=""):
+        return NOT_CHANGED
+    if raw.kind is FindingKind.WRONG and _in_task(raw.quote, shown.task) is not None:
+        return OF_THE_TASK
+    return NOT_SHOWN
+
+
+def _in_change(raw: RawFinding, named: tuple[FileDiff, Hunk] | None, shown: Shown) -> _Place | None:
+    """The line of the change that a quote is of.
+
+    The hunk that the finding names comes first, unless the quote stands at the very line it names in another hunk of that
+    file. Where the named hunk does not hold the quote, the strictest reading in any other decides, then the nearest line.
+    """
+    own = _places(raw, *named) if named else None
+    if own is not None and own[1].line == raw.line:
+        return own[1]
+    others = [
+        (found[0], int(named is None or file is not named[0]), found[1])
+        for file, hunk in _others(shown, named[1] if named else None)
+        if (found := _places(raw, file, hunk)) is not None
+    ]
+    if own is not None:
+        exact = [
+            place for rung, away, place in others if rung <= own[0] and not away and place.line == raw.line
+        ]
+        return exact[0] if exact and raw.line else own[1]
+    best = min(others, key=lambda option: (option[0], option[1], option[2].rank), default=None)
+    return best[2] if best else None
 
 
 def _places(raw: RawFinding, file: FileDiff, hunk: Hunk) -> tuple[int, _Place] | None:
@@ -148,22 +187,25 @@ def _places(raw: RawFinding, file: FileDiff, hunk: Hunk) -> tuple[int, _Place] |
     if best is None:
         return None
     line = best[2]
-    return best[1], _Place(file.path, _number(line), "old" if line.kind == "-" else "new", best[0])
+    return best[1], _Place(
+        file.path, _number(line), "old" if line.kind == "-" else "new", best[0], hunk.label
+    )
 
 
-def _missing(raw: RawFinding, file: FileDiff, hunk: Hunk, shown: Shown) -> _Place | None:
+def _missing(raw: RawFinding, named: tuple[FileDiff, Hunk] | None, shown: Shown) -> _Place | None:
     """Where a `missing` finding's proof is: the strictest reading wins; among equals the code around comes first, then
     the hunk it names, the task, and the other hunks."""
+    file, hunk = named or (None, None)
     options: list[tuple[int, int, _Place]] = []
-    around = _in_context(raw, shown, prefer=file.path)
+    around = _in_context(raw, shown, prefer=file.path if file else "")
     if around is not None:
         options.append((around[0], 0, around[1]))
-    own = _places(raw, file, hunk)
+    own = _places(raw, file, hunk) if file and hunk else None
     if own is not None:
         options.append((own[0], 1, own[1]))
     task = _in_task(raw.quote, shown.task)
-    if task is not None:
-        options.append((task, 2, _Place(file.path, max(hunk.new_start, 1), "task")))
+    if task is not None and (target := named or shown.first):
+        options.append((task, 2, _Place(target[0].path, max(target[1].new_start, 1), "task")))
     for other, its in _others(shown, hunk):
         elsewhere = _places(raw, other, its)
         if elsewhere is not None:
@@ -171,7 +213,7 @@ def _missing(raw: RawFinding, file: FileDiff, hunk: Hunk, shown: Shown) -> _Plac
     return min(options, key=lambda option: option[:2])[2] if options else None
 
 
-def _others(shown: Shown, but: Hunk) -> Iterator[tuple[FileDiff, Hunk]]:
+def _others(shown: Shown, but: Hunk | None) -> Iterator[tuple[FileDiff, Hunk]]:
     for file in shown.files:
         for hunk in file.hunks:
             if hunk is not but:

@@ -10,11 +10,13 @@ reading never outranks a stricter one. No rung compares by similarity: a quote t
 5. pieces round an elision (`...`), in order, within `ELIDED_LINES` lines, the longest long enough to mean a line
 
 Each rung is tried with the quote as it is, then without what models put around one, in any combination: a code fence and
-hunk headers, backticks or quotation marks, the line numbers and signs of a diff, `>`, a second escaping.
+hunk headers, backticks, emphasis or quotation marks, `path.py:3:`, the line numbers and signs of a diff, `>`, a second
+escaping, HTML's entities.
 """
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from bisect import bisect_right
@@ -53,7 +55,20 @@ _SIGN = re.compile(r"(?P<sign>[+-])")
 _CITED = re.compile(r"\s{0,8}>(?P<sign>) ?")
 _FENCE = re.compile(r"\s{0,8}(?:`{3,}|~{3,})[\w+#.-]*\s*|@@ .{0,80} @@.*")
 _ELISION = re.compile(r"\.{3,}|…")
-_PAIRS = (("```", "```"), ("``", "``"), ("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"), ("«", "»"))
+_PLACE = re.compile(r"\s{0,8}[\w./@+-]{1,200}:\d{1,9}(?::\d{1,9})?:(?P<sign>) ?")
+_PAIRS = (
+    ("<code>", "</code>"),
+    ("<pre>", "</pre>"),
+    ("**", "**"),
+    ("*", "*"),
+    ("```", "```"),
+    ("``", "``"),
+    ("`", "`"),
+    ('"', '"'),
+    ("'", "'"),
+    ("“", "”"),
+    ("«", "»"),
+)
 _PUNCTUATION = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′ʼ", "'"),
@@ -214,6 +229,8 @@ _RUNGS: tuple[tuple[Callable[[_Stream, str], list[tuple[int, int]]], Fold], ...]
 def _forms(quote: str) -> list[_Form]:
     """The readings of a quote, the plainest first, each once."""
     if len(quote) > LONGEST_QUOTE:
+        quote = "\n".join(fold(line) for line in quote.strip().splitlines())
+    if len(quote) > LONGEST_QUOTE:
         cut = quote[:LONGEST_QUOTE]
         quote = cut.rpartition("\n")[0] or cut
     forms = [(quote, "")]
@@ -229,8 +246,9 @@ def _forms(quote: str) -> list[_Form]:
 def _less(text: str) -> Iterator[_Form]:
     """A quote without one of the things that are put around one."""
     yield text.replace('\\"', '"').replace("\\n", "\n").replace("\\t", "\t"), ""
+    yield html.unescape(text), ""
     lines = text.splitlines()
-    for pattern in (_COLUMN, _SIGN, _NUMBER, _CITED):
+    for pattern in (_COLUMN, _SIGN, _NUMBER, _CITED, _PLACE):
         matches = [pattern.match(line) for line in lines]
         if not any(matches):
             continue

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from navigator.cascade.reviewing.answer import RawFinding, RawReview
 from navigator.cascade.reviewing.grounding import BLOCKING, Shown, ground_one
@@ -81,26 +82,20 @@ def _still_there(before: Finding, shown: Shown) -> Finding | None:
     own = [file for file in shown.files if before.path in (file.new_path, file.old_path)]
     if not own and before.kind is FindingKind.MISSING:
         own = list(shown.files)
-    for file in own:
-        for hunk in file.hunks:
-            found = ground_one(
-                RawFinding(
-                    kind=before.kind,
-                    hunk=hunk.label,
-                    quote=before.quote,
-                    line=before.line or 0,
-                    severity=before.severity,
-                    criterion=before.criterion,
-                    trigger=before.trigger,
-                    message=before.message,
-                ),
-                shown,
-            )
-            if found.anchored:
-                return found
-            if before.kind is FindingKind.MISSING:
-                return None  # whatever hunk it names, all of them were searched
-    return None
+    found = ground_one(
+        RawFinding(
+            kind=before.kind,
+            hunk="",
+            quote=before.quote,
+            line=before.line or 0,
+            severity=before.severity,
+            criterion=before.criterion,
+            trigger=before.trigger,
+            message=before.message,
+        ),
+        replace(shown, files=own),
+    )
+    return found if own and found.anchored else None
 
 
 def reversals(

@@ -10,7 +10,7 @@ from navigator.cascade.prompts.assemble import Elsewhere, elsewhere_blocks, in_i
 from navigator.cascade.prompts.blocks import KeyRing, data_block
 from navigator.cascade.prompts.material import Ground, findings_block, worth_sending
 from navigator.cascade.stages.testing import of_round, tests_of
-from navigator.domain.states import EITHER_KINDS, Role
+from navigator.domain.states import EITHER_KINDS
 from navigator.domain.text import safe_line
 
 _SECRET = "agent_key"
@@ -21,7 +21,7 @@ def first(deps: Dependencies, ground: Ground, elsewhere: Sequence[Elsewhere] = (
     task, project = ground.task, ground.source.project
     key = _ring(deps).key_for([task.text, task.note, *(one.text for one in elsewhere)])
     conventions = project.conventions if project.conventions in set(ground.source.paths()) else ""
-    _, text, version = deps.prompts_for(Role.GENERATOR).render(
+    _, text, version = deps.prompts.render(
         "agent",
         project=project.name,
         folder=project.path,
@@ -33,7 +33,7 @@ def first(deps: Dependencies, ground: Ground, elsewhere: Sequence[Elsewhere] = (
         check=safe_line(project.check),
         may_report=task.kind in EITHER_KINDS,
     )
-    text, version = in_its_way(deps.prompts_for(Role.GENERATOR), task, text, version)
+    text, version = in_its_way(deps.prompts, task, text, version)
     return version, text
 
 
@@ -61,7 +61,7 @@ def again(
     findings = worth_sending(review.findings) if review else []
     output = result.detail if result is not None else ""
     key = _ring(deps).key_for([task.text, task.note, output, *(f"{one.model_dump()}" for one in findings)])
-    _, text, version = deps.prompts_for(Role.GENERATOR).render(
+    _, text, version = deps.prompts.render(
         "agent-again",
         fresh=fresh,
         project=project.name,
@@ -74,7 +74,7 @@ def again(
         problems=[safe_line(problem)[:500] for problem in problems],
     )
     if fresh:
-        text, version = in_its_way(deps.prompts_for(Role.GENERATOR), task, text, version)
+        text, version = in_its_way(deps.prompts, task, text, version)
     return version, text
 
 

@@ -9,13 +9,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
-from navigator.cascade.requests import Asking
 from navigator.config.settings import ServerSettings
 from navigator.domain.models import Task, Usage
-from navigator.domain.states import Role, TaskState
+from navigator.domain.states import Role
 from navigator.serving.client.client import ChatRequest
 from navigator.serving.client.errors import Refused, ServingError
-from navigator.store.reads.queries import PUT_BACK
 from navigator.store.writes.ledger import LOST
 
 if TYPE_CHECKING:
@@ -24,9 +22,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Message = dict[str, str]
-
-_FIRST = frozenset({"generate", "revise", "report", "scan", "review"})
-"""Purposes of calls that open a stage: nothing is answered yet that making the call again would ask for twice."""
 
 FAILED_CALLS_A_ROUND = 3
 """Calls of one round that may break off (stalled, cut, timed out) before the task, not the server, is at fault."""
@@ -75,7 +70,6 @@ async def call_model(
             exam_item=exam_item,
             seq=seq,
             prompt_version=prompt_version,
-            residency=deps.drawn.get(role, 0),
             # Said now: a call that fails never learns which model would have answered.
             rehearsal=deps.rehearses(role),
         )
@@ -88,15 +82,14 @@ async def call_model(
         if task.id:
             deps.on_live({**live, "chars": chars})
 
-    asking: Asking | None = None
     began = time.monotonic()
     try:
         async with deps.lent_client(role) as client:
-            with deps.requests.asking(role, task.id, first=seq == 0 and purpose in _FIRST) as asking:
+            with deps.requests.asking(role) as asking:
                 answer = await client.chat(request, tell)
                 asking.usage = answer.usage
     except asyncio.CancelledError:
-        _cut_off(deps, call, task, asking)
+        _end_call(deps, call, outcome=LOST)
         raise
     except ServingError as error:
         await _failed(deps, call, role, error, began)
@@ -125,22 +118,6 @@ async def _failed(deps: Dependencies, call: int, role: Role, error: ServingError
             code = "connection_lost"
     finally:
         _end_call(deps, call, outcome="failed", error_code=code, usage=error.usage, retries=error.retries)
-
-
-def _cut_off(deps: Dependencies, call: int, task: Task, asking: Asking | None) -> None:
-    """End a call that is cut off. Where a swap does not wait for it, its task goes back in the same transaction."""
-    if asking is None or not asking.put_back:
-        _end_call(deps, call, outcome=LOST)
-        return
-    with deps.store.transaction() as tx:
-        tx.end_call(call, outcome=PUT_BACK)
-        now = tx.read.task(task.id)
-        back = {
-            TaskState.GENERATING: TaskState.QUEUED if now.round == 0 else TaskState.REVISING,
-            TaskState.REVIEWING: TaskState.AWAITING_REVIEW,
-        }.get(now.state)
-        if back is not None:
-            tx.set_task_state(task.id, back, reason="its answer took long while the other model was due")
 
 
 def _end_call(deps: Dependencies, call: int, **result: Any) -> None:

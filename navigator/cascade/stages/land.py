@@ -24,6 +24,7 @@ from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, Proposal, Task, utc_now
 from navigator.domain.states import CheckOutcome, DecisionKind, LandingState, TaskState
 from navigator.workspace.git.facts import read_facts
+from navigator.workspace.git.landing.checkout import holds_lock
 from navigator.workspace.git.landing.land import execute_landing, inspect_landing, prepare_landing
 from navigator.workspace.git.landing.plan import LandingPlan, LandingRefused, StaleBase
 from navigator.workspace.git.landing.ref_locks import clear_plan_locks
@@ -409,6 +410,8 @@ def _finish(plan: LandingPlan, opened: str) -> str:
     try:
         execute_landing(plan)
     except LandingRefused as error:
+        if holds_lock(plan):
+            raise  # it could not go on, and only this entry tells whose lock that is
         log.warning("%s stays unfinished: %s", plan.proposal, error)
         return "diverged"
     return inspect_landing(plan)

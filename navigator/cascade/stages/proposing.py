@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
-from navigator.cascade.experimenting import words_of
 from navigator.cascade.prompts.material import Ground
 from navigator.cascade.stages.checking import UNTESTED
 from navigator.cascade.stages.choosing import put_away_as_same
@@ -43,8 +42,6 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str =
         rehearsal=is_rehearsal(cost.model),
         usage=cost.usage,
         **cost.uncertainty.model_dump(),
-        residency=cost.residency,
-        experiment=words_of(deps.reader.experiment_of(cost.residency)),
     )
     await keep(deps, ground, made.tree)
     with deps.store.transaction() as tx:

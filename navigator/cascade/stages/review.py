@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
 from navigator.cascade.exam.worth import why_advice
-from navigator.cascade.experimenting import words_of
 from navigator.cascade.reviewing.answer_schema import review_schema
 from navigator.cascade.reviewing.grounding import RawReview, UnreadableReview, read_review
 from navigator.cascade.reviewing.join import Answered, join
@@ -72,7 +71,8 @@ class Planning(Protocol):
     def settings(self) -> Settings:
         """See `Dependencies`."""
 
-    def prompts_for(self, role: Role) -> PromptLibrary:
+    @property
+    def prompts(self) -> PromptLibrary:
         """See `Dependencies`."""
 
     @property
@@ -185,7 +185,7 @@ async def prepare_review(deps: Dependencies, task_id: str) -> tuple[Hashable, Pl
 
 def _plan_key(deps: Dependencies, task: Task, proposal: Proposal) -> Hashable:
     """Everything that a review's prompts depend on and that may change while they are kept."""
-    return task.text, task.note, proposal.id, proposal.checks, deps.prompts_for(Role.REVIEWER).versions
+    return task.text, task.note, proposal.id, proposal.checks, deps.prompts.versions
 
 
 async def _read_change(
@@ -193,7 +193,6 @@ async def _read_change(
 ) -> tuple[Review, list[Talk]]:
     if plan is None:
         plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, role))
-    drawn = deps.drawn.get(role, 0)
     answered: list[Answered] = []
     answers: list[ChatAnswer] = []
     talks: list[Talk] = []
@@ -204,9 +203,6 @@ async def _read_change(
     answered += [Answered(None, None, why) for why in plan.too_large]
     model = answers[-1].model if answers else deps.settings.server(role).model
     review = await asyncio.to_thread(conclude, subject, plan, answered, answers, model=model, role=role)
-    if drawn:
-        found = words_of(deps.reader.experiment_of(drawn))
-        review = review.model_copy(update={"residency": drawn, "experiment": found})
     return review, talks
 
 
@@ -214,11 +210,6 @@ async def _talks_again(deps: Dependencies, task: Task, proposal: Proposal) -> li
     """The conversations of a review that is stored: the same prompts, and the answers that were kept."""
     subject = await gather_subject(deps, task, proposal, Role.REVIEWER)
     asked_by = prompt_dependencies(deps, Role.REVIEWER)
-    version = proposal.review.prompt_version if proposal.review else ""
-    for prompt in deps.prompts:
-        # An experiment may have drawn another prompt since.
-        if prompt.version == version and deps.prompts.replaces(prompt) == "review":
-            asked_by = replace(asked_by, prompts=deps.prompts.standing_in("review", prompt))
     plan = await asyncio.to_thread(plan_review, subject, asked_by)
     name = PURPOSES[Role.REVIEWER]
     kept = deps.reader.answers_of(task.id, task.attempt, task.round, name)
@@ -253,7 +244,7 @@ def prompt_dependencies(deps: Planning, role: Role) -> ReviewPromptDependencies:
     server = deps.settings.server(role)
     counter = deps.counter_for(role)
     return ReviewPromptDependencies(
-        deps.prompts_for(role),
+        deps.prompts,
         deps.keys,
         counter.count,
         counter.exact,
@@ -366,7 +357,7 @@ def _is_its_fault(deps: Dependencies, subject: Subject, error: ServingError, rol
     """Whether asking again later would change nothing; see `is_tasks_fault`."""
     if subject.exam_item is None:
         return is_tasks_fault(deps, subject.task, error, role)
-    version = deps.prompts_for(role).get("review").version
+    version = deps.prompts.get("review").version
     failed = deps.reader.exam_failed_calls(subject.exam_item, version)
     return is_requests_fault(error) or failed >= FAILED_CALLS_A_ROUND
 

@@ -64,7 +64,6 @@ class TurnJournal:
                 seq=seq,
                 prompt_version=self._version,
                 prompt_hash=digest,
-                residency=self._deps.drawn.get(Role.GENERATOR, 0),
                 rehearsal=self._deps.rehearses(Role.GENERATOR),
             )
 

@@ -15,7 +15,6 @@ from navigator.cascade.verbs.deciding import (
     not_waiting,
 )
 from navigator.cascade.views.inbox import (
-    OVERRULED,
     item_key,
     shared_items,
     to_confirm,
@@ -163,11 +162,19 @@ def _unconfirmed(reader: Reader, proposal: Proposal, args: ApproveArgs) -> list[
 
 def _item(proposal: Proposal, item: PolicyItem) -> ConfirmItem:
     rule = item.rule.replace("_", " ")
-    said = "has verdict APPROVE, although the reviewer said REVISE"
-    what = said if item.rule == OVERRULED else f"changes {item.path}"
+    what = _SAID.get(item.rule, f"changes {item.path}").format(item.path)
     return ConfirmItem(
         item_key(proposal, item), f"{proposal.id} {what}", (item.detail or rule, f"rule: {rule}")
     )
+
+
+_SAID = {
+    "failed": "fails the check {}",
+    "unreviewed": "is not reviewed",
+    "overruled": "has verdict APPROVE, although the reviewer said REVISE",
+    "final": "has verdict APPROVE, although the final model said REVISE",
+}
+"""What an item is about, where it is not a path that the change touches."""
 
 
 # What to know before approving

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from navigator.domain.snapshot import Doubt, Prices
+from navigator.domain.snapshot import Doubt
 from navigator.domain.states import Role
-from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.evidence.rates import revise_rate
 from navigator.evidence.swaps import median_handover, median_swap
 from navigator.evidence.throughput import throughput
@@ -78,24 +77,10 @@ def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, 
 
 
 MOST_LIFT = 3.0
-"""How many times as much a second of waiting may count for its change's uncertainty, or as little."""
+"""By how much a change's uncertainty shortens its longest wait, at most."""
 
 
-def measured_prices(reader: Reader, *, with_rehearsal: bool) -> Prices:
-    """What the scheduler weighs, from the same figures."""
-    figures, _ = measured_figures(reader, with_rehearsal=with_rehearsal)
-    usual = Prices()
-    return Prices(
-        swap_in=figures.swap_in,
-        swap_back=figures.swap_back,
-        write_seconds=figures.write_seconds,
-        review_seconds=figures.review_seconds,
-        revise_rate=figures.revise_rate if figures.revise_n >= ANECDOTAL_BELOW else usual.revise_rate,
-        doubt=_doubt(reader, rehearsal=with_rehearsal),
-    )
-
-
-def _doubt(reader: Reader, *, rehearsal: bool) -> Doubt | None:
+def measured_doubt(reader: Reader, *, rehearsal: bool) -> Doubt | None:
     """What the mean entropy says of the verdict, for the writer with the most verdicts; None unless it is shown to tell."""
     found = [
         one
@@ -108,9 +93,5 @@ def _doubt(reader: Reader, *, rehearsal: bool) -> Doubt | None:
     bits = (most.revise_mean + most.approve_mean) / 2
     above, revised = reader.sent_back_above(most.model, bits, rehearsal=rehearsal)
     usual = most.revise / most.n
-    lifts = (
-        (k + usual) / (n + 1) / usual  # drawn towards the average by one change
-        for k, n in ((revised, above), (most.revise - revised, most.n - above))
-    )
-    high, low = (min(MOST_LIFT, max(1 / MOST_LIFT, lift)) for lift in lifts)
-    return Doubt(bits, high, low)
+    lift = (revised + usual) / (above + 1) / usual  # drawn towards the average by one change
+    return Doubt(bits, min(MOST_LIFT, max(1.0, lift)))

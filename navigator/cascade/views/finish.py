@@ -78,5 +78,4 @@ def batch_rules(settings: Settings) -> BatchRules:
         target=batch.target,
         max_wait=batch.max_wait_minutes * 60,
         quiet=batch.quiet_minutes * 60,
-        patience=batch.patience,
     )

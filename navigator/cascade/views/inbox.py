@@ -143,23 +143,35 @@ def why_left_out(
 # Policy items that are confirmed individually
 
 
-OVERRULED = "overruled"
-"""The rule of an APPROVE that was derived although the reviewer itself said REVISE."""
+def _item(rule: str, path: str, detail: str) -> PolicyItem:
+    return PolicyItem(rule=rule, path=path, action=PolicyAction.CONFIRM, detail=detail)
 
-_OVERRULED = PolicyItem(
-    rule=OVERRULED,
-    path="review",
-    action=PolicyAction.CONFIRM,
-    detail="the reviewer said REVISE, but no blocker or major finding of it counts: read its findings",
+
+_OVERRULED = _item(
+    "overruled",
+    "review",
+    "the reviewer said REVISE, but no blocker or major finding of it counts: read its findings",
 )
+_UNREVIEWED = _item("unreviewed", "review", "no reviewer's answer about it could be read")
 
 
 def to_confirm(proposal: Proposal) -> list[PolicyItem]:
-    """What has to be confirmed of a proposal: policy items, and a verdict that differs from what the reviewer said."""
+    """What has to be confirmed of a proposal by name: policy items, failed checks, and a verdict that is missing, or that
+    the reviewer's own words or the final model contradict."""
     items = [item for item in proposal.policy if item.action is PolicyAction.CONFIRM]
+    items += [
+        _item("failed", check.name, f"the check {check.name} failed") for check in proposal.failed_checks
+    ]
     review = proposal.review
-    if review is not None and review.verdict is Verdict.APPROVE and review.stated_verdict is Verdict.REVISE:
-        items.append(_OVERRULED)
+    if review is None or review.verdict is Verdict.UNREVIEWED:
+        # A part of a proposal was reviewed with the whole.
+        if not proposal.parent:
+            items.append(_UNREVIEWED)
+    elif review.verdict is Verdict.APPROVE:
+        if review.stated_verdict is Verdict.REVISE:
+            items.append(_OVERRULED)
+        if proposal.final_review is not None and proposal.final_review.verdict is Verdict.REVISE:
+            items.append(_item("final", "review", "the final model said REVISE: read its findings"))
     return items
 
 

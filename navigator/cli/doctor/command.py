@@ -25,7 +25,7 @@ from navigator.domain.states import Role
 from navigator.domain.text import safe_line
 from navigator.serving.client.names import same_model
 from navigator.serving.status import ServerLook
-from navigator.serving.swap.base import Check, SwapStrategy
+from navigator.serving.swap.base import Check
 from navigator.store.space import is_low
 
 _WAL_FIXED = (3, 51, 3)
@@ -109,8 +109,6 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
     if settings.on.events:
         yield _events(settings)
     yield from card_items()
-    if settings.energy.command:
-        yield _energy(settings)
     yield from strategy_items(settings, paths)
     if settings.swap.host:
         from navigator.cli.doctor.remote import remote_items
@@ -197,13 +195,12 @@ def _canaries(paths: StatePaths) -> Iterator[Check]:
     """The roles whose newest canary was not well."""
     from navigator.domain.states import CanaryOutcome
     from navigator.store.database import open_reader
-    from navigator.store.errors import SchemaOutdated
     from navigator.store.reads.reader import Reader
 
     try:
         connection = open_reader(paths.database)
-    except SchemaOutdated:
-        return  # of a version that asked none; the next start leads it to this one
+    except NavigatorError:
+        return  # the item about the database says what is wrong
     try:
         last = Reader(connection).last_canaries()
     finally:
@@ -279,12 +276,11 @@ def _prompts(settings: Settings) -> Check:
         library.check()
     except NavigatorError as error:
         return Check("prompts", "missing", error.message, error.hint)
-    arms = settings.experiment.arms if settings.experiment.name else ()
-    idle = [p.name for p in library.own if library.replaces(p) != p.name and p.name not in arms]
+    idle = [p.name for p in library.own if library.replaces(p) != p.name]
     if idle:
         hint = (
             "They replace no packaged prompt: `navigator prompts list` has the names. "
-            "`navigator prompts try` and [experiment] can use them."
+            "`navigator prompts try` can use them."
         )
         return Check("prompts", "warn", f"not used: {', '.join(idle)}", hint)
     mine = ", ".join(prompt.version for prompt in library.own)
@@ -301,32 +297,6 @@ def _events(settings: Settings) -> Check:
         found = f"does not exist or is not executable: {', '.join(lost)}"
         return Check("events", "warn", found, "Correct [on] in the settings (docs/events.md).")
     return Check("events", "ok", f"a command for {', '.join(commands)}")
-
-
-def _experiment(settings: Settings, strategy: SwapStrategy) -> Check:
-    """Whether the arms of [experiment] exist and can be used with this strategy; `navigator run` refuses to start otherwise."""
-    from navigator.cascade.experimenting import require_arms
-    from navigator.cascade.prompts.library import PromptLibrary
-    from navigator.config.resources import resource_dir
-
-    wanted = settings.experiment
-    try:
-        prompts = PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
-        require_arms(wanted, strategy, prompts)
-    except NavigatorError as error:
-        return Check("experiment", "missing", error.message, error.hint)
-    return Check("experiment", "ok", f"{wanted.name}: {wanted.what}, {' or '.join(wanted.arms)}")
-
-
-def _energy(settings: Settings) -> Check:
-    """One reading of the energy command."""
-    from navigator.serving.energy import NoReading, read_watts
-
-    try:
-        watts = asyncio.run(read_watts(settings.energy.command))
-    except NoReading as error:
-        return Check("energy", "warn", f"{error.message} Energy is not measured.", error.hint)
-    return Check("energy", "ok", f"{watts:,.1f} W now, read every {settings.energy.interval_seconds:g} s")
 
 
 def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
@@ -346,8 +316,6 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
         yield Check("swap strategy", "missing", f"{settings.swap.strategy}: {error.message}", error.hint)
         return
     yield Check("swap strategy", "ok", f"{strategy.name}: {strategy.about}")
-    if settings.experiment.name:
-        yield _experiment(settings, strategy)
     yield from asyncio.run(strategy.diagnose())
     if strategy.rehearsal:
         return

@@ -135,7 +135,7 @@ class Reports:
             "enable_metrics": True,
             "enable_cache_report": True,
             "startup_time": startup,
-            "speculative_algorithm": "NEXTN" if self._pace.accept_length else None,
+            "speculative_algorithm": None,
             "internal_states": [
                 {
                     "model_path": self._model,
@@ -147,7 +147,6 @@ class Reports:
                         "token_capacity": engine.cache.capacity_tokens,
                     },
                     "startup_time": startup,
-                    **({"avg_spec_accept_length": length} if (length := self._pace.accept_length) else {}),
                 }
             ],
         }

@@ -36,12 +36,6 @@ SPREAD = 2.0
 """The band: uncertain figures divided and multiplied by this. Half of the peak bandwidth reached, and expert
 weights only half of the active ones, are both ordinary."""
 
-ACCEPT_LENGTH = 2.6
-"""Assumed tokens a step of simulated speculation."""
-
-SPECULATION_SPEED = 1.4
-"""Assumed factor on the speed of writing that it yields, drafting paid for."""
-
 NOTE = (
     "Simulated time, a model and no measurement. Load times and single-stream speeds are published figures; the share "
     "of the experts is what reading the active weights at peak bandwidth would take; prefill, the cache's share, the "
@@ -61,12 +55,10 @@ class Pace:
     Attributes:
         model: the assumptions, in unscaled seconds.
         scale: factor on every duration; 0 means that nothing waits at all.
-        accept_length: tokens a step that simulated speculation yields; None without it.
     """
 
     model: TimingModel
     scale: float = 1.0
-    accept_length: float | None = None
 
     def wait(self, seconds: float) -> float:
         """Wall seconds for `seconds` of simulated time."""
@@ -86,8 +78,7 @@ class Pace:
 
     def decode_wait(self, tokens: int, streams: int) -> float:
         """Wall seconds for one of `streams` streams to write `tokens`."""
-        faster = SPECULATION_SPEED if self.accept_length else 1.0
-        return self.wait(tokens * self.model.mid.step_seconds(streams) / faster)
+        return self.wait(tokens * self.model.mid.step_seconds(streams))
 
     def described(self) -> dict[str, object]:
         """The assumptions as `/server_info` states them."""
@@ -103,18 +94,17 @@ class Pace:
         }
 
 
-def pace_of(role: Role, scale: float, *, speculation: bool = False) -> Pace:
+def pace_of(role: Role, scale: float) -> Pace:
     """The pace of a role's model, times `scale`.
 
     The experts' share is that of reading all active weights once a step at peak bandwidth: 1.5 GB at 184 steps a
     second, and 5 GB at the 38 a second published for the reviewer without its compressed cache.
     """
-    length = ACCEPT_LENGTH if speculation else None
     if role is Role.GENERATOR:
         share = 1.5e9 * 184 / PEAK_BANDWIDTH
-        return Pace(_model(load=32.7, decode=184.0, active=3e9, expert_share=share, layers=10), scale, length)
+        return Pace(_model(load=32.7, decode=184.0, active=3e9, expert_share=share, layers=10), scale)
     share = 5e9 * 38 / PEAK_BANDWIDTH
-    return Pace(_model(load=42.7, decode=48.0, active=10e9, expert_share=share, layers=12), scale, length)
+    return Pace(_model(load=42.7, decode=48.0, active=10e9, expert_share=share, layers=12), scale)
 
 
 def _model(*, load: float, decode: float, active: float, expert_share: float, layers: int) -> TimingModel:

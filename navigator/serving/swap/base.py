@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import ServerSettings, Settings
-from navigator.domain.errors import ConfigError, NavigatorError, UsageError
+from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.models import SwapPhase
 from navigator.domain.states import Role
 from navigator.serving.client.chat import Timeouts
@@ -200,20 +200,6 @@ class SwapStrategy(ABC):
     def server(self, role: Role) -> ServerSettings:
         """The settings of `role`'s server as it answers now. Ask again after every swap."""
         return self._settings.server(role)
-
-    def check_profiles(self, names: Sequence[str]) -> None:
-        """Whether servers can be launched with profiles of these names.
-
-        Raises:
-            ConfigError: they cannot.
-        """
-        raise ConfigError(
-            f'Strategy "{self.name}" launches no servers of its own, so launch profiles cannot be compared.',
-            hint='Compare prompts: what = "reviewer-prompt" under [experiment].',
-        )
-
-    def use_profile(self, role: Role, name: str) -> None:  # noqa: B027 - only servers that a swap launches have profiles
-        """Launch `role`'s server with this profile, or take it to be launched with it; "" is the one of the settings."""
 
     async def prepare(self) -> str:
         """Prepare the servers before the first call; what went wrong in words, "" if nothing did."""

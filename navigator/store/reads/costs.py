@@ -5,7 +5,7 @@ Every method takes `since`, a UTC time as the store writes it ("" for all): only
 
 from __future__ import annotations
 
-from navigator.domain.costs import EnergyTotals, SwapTotals, WorkTotals, Yield
+from navigator.domain.costs import SwapTotals, WorkTotals, Yield
 from navigator.store.reads.queries import Queries
 from navigator.store.rows import from_row, from_rows
 
@@ -69,18 +69,6 @@ class CostReads(Queries):
                 f" total(seconds) FILTER (WHERE {ours} AND {_OF_A_BATCH}) AS batch_seconds,"
                 f" sum({ours} AND outcome <> 'done') AS failed, sum(NOT ({ours})) AS unmeasured"
                 " FROM s WHERE started >= ? GROUP BY 1",
-                since,
-            ),
-        )
-
-    def energy_totals(self, since: str = "") -> list[EnergyTotals]:
-        """Energy by phase, as far as it was measured."""
-        return from_rows(
-            EnergyTotals,
-            self._all(
-                "SELECT phase, rehearsal, sum(seconds) AS seconds, sum(missed) AS missed,"
-                " sum(watt_hours) AS watt_hours, sum(samples) AS samples, min(started) AS began"
-                " FROM energy WHERE started >= ? GROUP BY 1, 2 ORDER BY 1",
                 since,
             ),
         )

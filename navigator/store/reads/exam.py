@@ -93,17 +93,8 @@ class ExamReads(Queries):
             ),
         )
 
-    def exam_counts(self, since: str = "", *, residencies: tuple[int, str] | None = None) -> list[ExamCount]:
-        """First answers from a UTC time on, by model, version of the prompt, and all that they are scored by.
-
-        Args:
-            residencies: an experiment and one of its arms: only answers in those.
-        """
-        among = (
-            ""
-            if residencies is None
-            else (" AND a.residency IN (SELECT id FROM residencies WHERE experiment_id = ? AND arm = ?)")
-        )
+    def exam_counts(self, since: str = "") -> list[ExamCount]:
+        """First answers from a UTC time on, by model, version of the prompt, and all that they are scored by."""
         return from_rows(
             ExamCount,
             self._all(
@@ -112,9 +103,8 @@ class ExamReads(Queries):
                 f"{_TOKENS.format('prompt')} + {_TOKENS.format('completion')}) AS tokens,"
                 " sum(coalesce(json_extract(a.usage, '$.seconds'), 0)) AS seconds, max(a.at) AS newest"
                 " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id WHERE a.turn = 0 AND a.at >= ?"
-                f"{among} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9",
+                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9",
                 since,
-                *(residencies or ()),
             ),
         )
 

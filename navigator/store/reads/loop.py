@@ -12,21 +12,19 @@ from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
 from navigator.domain.models import Event, Proposal, Review, Uncertainty, Usage
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
-from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, PUT_BACK, WRITTEN
+from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN
 from navigator.store.reads.reproductions import ReproductionReads
 from navigator.store.rows import from_row, from_rows
 
 
 @dataclass(frozen=True, slots=True)
 class RoundCost:
-    """What one round of a task cost the role that wrote it, which model answered last, and in which residency of an
-    experiment it answered first."""
+    """What one round of a task cost the role that wrote it, and which model answered last."""
 
     calls: int
     usage: Usage
     model: str
     prompt_version: str
-    residency: int = 0
     uncertainty: Uncertainty = field(default_factory=Uncertainty)
 
 
@@ -56,7 +54,6 @@ class LoopTask:
     starts again. `escalated`: its next reading was asked for by name.
     `reviewed`: it is in `checking` for the tests of its findings, which have no effect on any model's work. `doubt`: the mean
     entropy of the proposal that waits for its review; 0 where it is not known.
-    `put_back`: how many calls of this attempt were cut off for a swap; counted while a model is asked.
     """
 
     id: str
@@ -75,7 +72,6 @@ class LoopTask:
     escalated: bool = False
     group: str = ""
     doubt: float = 0.0
-    put_back: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +106,6 @@ _REVIEWED = (
     " WHERE a.task_id = t.id AND a.attempt = t.attempt AND a.round = t.round)"
 )
 
-_PUT_BACK = (
-    f"SELECT count(*) FROM calls WHERE task_id = t.id AND attempt = t.attempt AND outcome = '{PUT_BACK}'"
-)
-
-
 _DOUBT = (
     "SELECT coalesce(max(entropy_mean), 0.0) FROM proposals WHERE task_id = t.id AND state = 'open' AND attempt = t.attempt"
     " AND round = t.round"
@@ -131,8 +122,7 @@ class LoopReads(ReproductionReads):
             "SELECT id, project_id, state, priority, attempt, round, files, updated, kind, complexity,"
             f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END AS wrote,"
             f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END AS reviewed, escalated <> '' AS named,"
-            f" CASE WHEN state = 'awaiting_review' THEN ({_DOUBT}) ELSE 0.0 END AS doubt, variant_of,"
-            f" CASE WHEN state IN ('generating', 'reviewing') THEN ({_PUT_BACK}) ELSE 0 END AS put_back FROM tasks t"
+            f" CASE WHEN state = 'awaiting_review' THEN ({_DOUBT}) ELSE 0.0 END AS doubt, variant_of FROM tasks t"
             f" WHERE state IN ({', '.join('?' * len(states))}) AND NOT {BLOCKED} ORDER BY id",
             *(state.value for state in states),
         )
@@ -153,7 +143,6 @@ class LoopReads(ReproductionReads):
                 reviewed=bool(row["reviewed"]),
                 escalated=bool(row["named"]),
                 doubt=row["doubt"],
-                put_back=row["put_back"],
                 group=task_id(row["variant_of"]) if row["variant_of"] else "",
             )
             for row in found
@@ -251,7 +240,7 @@ class LoopReads(ReproductionReads):
         where = f"WHERE task_id = ? AND attempt = ? AND round = ? AND role = ? AND {WRITTEN}"
         total = self._all(f"SELECT count(*) AS calls, {_USAGE} FROM calls {where}", *place)[0]
         answered = self._all(
-            f"SELECT model, prompt_version, purpose, residency, entropy_mean, entropy_peak FROM calls"
+            f"SELECT model, prompt_version, purpose, entropy_mean, entropy_peak FROM calls"
             f" {where} AND answer IS NOT NULL ORDER BY id",
             *place,
         )
@@ -262,7 +251,6 @@ class LoopReads(ReproductionReads):
             usage=from_row(Usage, total),
             model=answered[-1]["model"] if answered else "",
             prompt_version=leading[0] if leading else "",
-            residency=answered[0]["residency"] if answered else 0,
             uncertainty=from_row(Uncertainty, whole[-1]) if whole else Uncertainty(),
         )
 

@@ -14,9 +14,6 @@ from navigator.store.rows import DamagedRow, clean
 WRITTEN = "purpose NOT LIKE 'review%' AND purpose NOT IN ('final', 'reproduce')"
 """A test on `calls`: what was asked for was a task's own text, not a review of one."""
 
-PUT_BACK = "put_back"
-"""The outcome of a call that was cut off for a swap, to be made again in the role's next phase."""
-
 OWN_FAULT = "error_code NOT IN ('unreachable', 'connection_lost', 'overloaded', 'refused', 'wrong_model')"
 """A test on failed `calls`: not because the server or its machine cannot be reached, serves another model or refuses the
 key, which is the same for every task."""

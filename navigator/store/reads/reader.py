@@ -34,7 +34,7 @@ from navigator.domain.states import (
 )
 from navigator.store.reads.agents import AgentReads
 from navigator.store.reads.costs import CostReads
-from navigator.store.reads.experiments import ExperimentReads
+from navigator.store.reads.exam import ExamReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.looks import LookReads
 from navigator.store.reads.loop import LoopReads
@@ -79,7 +79,7 @@ _FLAGS = ("counted", "withdrawn")
 
 
 class Reader(
-    LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExperimentReads, AgentReads, LookReads
+    LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExamReads, AgentReads, LookReads
 ):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 

@@ -52,10 +52,6 @@ FIRST = (
 _OF_EXISTING = FIRST.replace("a.way <> 'existing'", "a.way = 'existing'")
 
 
-_APART = " AND a.residency = 0 AND r.residency = 0"
-"""Outside of experiments: their arms take turns, which is no change that a monitor should follow."""
-
-
 class VerdictReads(Queries):
     """Counts over one connection."""
 
@@ -105,14 +101,13 @@ class VerdictReads(Queries):
         )
 
     def version_counts(self) -> list[VersionCount]:
-        """First verdicts by everything they depend on; those that could not be read, self-reviews and what was made in an
-        experiment, which has a page of its own, are left out."""
+        """First verdicts by everything they depend on; those that could not be read and self-reviews are left out."""
         return from_rows(
             VersionCount,
             self._all(
                 f"SELECT {_VERSIONS}, {_REHEARSAL} AS rehearsal, sum(r.verdict = 'REVISE') AS revise,"
                 " sum(r.verdict = 'APPROVE') AS approve, min(r.at) AS first, max(r.at) AS last,"
-                f" max(a.id) AS written FROM proposals a{FIRST} AND r.self_review = 0{_APART}"
+                f" max(a.id) AS written FROM proposals a{FIRST} AND r.self_review = 0"
                 " AND r.verdict IN ('REVISE', 'APPROVE') GROUP BY 1, 2, 3, 4, 5, 6, 7",
                 "",
             ),
@@ -152,7 +147,7 @@ class VerdictReads(Queries):
     ) -> list[bool]:
         """The verdicts that `version_counts` counts in one row, in order: whether each was REVISE. `until` is included."""
         rows = self._all(
-            f"SELECT r.verdict = 'REVISE' FROM proposals a{FIRST} AND r.at <= ? AND r.self_review = 0{_APART}"
+            f"SELECT r.verdict = 'REVISE' FROM proposals a{FIRST} AND r.at <= ? AND r.self_review = 0"
             f" AND r.verdict IN ('REVISE', 'APPROVE') AND {_REHEARSAL} = ?"
             f" AND {' AND '.join(f'{column} = ?' for column in _COLUMNS.values())} ORDER BY r.at, r.id",
             since,

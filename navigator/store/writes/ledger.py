@@ -43,7 +43,6 @@ class LedgerWrites(TransactionCore):
         prompt_version: str = "",
         prompt_hash: str = "",
         model: str = "",
-        residency: int = 0,
         rehearsal: bool = False,
     ) -> int:
         """Record a model call before it is sent.
@@ -80,7 +79,6 @@ class LedgerWrites(TransactionCore):
             model=model,
             outcome=STARTED,
             repeat=repeat,
-            residency=residency,
             rehearsal=rehearsal,
             started=utc_now(),
         )

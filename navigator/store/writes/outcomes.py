@@ -1,8 +1,7 @@
-"""Writing what became of landed commits, and what the work took."""
+"""Writing what became of landed commits."""
 
 from __future__ import annotations
 
-from navigator.domain.costs import EnergySpan
 from navigator.domain.outcomes import Fate
 from navigator.store.writes.core import TransactionCore
 
@@ -15,7 +14,3 @@ class OutcomeWrites(TransactionCore):
         row = self._proposal_row(fate.proposal_id)
         self._run("DELETE FROM fates WHERE proposal_id = ?", (row["id"],))
         self._insert("fates", fate)
-
-    def add_energy(self, span: EnergySpan) -> None:
-        """Keep what the GPU drew over a stretch of time."""
-        self._insert("energy", span)

@@ -16,7 +16,6 @@ from navigator.store.reads.queries import database_of
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.agents import AgentWrites
 from navigator.store.writes.exam import ExamWrites
-from navigator.store.writes.experiments import ExperimentWrites
 from navigator.store.writes.ledger import LedgerWrites
 from navigator.store.writes.outcomes import OutcomeWrites
 from navigator.store.writes.projects import ProjectWrites, TaskWrites
@@ -30,7 +29,6 @@ class Transaction(
     ProposalWrites,
     LedgerWrites,
     ExamWrites,
-    ExperimentWrites,
     OutcomeWrites,
     ReproductionWrites,
     AgentWrites,

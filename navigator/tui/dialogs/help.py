@@ -43,7 +43,7 @@ TERMS: dict[str, tuple[str, ...]] = {
         "stats": (
             "revise rate; interval; n; anecdotal; stated rate; differs; unread; mixture; way of writing; evidence; to ±10; rung; "
             "repaired; lost; repeated; harmful; met; reverted; kappa; accepted change; "
-            "round trip; watt-hours; residency; reproduced; exam; sensitivity; "
+            "round trip; residency; reproduced; exam; sensitivity; "
             "specificity; Youden's J; genuine share; rehearsal; modelled; ● ○; │ ┊"
         ),
         "fleet": (

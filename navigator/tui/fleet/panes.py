@@ -122,14 +122,6 @@ def _troubles(status: Mapping[str, object], width: int) -> list[Line]:
         if outcome in ("drifted", "garbage"):
             words = f"▲ canary of the {role}: {safe_line(str(_table(seen).get('reason')))}"
             lines.append([(clip(words, width), "bad" if outcome == "garbage" else "warn")])
-    if experiment := _table(status.get("experiment")):
-        words = f"experiment {experiment.get('name')}, residency {experiment.get('number')} of at most"
-        words += f" {experiment.get('residencies')}"
-        role = str(experiment.get("what")).partition("-")[0]
-        words += (
-            f": {experiment['arm']} is loaded" if experiment.get("arm") else f": the {role} is not loaded"
-        )
-        lines.append([(clip(safe_line(words), width), "accent")])
     if status.get("wanted"):
         words = f"▸ the {status.get('wanted')} loads when current work finishes"
         lines.append([(clip(words, width), "accent")])

@@ -8,7 +8,6 @@ from functools import partial
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.worker import Worker
 
 from navigator.cascade.verbs.conducting import Nothing, Stop, SwapArgs, SwapTo
 from navigator.domain.states import Role
@@ -22,6 +21,7 @@ from navigator.tui.keys.registry import Action
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen
+from navigator.tui.work import begin
 
 _NEEDS_CONDUCTOR = frozenset({"fleet.swap", "fleet.stop"})
 PANES = ("overview", "history", "log")
@@ -47,7 +47,7 @@ class FleetScreen(NavScreen):
         self._sources: tuple[LogSource, ...] = ()
         self._source = 0
         self._logs: dict[int, list[str]] = {}
-        self._work: dict[str, Worker[None]] = {}
+        self._reading = set[int]()
 
     def compose_body(self) -> ComposeResult:
         """Three pages."""
@@ -108,20 +108,24 @@ class FleetScreen(NavScreen):
 
     def _ask_if_shown(self) -> None:
         if self.is_current:
-            self._work["servers"] = self.run_worker(self._ask, group="servers", exclusive=True)
+            begin(self, self._ask, group="servers", exclusive=True)
 
     async def _ask(self) -> None:
         self._looks = await asyncio.to_thread(look_at_servers, self.app.settings, self.app.paths)
         self.query_one("#overview", Page).redraw()
 
     def _read_if_shown(self) -> None:
-        if self.is_current and self._sources:
-            self._work["log"] = self.run_worker(
-                partial(self._read, self._source), group="log", exclusive=True
-            )
+        number = self._source
+        if self.is_current and self._sources and number not in self._reading:
+            self._reading.add(number)
+            begin(self, partial(self._read, number), group="log")
 
     async def _read(self, number: int) -> None:
-        lines = await asyncio.to_thread(self._sources[number].read)
+        # Never cut short by the next: a source says a change once, and its thread would have read it for nobody.
+        try:
+            lines = await asyncio.to_thread(self._sources[number].read)
+        finally:
+            self._reading.remove(number)
         if lines is not None:
             self._logs[number] = lines
             self.query_one("#log", Page).redraw()

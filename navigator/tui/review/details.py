@@ -123,8 +123,7 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
     yield (
         "origin",
         f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}{written}"
-        + (f"\n{words}" if (words := uncertainty_words(shown)) else "")
-        + (f"\nexperiment {shown.experiment}" if shown.experiment else ""),
+        + (f"\n{words}" if (words := uncertainty_words(shown)) else ""),
     )
 
 
@@ -133,7 +132,7 @@ def _own_review(review: Review) -> Section:
     lines = [review.summary or "no summary"]
     for finding in review.findings:
         where = f"{finding.path}:{finding.line}" if finding.line else finding.path or "nowhere in the diff"
-        loose = "" if finding.anchored else ", its quote was not found"
+        loose = "" if finding.anchored else f", {finding.unanchored}"
         lines.append(f"{finding.severity.value} at {where}{loose}: {finding.message}")
     return f"writer's own review (does not count) {review.model}  {review.verdict.value}", "\n".join(lines)
 
@@ -162,8 +161,6 @@ def _review(review: Review, *, first: bool) -> Section:
     for entry in review.addressed:
         word = "met" if entry.get("met") else "not met"
         lines.append(f"finding {entry.get('finding')} of the round before: {word}. {entry.get('why', '')}")
-    if review.experiment:
-        lines.append(f"experiment {review.experiment}")
     name = "first reading: " if first else ""
     title = f"{name}{review.role.value} {review.model}  {review.prompt_version}  {review.verdict.value}"
     return title, "\n".join(lines)

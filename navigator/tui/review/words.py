@@ -212,7 +212,6 @@ def warning_lines(
     if shown.review is not None and shown.review.self_review:
         notes.append(("self-reviewed: the model that wrote it reviewed it", "warn"))
     notes += [(_beside(name, review), "warn") for name, review in _others(shown)]
-    notes += [(f"experiment {made}", "accent") for made in _experiments(shown)]
     if wrote := context.agents.get(shown.id):
         notes.append((wrote, "muted"))
     if shown.entropy_mean is not None:
@@ -267,12 +266,6 @@ def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:
         lines.append([(worth, "muted")])
     lines += [[("↔ reversal: ", "warn"), (said, "")] for said in review.reversals]
     return lines
-
-
-def _experiments(shown: Proposal) -> list[str]:
-    """The experiments, with their arms, in which the change was written or reviewed."""
-    made = (shown.experiment, shown.review.experiment if shown.review else "")
-    return [words for words in dict.fromkeys(made) if words]
 
 
 def _own_words(review: Review) -> str:

@@ -128,11 +128,17 @@ class _Places:
         return Git(self.git_dir, user_config=user_config, outside=(self.common_dir, *outside))
 
 
+_STEERING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY")
+"""Set by git for hooks and aliases; GitPython and the programs of `[on]` would take them for the project's."""
+
+
 def _places(path: Path) -> _Places:
     """Open `path` with GitPython and read what it reads from files alone."""
     # Imported here: GitPython takes a tenth of a second, and most commands never look at a repository.
     # Without "quiet" the import itself may start a `git` of its own choosing and fail where there is none.
     os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+    for name in _STEERING:
+        os.environ.pop(name, None)
     from git import Repo
     from git.exc import InvalidGitRepositoryError, NoSuchPathError
     from git.refs.symbolic import SymbolicReference

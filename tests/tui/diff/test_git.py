@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -17,14 +16,7 @@ from tests.tui.diff.samples import ViewApp
 
 
 def git(repository: Path, *arguments: str) -> str:
-    """Run git without anybody's configuration."""
-    done = subprocess.run(
-        ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", *arguments],
-        cwd=repository,
-        env={"PATH": os.environ["PATH"], "HOME": str(repository), "GIT_CONFIG_NOSYSTEM": "1"},
-        check=True,
-        capture_output=True,
-    )
+    done = subprocess.run(["git", *arguments], cwd=repository, check=True, capture_output=True)
     return done.stdout.decode("utf-8", "surrogateescape")
 
 

@@ -38,7 +38,7 @@ def repository() -> Path:
     if named:
         return Path(named)
     if not (ROOT / ".git").exists():
-        pytest.skip("this is no checkout, so there is no history; NAVIGATOR_REAL_HISTORY may name one")
+        pytest.skip("a history: this is no checkout; NAVIGATOR_REAL_HISTORY may name one")
     return ROOT
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from navigator.workspace.edits.source_protocol import FileChange
 from navigator.workspace.git.landing import checkout
+from navigator.workspace.git.landing import land as landing
 from navigator.workspace.git.landing.land import (
     LandingPlan,
     LandingRefused,
@@ -22,6 +23,7 @@ from navigator.workspace.git.landing.land import (
     prepare_landing,
 )
 from navigator.workspace.git.landing.undo import prepare_undo
+from navigator.workspace.git.runner import Git
 from tests.workspace.git.world import FILES, World, commit, fingerprint, git, undo_landing
 
 CHANGES: dict[str, bytes | FileChange | None] = {
@@ -239,10 +241,11 @@ _KILL = """
 import json, os, sys
 from navigator.workspace.git.landing import checkout
 from navigator.workspace.git.landing import land as landing
+from navigator.workspace.git.landing import land as landing
 plan = landing.LandingPlan.from_dict(json.loads(sys.argv[1]))
 point, after = sys.argv[2], int(sys.argv[3])
 module, name = point.split(".")
-owner = {"checkout": checkout, "landing": landing}[module]
+owner = {"checkout": checkout, "landing": landing, "os": os}[module]
 original = getattr(owner, name)
 seen = 0
 def dying(*args, **more):
@@ -262,6 +265,10 @@ landing.execute_landing(plan)
     [
         ("landing._copy_objects", 0, "not_done"),
         ("checkout._lock", 0, "not_done"),
+        ("checkout._mark", 0, "not_done"),  # about to write whose lock it is
+        ("os.link", 0, "not_done"),
+        ("os.link", 1, "partial"),
+        *(("os.unlink", after, "partial") for after in range(6)),
         ("checkout._require_either", 0, "partial"),
         ("checkout._write", 0, "partial"),
         ("checkout._write", 1, "partial"),
@@ -291,8 +298,25 @@ def test_killed_at_every_step_and_finished_later(
     execute_landing(plan)
     assert _is_new(world) and inspect_landing(plan) == "done"
     assert git(world.repo, "status", "--porcelain") == ""
-    assert not lock.exists()
+    assert list(lock.parent.glob("index*")) == [lock.with_name("index")]
     git(world.repo, "fsck", "--strict")
+
+
+def test_a_git_that_outlived_its_navigator_and_moves_the_branch_is_no_race(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_for(world)
+    read = landing.read_ref
+
+    def then_moved(git_: Git, ref: str) -> str:
+        tip = read(git_, ref)
+        git(world.repo, "update-ref", ref, plan.commit)
+        return tip
+
+    monkeypatch.setattr(landing, "read_ref", then_moved)
+    execute_landing(plan)
+    assert _is_new(world) and inspect_landing(plan) == "done"
+    assert git(world.repo, "status", "--porcelain") == ""
 
 
 def test_cut_off_and_the_branch_moved_meanwhile_goes_back(world: World) -> None:

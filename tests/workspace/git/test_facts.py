@@ -27,7 +27,7 @@ def _hook(folder: Path, name: str) -> None:
     (folder / name).chmod(0o755)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a repository to somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="root: only root can run them")
 def test_a_repository_of_another_user_needs_the_users_own_trust(repo: Path) -> None:
     for place in (repo, *repo.rglob("*")):
         os.chown(place, 12345, 12345)

@@ -146,12 +146,15 @@ def test_the_callers_environment_does_not_steer_git(
 ) -> None:
     other = make_repo(tmp_path / "other", {"secret": b"s\n"})
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_COMMON_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(other))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
     monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(other / ".git" / "objects"))
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", "false")
     monkeypatch.setenv("GIT_CONFIG_PARAMETERS", "'core.bare=true'")
     world = World(repo, tmp_path / "state")
-    assert world.facts.git_dir == repo / ".git"
+    assert (world.facts.git_dir, world.facts.work_tree) == (repo / ".git", repo)
+    assert world.facts.common_dir == repo / ".git"
     proposal = world.propose({"a": b"a\n"})
     assert [d.path for d in world.private.diff(proposal.base_commit, proposal.tree)] == ["a"]
 

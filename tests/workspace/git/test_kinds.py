@@ -61,7 +61,7 @@ def _reftable(repo: Path, room: Path) -> Path:
     made = room / "reftable"
     made.mkdir()
     if "ref-format" not in git(made, "init", "-h", ok=False) and _git_version() < (2, 45):
-        pytest.skip("this git knows no reftable")
+        pytest.skip("reftable: needs git 2.45 or newer")
     return make_repo(made, None, "--ref-format=reftable")
 
 

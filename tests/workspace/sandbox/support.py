@@ -17,7 +17,13 @@ from navigator.workspace.sandbox.probe import probe
 from navigator.workspace.sandbox.suite import SuiteRun, prepare, run_suite
 from tests.cascade.support import git, make_repository
 
-needs_sandbox = pytest.mark.skipif(not probe().works, reason=f"no sandbox: {probe().reason}")
+
+def no_sandbox() -> str:
+    """Why there is none here, and what to do; "" where there is one."""
+    return "" if probe().works else f"sandbox: {probe().reason}. {probe().hint}"
+
+
+needs_sandbox = pytest.mark.skipif(bool(no_sandbox()), reason=no_sandbox())
 
 
 def processes_saying(words: str) -> list[str]:

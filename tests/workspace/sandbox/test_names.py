@@ -146,7 +146,7 @@ def test_pytest_itself_is_understood(tmp_path: Path) -> None:
         assert passed_count(plain(ran.stdout)) == 1
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@pytest.mark.skipif(shutil.which("node") is None, reason="node: apt install nodejs")
 @pytest.mark.parametrize("reporter", ["tap", "spec"])
 def test_node_itself_is_understood(tmp_path: Path, reporter: str) -> None:
     (tmp_path / "a.test.js").write_text(
@@ -161,7 +161,7 @@ def test_node_itself_is_understood(tmp_path: Path, reporter: str) -> None:
         check=False,
     )
     if "bad option" in ran.stderr:
-        pytest.skip("this node has no choice of reporters")
+        pytest.skip("reporters of node: needs Node.js 18.15 or newer")
     assert any("adds" in name for name in failing_tests(plain(ran.stdout))), ran.stdout
     assert not any("good" in name for name in failing_tests(plain(ran.stdout)))
 

@@ -240,7 +240,7 @@ def test_what_does_not_parse_or_import_or_end_could_not_run(proof: Proof) -> Non
     assert made.outcome is COULD_NOT and "without a report" in made.reason
 
 
-@pytest.mark.skipif(not shutil.which("go"), reason="go is not installed")
+@pytest.mark.skipif(not shutil.which("go"), reason="go: apt install golang")
 def test_go_tells_a_regression(tmp_path: Path) -> None:
     base = {
         "go.mod": "module thing\n\ngo 1.19\n",
@@ -255,7 +255,7 @@ def test_go_tells_a_regression(tmp_path: Path) -> None:
     assert proof.judge(text, path="finding_test.go").outcome is REGRESSION
 
 
-@pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
+@pytest.mark.skipif(not shutil.which("node"), reason="node: apt install nodejs")
 def test_node_tells_a_regression_and_nothing_of_what_fails_on_both(tmp_path: Path) -> None:
     base = {
         "package.json": '{"scripts": {"test": "node --test"}}\n',

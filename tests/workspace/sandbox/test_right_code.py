@@ -118,7 +118,7 @@ def test_the_environment_cannot_be_written(tmp_path: Path) -> None:
     assert differences(before, fingerprint(bench.path)) == []
 
 
-@pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
+@pytest.mark.skipif(shutil.which("uv") is None, reason="uv: pip install uv")
 def test_a_uv_project(tmp_path: Path) -> None:
     bench = Bench(tmp_path, PYTHON_PROJECT, "uv run python -m unittest discover -s tests")
     run("uv", "sync", "-q", "--offline", "--python", sys.executable, cwd=bench.path)
@@ -129,7 +129,7 @@ def test_a_uv_project(tmp_path: Path) -> None:
     proves_the_proposal(bench, {**BROKEN}, {**OTHERWISE_SOUND}, "test_thing.Thing.test_double")
 
 
-@pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
+@pytest.mark.skipif(shutil.which("npm") is None, reason="npm: apt install npm")
 def test_an_npm_project(tmp_path: Path) -> None:
     bench = Bench(
         tmp_path,
@@ -156,7 +156,7 @@ def test_an_npm_project(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo: apt install cargo")
 def test_a_cargo_project(tmp_path: Path) -> None:
     test = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn doubles() {\n        assert_eq!(crate::double(4), 8);\n    }\n}\n"
     bench = Bench(
@@ -181,7 +181,7 @@ def test_a_cargo_project(tmp_path: Path) -> None:
     assert uncompilable.outcome is FAILED and "does not compile" in uncompilable.failures[0]
 
 
-@pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
+@pytest.mark.skipif(shutil.which("go") is None, reason="go: apt install golang")
 def test_a_go_project(tmp_path: Path) -> None:
     bench = Bench(
         tmp_path,
@@ -203,7 +203,7 @@ def test_a_go_project(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.skipif(shutil.which("make") is None, reason="make: apt install make")
 def test_a_makefile(tmp_path: Path) -> None:
     files = {
         "Makefile": "test:\n\tpython3 -m unittest discover -s tests\n",

@@ -24,7 +24,7 @@ def _lines(one: dict[str, Any]) -> Iterator[str]:
     if said := one["summary"] or one["reason"]:
         yield f"  {safe_line(said)}"
     for finding in one["findings"]:
-        counts = "" if finding["anchored"] else "  (its quote was not found: it does not count)"
+        counts = "" if finding["anchored"] else f"  ({finding['unanchored']}: it does not count)"
         yield f"  {finding['severity']}, {finding['criterion']}  {safe_line(_where(finding))}{counts}"
         yield f"    {safe_line(finding['message'])}"
         if finding["trigger"]:
@@ -50,7 +50,7 @@ def _marked(one: dict[str, Any]) -> Iterator[str]:
         yield _plain(said)
     yield ""
     for finding in one["findings"]:
-        counts = "" if finding["anchored"] else " (its quote was not found: it does not count)"
+        counts = "" if finding["anchored"] else f" ({finding['unanchored']}: it does not count)"
         head = f"- **{finding['severity']}**, {finding['criterion']}, {_code(_where(finding))}{counts}"
         yield f"{head}: {_plain(finding['message'])}"
         if finding["trigger"]:

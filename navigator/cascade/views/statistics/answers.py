@@ -168,7 +168,7 @@ def _better_by_week(weeks: Sequence[RateRow]) -> Answer:
 
 
 def price(spent: Cost, trips: Sequence[RoundTrip] = ()) -> Answer:
-    """What does it cost? Tokens and seconds of the models, of swaps and energy, for each accepted change.
+    """What does it cost? Tokens and seconds of the models and of swaps, for each accepted change.
 
     Args:
         trips: swaps to the reviewer and back; strategies are never pooled, the one with most is shown.
@@ -186,11 +186,6 @@ def price(spent: Cost, trips: Sequence[RoundTrip] = ()) -> Answer:
     if trips:
         took = max((trip.seconds for trip in trips), key=lambda seconds: seconds.n)
         figures["swap_round_trip_median"] = Figure(took.median, took.n, unit="s", source="swaps")
-    if spent.energy is not None:
-        energy = spent.energy
-        figures["watt_hours_per_accepted_change"] = Figure(
-            energy.watt_hours.per_accepted, energy.accepted, unit="Wh", source="cost"
-        )
     if not n:
         spans = f"the models worked {_time(spent.model_time.total)} and swaps took {_time(spent.swaps.seconds.total)}"
         return Answer(f"Nothing was accepted yet; so far {spans}.", False, figures)

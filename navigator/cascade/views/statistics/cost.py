@@ -1,4 +1,4 @@
-"""What an accepted change costs: tokens, seconds of the models, swaps, energy."""
+"""What an accepted change costs: tokens, seconds of the models, swaps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from navigator.cascade.views.statistics.page import (
 )
 from navigator.domain.costs import SwapTotals
 from navigator.domain.states import Role
-from navigator.evidence.cost import Amount, Cost, EnergyCost, WorkCost, cost
+from navigator.evidence.cost import Amount, Cost, WorkCost, cost
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Tables
 from navigator.store.reads.reader import Reader
 
@@ -33,19 +33,14 @@ def read_costs(reader: Reader, question: Question) -> Tables[Cost]:
     """What the work of the time in question cost, and what came out of it."""
     since = question.since
     work, calls = reader.work_totals(since), reader.call_totals(since)
-    swaps, energy = reader.swap_totals(since), reader.energy_totals(since)
+    swaps = reader.swap_totals(since)
 
     def of(rehearsal: bool) -> Cost:
-        drawn = [row for row in energy if row.rehearsal is rehearsal]
-        began = min((row.began for row in drawn), default="")
-        made = reader.work_yield(since, rehearsal=rehearsal)
         return cost(
-            made,
+            reader.work_yield(since, rehearsal=rehearsal),
             [row for row in work if row.rehearsal is rehearsal],
             [row for row in calls if row.rehearsal is rehearsal],
             next((row for row in swaps if row.rehearsal is rehearsal), SwapTotals(rehearsal=rehearsal)),
-            drawn,
-            reader.work_yield(max(since, began), rehearsal=rehearsal) if began else made,
         )
 
     return Tables(of(False), of(True))
@@ -53,7 +48,7 @@ def read_costs(reader: Reader, question: Question) -> Tables[Cost]:
 
 def _cost_tables(found: Tables[Cost], rehearsal: bool) -> Sequence[Table]:
     spent = found.of(rehearsal)
-    if not spent.work and not spent.swaps.n and not spent.energy:
+    if not spent.work and not spent.swaps.n:
         return ()
     return (
         _whole(spent),
@@ -65,7 +60,6 @@ def _cost_tables(found: Tables[Cost], rehearsal: bool) -> Sequence[Table]:
             notes=_lost(spent),
         ),
         Table("SECONDS", _COLUMNS, tuple(_second_rows(spent)), notes=tuple(_swap_notes(spent))),
-        _energy_table(spent.energy),
     )
 
 
@@ -123,27 +117,6 @@ def _swap_notes(spent: Cost) -> Iterable[str]:
         yield f"swaps made externally, whose seconds are not known: {spent.swaps.unmeasured:,}"
 
 
-def _energy_table(found: EnergyCost | None) -> Table:
-    if found is None:
-        return Table("ENERGY", empty="not known: set command under [energy] in the settings")
-    rows = [
-        Row(f"{one.phase}, {number(one.watts)} W", _cells(one.watt_hours, 1), detail=True)
-        for one in found.phases
-    ]
-    n = f"accepted changes: {found.accepted:,}, proposals: {found.proposals:,}, reviews: {found.reviews:,}"
-    notes = [f"since the first reading ({found.began[:10]}): {n}, readings: {found.samples:,}"]
-    covered, missed = (sum(getattr(one, name) for one in found.phases) for name in ("seconds", "missed"))
-    if missed >= 1:
-        notes.append(f"readings cover {number(covered)} s; {number(missed)} s more are not known")
-    return Table(
-        "ENERGY",
-        _COLUMNS,
-        (Row("all", _cells(found.watt_hours, 1)), *rows),
-        about="watt-hours",
-        notes=tuple(notes),
-    )
-
-
 def _cells(one: Amount, digits: int = 0, *, written: bool = False) -> tuple[str, ...]:
     """The columns of an amount; one that no review is made of says nothing per review."""
     per_review = "" if written else number(one.per_review, digits)
@@ -158,7 +131,7 @@ def _cells(one: Amount, digits: int = 0, *, written: bool = False) -> tuple[str,
 PAGE: StatisticsPage[Tables[Cost]] = StatisticsPage(
     name="cost",
     title="Cost",
-    help="What an accepted change costs in tokens, seconds of the models, swaps and energy.",
+    help="What an accepted change costs in tokens, seconds of the models and swaps.",
     missing="No model called yet.",
     read=read_costs,
     tables=_cost_tables,

@@ -8,7 +8,6 @@ from navigator.cascade.views.statistics import (
     cost,
     edits,
     exam,
-    experiments,
     findings,
     forecasts,
     looking,
@@ -35,7 +34,6 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     looking.PAGE,
     forecasts.PAGE,
     variants.PAGE,
-    experiments.PAGE,
     uncertainty.PAGE,
 )
 """Every page, in the order of the screen's tabs. A new one is one entry here; its counts come from

@@ -67,7 +67,7 @@ def _read(reader: Reader, question: Question) -> Tables[Summary]:
             "better": better(changed[rehearsal], weeks.rehearsal if rehearsal else weeks.rows),
             "cost": price(cost, [trip for trip in trips if trip.rehearsal is rehearsal]),
         }
-        counted = score is not None or any((cost.proposals, cost.work, cost.swaps.n, cost.energy))
+        counted = score is not None or any((cost.proposals, cost.work, cost.swaps.n))
         return Summary(answers, counted)
 
     return Tables(of(False), of(True))
@@ -82,7 +82,6 @@ _LABELS = {
     "better_than_chance": "better than chance (J)",
     "revise_that_is_right": "REVISE that is right",
     "swap_round_trip_median": "swap round trip, median",
-    "watt_hours_per_accepted_change": "energy per accepted change",
     "revise_rate_recent": f"revise rate, newest {RECENT_WEEKS} weeks",
     "revise_rate_before": "revise rate before",
     "revise_rate_since": "revise rate since",

@@ -44,24 +44,11 @@ class CommandStrategy(SwapStrategy):
         super().__init__(*args, **kwargs)
         self._own = self._settings.swap.command
         self._argv = _argv(self._settings)
-        self._profiles: dict[Role, str] = {}
 
     @classmethod
     def check(cls, settings: Settings) -> None:
         """A command has to be named."""
         _argv(settings)
-
-    def check_profiles(self, names: Sequence[str]) -> None:
-        """The command has to be told which one."""
-        if not any("{profile}" in word for word in self._argv):
-            raise ConfigError(
-                "The swap command is not told the launch profile.",
-                hint="Put {profile} where the command takes it: argv under [swap.command].",
-            )
-
-    def use_profile(self, role: Role, name: str) -> None:
-        """What the command is told from the next swap on."""
-        self._profiles[role] = name
 
     async def resident(self) -> Role | None:
         """What the status command prints; without one, the role whose server is healthy and lists its model."""
@@ -74,9 +61,7 @@ class CommandStrategy(SwapStrategy):
         log.report(PhaseEvent("load", "begin", 0.0))
         state: PhaseState = "fail"
         try:
-            ended = await self._run(
-                _filled(self._argv, to, self._profiles.get(to, "")), self._own.seconds, script.feed
-            )
+            ended = await self._run(_filled(self._argv, to), self._own.seconds, script.feed)
             script.close()
             state = "done" if ended.code == 0 else "fail"
         except TimeoutError:
@@ -161,11 +146,10 @@ def _argv(settings: Settings) -> tuple[str, ...]:
     return words
 
 
-def _filled(argv: Sequence[str], role: Role, profile: str) -> list[str]:
-    """The words with the role in place of `{role}`, or after them if it appears nowhere, and the profile of `{profile}`."""
-    words = [word.replace("{profile}", profile or "default") for word in argv]
-    filled = [word.replace("{role}", role.value) for word in words]
-    return filled if filled != words else [*filled, role.value]
+def _filled(argv: Sequence[str], role: Role) -> list[str]:
+    """The words with the role in place of `{role}`, or after them if it appears nowhere."""
+    filled = [word.replace("{role}", role.value) for word in argv]
+    return filled if filled != list(argv) else [*filled, role.value]
 
 
 STRATEGY = CommandStrategy

@@ -9,11 +9,10 @@ Sources: Ollama (`/api/ps`, `/api/version`), llama-swap (`/running`), llama.cpp'
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
-from navigator.config.settings import ServerSettings
 from navigator.domain.errors import MissingPart
 from navigator.domain.states import Role
 from navigator.serving.client.chat import ChatRequest, Timeouts
@@ -42,20 +41,6 @@ class ManagedStrategy(SwapStrategy):
         super().__init__(*args, **kwargs)
         self._own = self._settings.swap.managed
         self._software: dict[str, Software] = {}
-        self._drawn: dict[Role, str] = {}
-
-    def server(self, role: Role) -> ServerSettings:
-        """With the model that an experiment drew."""
-        drawn = self._drawn.get(role)
-        plain = super().server(role)
-        return plain.model_copy(update={"model": drawn}) if drawn else plain
-
-    def check_profiles(self, names: Sequence[str]) -> None:
-        """Each is a model's name: the server has other flags for it."""
-
-    def use_profile(self, role: Role, name: str) -> None:
-        """The role's model."""
-        self._drawn[role] = name
 
     async def look_at(self, role: Role) -> ServerLook:
         """Such a server lists models that are not loaded; one that it does not list has to be fetched first."""

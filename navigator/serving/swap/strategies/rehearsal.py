@@ -20,7 +20,6 @@ from pathlib import Path
 import navigator
 from navigator.config.paths import StatePaths
 from navigator.config.settings import ServerSettings, Settings
-from navigator.domain.errors import ConfigError
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
 from navigator.process.runner import Process, start
@@ -34,7 +33,6 @@ from navigator.serving.swap.drain import until
 from navigator.serving.swap.failures import SwapFailed
 from navigator.serving.swap.processes import ProcessRecord
 
-PROFILES = ("plain", "speculation")
 COMMAND = (sys.executable, "-m", "navigator.rehearsal")
 MODELS = {
     Role.GENERATOR: "rehearsal/Qwen3.5-35B-A3B",
@@ -96,7 +94,6 @@ class RehearsalStrategy(SwapStrategy):
         if fault_rate is not None:
             self._options += ("--fault-rate", f"{fault_rate:g}")
         self._time_scale = time_scale
-        self._profiles: dict[Role, str] = {}
         self._drain_seconds = patience + 30.0 * min(time_scale, 4.0)
         self._patience = patience
         self._boot_seconds = boot_seconds
@@ -120,23 +117,9 @@ class RehearsalStrategy(SwapStrategy):
         )
 
     def _stamp(self, role: Role) -> str:
-        """Another seed, scale or profile, or another version of the program, is another server."""
-        words = "\0".join(
-            (navigator.__version__, *self._command, *self._options, self._profiles.get(role, ""))
-        )
+        """Another seed or scale, or another version of the program, is another server."""
+        words = "\0".join((navigator.__version__, *self._command, *self._options))
         return hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-
-    def check_profiles(self, names: Sequence[str]) -> None:
-        """Two are simulated."""
-        for name in names:
-            if name not in PROFILES:
-                raise ConfigError(
-                    f"The rehearsal has no launch profile {name!r}.", hint=f"It has {', '.join(PROFILES)}."
-                )
-
-    def use_profile(self, role: Role, name: str) -> None:
-        """What the next process is started with."""
-        self._profiles[role] = name if name != PROFILES[0] else ""
 
     @classmethod
     def logs(cls, settings: Settings, paths: StatePaths) -> tuple[ServerLog, ...]:
@@ -240,7 +223,6 @@ class RehearsalStrategy(SwapStrategy):
     def _spawn(self, role: Role) -> ProcessRecord:
         """Start the process and record it at once; its port is added when the process prints it."""
         argv = (*self._command, "--role", role.value, "--port", "0", *self._options)
-        argv += (f"--{self._profiles[role]}",) if self._profiles.get(role) else ()
         output = self._output(role)
         # Files, not pipes: the process has to survive a conductor that dies.
         try:

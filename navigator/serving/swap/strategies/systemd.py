@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from navigator.config.paths import StatePaths
 from navigator.config.resources import resource_dir
-from navigator.config.settings import UNIT_NAME, Settings
+from navigator.config.settings import Settings
 from navigator.domain.errors import ConfigError, MissingPart, NavigatorError
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
@@ -202,19 +202,6 @@ class SystemdStrategy(SwapStrategy):
         """As observed; raises ConnectionLost where the other machine cannot be asked."""
         async with self.connected():
             return await super().resident()
-
-    def check_profiles(self, names: Sequence[str]) -> None:
-        """Each is a unit."""
-        for name in names:
-            if not UNIT_NAME.fullmatch(name):
-                raise ConfigError(
-                    f"The launch profile {name!r} is no unit.", hint="Name units, such as fast.service."
-                )
-
-    def use_profile(self, role: Role, name: str) -> None:
-        """The role's unit."""
-        own = self._own.generator_unit if role is Role.GENERATOR else self._own.reviewer_unit
-        self._units[role] = name or own
 
     async def diagnose(self) -> list[Check]:
         """Whether the other machine and this scope's systemd answer: a swap asks them first."""

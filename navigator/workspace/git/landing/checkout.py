@@ -173,7 +173,8 @@ def _mark(plan: LandingPlan) -> bytes:
     return f"navigator {plan.proposal} {plan.old} {plan.commit}\n".encode()
 
 
-def _holds_lock(plan: LandingPlan) -> bool:
+def holds_lock(plan: LandingPlan) -> bool:
+    """Whether `index.lock` is this plan's: it was begun and neither ended nor taken back."""
     try:
         return (Path(plan.git_dir) / "index.lock").read_bytes() == _mark(plan)
     except OSError:
@@ -182,7 +183,7 @@ def _holds_lock(plan: LandingPlan) -> bool:
 
 def is_unfinished(plan: LandingPlan, tip: str) -> bool:
     """Whether a plan was cut off: the lock holds its mark, or the reference moved and the index did not."""
-    if _holds_lock(plan):
+    if holds_lock(plan):
         return True
     if tip != plan.commit:
         return False
@@ -253,21 +254,33 @@ def _require_either(plan: LandingPlan, git: Git, blobs: Mapping[str, bytes]) -> 
 
 @contextlib.contextmanager
 def _lock(plan: LandingPlan) -> Iterator[None]:
-    """Hold git's own lock on the index. A kill leaves it there, with the mark that says whose it is."""
+    """Hold git's own lock on the index. A kill leaves it there, with the mark that says whose it is.
+
+    The mark is written beside it and linked: a lock that a kill left without its mark would be nobody's, and in the way
+    of every landing and of the developer's git for good.
+    """
     path = Path(plan.git_dir) / "index.lock"
-    if not _holds_lock(plan):
+    marked = path.with_name("index.lock.navigator")
+    if not holds_lock(plan):
         try:
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        except FileExistsError:
+            with marked.open("wb") as file:
+                file.write(_mark(plan))
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(marked, path)
+        except OSError as error:
+            marked.unlink(missing_ok=True)
+            if isinstance(error, FileExistsError):
+                raise LandingRefused(
+                    f"Another git process is running in {plan.work_tree}.",
+                    hint="Wait for it to finish, then approve again.",
+                ) from None
             raise LandingRefused(
-                f"Another git process is running in {plan.work_tree}.",
-                hint="Wait for it to finish, then approve again.",
-            ) from None
-        with os.fdopen(fd, "wb") as file:
-            file.write(_mark(plan))
-            file.flush()
-            os.fsync(file.fileno())
+                f"{path} could not be made: {error.strerror}.",
+                hint="Is the disk full, or a file system without hard links? Landing on a new branch needs none.",
+            ) from error
     try:
+        marked.unlink(missing_ok=True)
         yield
     finally:
         path.unlink(missing_ok=True)
@@ -302,7 +315,11 @@ def _put_back(plan: LandingPlan, blobs: Mapping[str, bytes]) -> None:
 def _write(work_tree: Path, one: PathMove, blobs: Mapping[str, bytes]) -> None:
     """Bring one path from old to new, by rename, so that it is never half of anything."""
     place = work_tree / one.path
+    # A hash: a name may be as long as the file system allows, and is counted in bytes. After a crash it is found again.
+    temporary = place.with_name(f".{sha256(os.fsencode(place.name)).hexdigest()[:16]}.navigator-new")
     if _has(work_tree, one.path, one.new_mode, blobs.get(one.new_sha)):
+        if one.new_mode != ABSENT:
+            temporary.unlink(missing_ok=True)
         return
     if not _has(work_tree, one.path, one.old_mode, blobs.get(one.old_sha)):
         raise LandingRefused(
@@ -316,8 +333,6 @@ def _write(work_tree: Path, one: PathMove, blobs: Mapping[str, bytes]) -> None:
             folder.rmdir()
         return
     place.parent.mkdir(parents=True, exist_ok=True)
-    # A hash: a name may be as long as the file system allows, and is counted in bytes. After a crash it is found again.
-    temporary = place.with_name(f".{sha256(os.fsencode(place.name)).hexdigest()[:16]}.navigator-new")
     temporary.unlink(missing_ok=True)
     fd = os.open(
         temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777 if one.new_mode == _EXECUTABLE else 0o666

@@ -280,8 +280,8 @@ def move_ref(plan: LandingPlan, git: Git) -> None:
         if error.status < 0:
             # Ended by a signal: it may have moved the reference already, and it may have left its lock.
             clear_plan_locks(plan)
-            if read_ref(git, plan.ref) == plan.commit:
-                return
+        if read_ref(git, plan.ref) == plan.commit:
+            return  # or the git of a Navigator that was killed moved it just now
         raise RefMoved(
             f"{plan.branch} could not be moved: {error.stderr.splitlines()[0] if error.stderr else error.message}",
             hint="Another process moved or locked it. Approve again.",

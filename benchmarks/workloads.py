@@ -1,58 +1,21 @@
-"""What is simulated: models, swaps, and tasks whose sizes and verdicts are drawn before the clock starts."""
+"""Random workloads for simulated sessions: tasks whose sizes and verdicts are drawn before the clock starts."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
-from navigator.domain.errors import UsageError
 from navigator.domain.states import Role
 from navigator.domain.timing import StepTimes
+from navigator.scheduling.session import Job, Machine, Request
 
 ARRIVALS = ("at once", "steady", "bursts", "overnight")
 
 _HOUR = 3600.0
 _GENERATOR = StepTimes(load_seconds=32.7, decode=184.0, prefill=8333.0, expert_share=0.154, kv_share=0.017)
 _REVIEWER = StepTimes(load_seconds=42.7, decode=48.0, prefill=2500.0, expert_share=0.106, kv_share=0.005)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One model call: uncached prompt tokens, and tokens of the answer."""
-
-    prompt_tokens: float
-    tokens: float
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One task with its whole future, which no policy but a clairvoyant one may look at.
-
-    Attributes:
-        arrival: second at which it is queued.
-        writes: one request per round that will be written, the first proposal first.
-        reviews: one per round; the last one approves, or is the last that is allowed. None for a report, which nobody reviews.
-        checks: seconds that the checks of each round take.
-        repairs: rounds whose checks fail once, and whose repair is written again.
-    """
-
-    id: str
-    project: int
-    arrival: float
-    writes: tuple[Request, ...]
-    reviews: tuple[Request, ...]
-    checks: tuple[float, ...]
-    repairs: frozenset[int] = frozenset()
-    priority: int = 0
-    writer: Role = Role.GENERATOR
-
-    @property
-    def rounds(self) -> int:
-        """Proposals, the first one included."""
-        return len(self.writes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +32,9 @@ class Scenario:
         spread: standard deviation of the logarithm of every size; 0 makes all alike.
         prompt_tokens: read for each answer and not cached; `review_prompt_tokens` for each review.
         check_seconds: of each proposal; `check_failures` the share that is repaired once.
-        swap_in: seconds to the reviewer; `swap_back` to the generator; `swap_spread` as `spread`;
-            `swap_failures` the share that fails, and is tried again.
-        streams: requests in flight at most, per card; the generator's and the reviewer's.
-        cards: GPUs. From two on each role has its own (`reviewer_cards` of them the reviewer's), and nothing is swapped.
+        swap_in: seconds to the reviewer; `swap_back` to the generator; `swap_spread` as `spread`.
+        streams: requests in flight at most, the generator's and the reviewer's.
+        both: each role has its own card, and nothing is swapped.
         urgent: share of tasks with a higher priority.
     """
 
@@ -94,33 +56,23 @@ class Scenario:
     swap_in: float = 42.7
     swap_back: float = 32.7
     swap_spread: float = 0.05
-    swap_failures: float = 0.0
     streams: tuple[int, int] = (8, 8)
-    cards: int = 1
-    reviewer_cards: int = 1
+    both: bool = False
     urgent: float = 0.0
     seed: int = 1
     generator: StepTimes = field(default=_GENERATOR)
     reviewer: StepTimes = field(default=_REVIEWER)
 
-    def __post_init__(self) -> None:
-        if self.arrivals not in ARRIVALS:
-            raise UsageError(f"{self.arrivals!r} is no kind of arrivals.", hint=f"Use {', '.join(ARRIVALS)}.")
-        if min(self.tasks, self.projects, self.cards, self.reviewer_cards, self.burst, *self.streams) < 1:
-            raise UsageError("A scenario has at least one task, project, card, stream and task in a burst.")
-        if self.cards > 1 and self.reviewer_cards >= self.cards:
-            raise UsageError("Of several cards the generator needs at least one.")
-        shares = (self.revise_rate, self.check_failures, self.urgent)
-        if not all(0 <= share <= 1 for share in shares) or not 0 <= self.swap_failures < 1:
-            raise UsageError("A share lies between 0 and 1; not every swap may fail.")
-
-    def speeds(self, role: Role) -> StepTimes:
-        """Of the role's model."""
-        return self.reviewer if role is Role.REVIEWER else self.generator
-
-    def swap_seconds(self, to: Role) -> float:
-        """Of a swap to `to`, on average."""
-        return self.swap_in if to is Role.REVIEWER else self.swap_back
+    def machine(self) -> Machine:
+        """The GPU of the scenario."""
+        return Machine(
+            times={Role.GENERATOR: self.generator, Role.REVIEWER: self.reviewer},
+            swap={Role.REVIEWER: self.swap_in, Role.GENERATOR: self.swap_back},
+            capacity=dict(zip((Role.GENERATOR, Role.REVIEWER), self.streams, strict=True)),
+            swap_spread=self.swap_spread,
+            both=self.both,
+            seed=self.seed,
+        )
 
 
 PUBLISHED = Scenario(
@@ -135,30 +87,6 @@ PUBLISHED = Scenario(
     streams=(1, 1),
 )
 """The published batch: 30 proposals of 2,000 tokens and 500-token reviews, one stream at a time, nothing revised, no prompts."""
-
-
-def read_scenario(values: Mapping[str, Any]) -> Scenario:
-    """A scenario from a TOML table; `generator` and `reviewer` are tables of speeds.
-
-    Raises:
-        UsageError: a name is not known, or a value does not fit.
-    """
-    known = {item.name for item in fields(Scenario)}
-    if unknown := sorted(set(values) - known):
-        raise UsageError(
-            f"Unknown: {', '.join(unknown)}.", hint=f"A scenario has {', '.join(sorted(known))}."
-        )
-    made: dict[str, Any] = dict(values)
-    try:
-        for name, default in (("generator", _GENERATOR), ("reviewer", _REVIEWER)):
-            if name in made:
-                made[name] = replace(default, **{key: float(value) for key, value in made[name].items()})
-        if "streams" in made:
-            generator, reviewer = made["streams"]
-            made["streams"] = (int(generator), int(reviewer))
-        return Scenario(**made)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise UsageError(f"The scenario cannot be read: {error}.") from error
 
 
 def workload(scenario: Scenario) -> list[Job]:
@@ -205,7 +133,7 @@ def _job(scenario: Scenario, number: int, arrival: float, rng: random.Random) ->
     )
 
 
-def _drawer(spread: float, rng: random.Random) -> Any:
+def _drawer(spread: float, rng: random.Random) -> Callable[[float], float]:
     """Log-normal draws with a given mean."""
 
     def draw(mean: float) -> float:
