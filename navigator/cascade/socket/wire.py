@@ -56,7 +56,10 @@ def decode(line: bytes) -> dict[str, Any]:
     Raises:
         ValueError: not a JSON object.
     """
-    document = json.loads(line)
+    try:
+        document = json.loads(line)
+    except RecursionError:
+        raise ValueError("a line of the conductor's socket is nested too deeply") from None
     if not isinstance(document, dict):
         raise ValueError("a line of the conductor's socket is a JSON object")
     return document
