@@ -93,6 +93,42 @@ def test_functions_stay_short() -> None:
     assert {name: lines for name, lines in long.items() if lines > 80} == {}
 
 
+SHAPED = (
+    *("agents/checkout.py", "agents/session.py", "agents/profiles.py", "agents/homes.py", "agents/trial.py"),
+    *("workspace/sandbox/one_test.py", "workspace/context/withheld.py", "workspace/git/hook.py"),
+    "workspace/git/facts.py",
+)
+"""Modules that read or write where an agent, a test or a repository puts files."""
+
+OWN_WAYS = {
+    *("read_text", "read_bytes", "write_text", "write_bytes", "open", "fdopen", "touch", "symlink_to"),
+    *("copy", "copyfile", "copytree", "glob", "rglob"),
+}
+
+
+def test_folders_that_others_shape_are_read_and_written_in_one_way() -> None:
+    """`config.guarded` follows no link and waits for nothing; here are what a call of another kind is for."""
+    known = {
+        ("agents/checkout.py", "os.open"): "the copy's own folder",
+        ("agents/homes.py", "Path('/proc', name, 'cmdline').read_bytes"): "the kernel's",
+        ("workspace/sandbox/one_test.py", "Path(reporter.__file__).read_bytes"): "Navigator's own",
+        ("workspace/sandbox/one_test.py", "(folder / name).write_bytes"): "before anything runs there",
+        (
+            "workspace/sandbox/one_test.py",
+            "(folder / 'config.json').write_text",
+        ): "before anything runs there",
+    }
+    found = {
+        (name, ast.unparse(call.func))
+        for name in SHAPED
+        for call in ast.walk(ast.parse((ROOT / "navigator" / name).read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call)
+        and (call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", ""))
+        in OWN_WAYS
+    }
+    assert found == set(known)
+
+
 def test_the_lock_names_no_host() -> None:
     engines = ("engines/requirements.txt", "engines/sglang-requirements.txt")
     for name in ("requirements.lock", "requirements-dev.lock", *engines):

@@ -6,14 +6,24 @@ below the one before, so that a link put there meanwhile leads nowhere.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
-import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from navigator.agents.errors import AgentFailed
+from navigator.config.guarded import (
+    FOLDER,
+    NotPlain,
+    holding,
+    kind_of,
+    read_with_mode,
+    walk,
+    write_file,
+)
 from navigator.domain.text import safe_line
 from navigator.workspace.edits.overlay import MAX_RESULT
 from navigator.workspace.edits.source_protocol import FileChange
@@ -26,10 +36,9 @@ from navigator.workspace.sandbox.tree import write_out
 _LINK, _SUBMODULE = "120000", "160000"
 _MOST_ENTRIES = 400_000
 _MOST_CHANGED = 500
+_LARGEST_IGNORE, _MOST_IGNORES = 1 << 20, 20_000
 _DEEPEST = 200
 _AGENT = Person("Navigator", "agent@navigator.invalid")
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +101,12 @@ class Checkout:
     def _overlay(self, tree: str) -> None:
         """Put the changes of an earlier proposal on top."""
         for change in self._private.raw_diff(self._source.treeish, tree):
-            place = self.folder / change.path
-            place.unlink(missing_ok=True)
-            if not change.new_mode.startswith("100"):
-                continue
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(self._private.read_blob(change.new_sha))
-            place.chmod(0o755 if change.new_mode == "100755" else 0o644)
+            with holding(self.folder, change.path, make=True) as (folder, name):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=folder)
+                if change.new_mode.startswith("100"):
+                    mode = 0o755 if change.new_mode == "100755" else 0o644
+                    write_file(folder, name, self._private.read_blob(change.new_sha), mode)
 
     def changes(self) -> Changed:
         """What differs from the base now. Blocks.
@@ -106,22 +114,30 @@ class Checkout:
         New files that the copy's `.gitignore` files name are build products, and left out.
         """
         found = _Reading(self._private.facts.object_format, self._source.entries, self._left_out)
-        top = os.open(self.folder, _FOLDER)
+        top = os.open(self.folder, FOLDER)
         try:
             found.walk(top)
-            ignored = self._ignored(found.new)
+            ignored = self._ignored(found.new, found.ignores)
             found.take([path for path in found.new if path not in ignored], top)
+        except NotPlain:
+            raise AgentFailed(f"The agent left more than {_MOST_ENTRIES} files.") from None
         finally:
             os.close(top)
         return Changed({} if found.problems else found.changes, tuple(found.problems))
 
-    def _ignored(self, paths: Iterable[str]) -> set[str]:
+    def _ignored(self, paths: Collection[str], ignores: Mapping[str, bytes]) -> set[str]:
+        """Those of `paths` that these `.gitignore` files name, by path. git sees copies of them, never the agent's folder."""
         feed = b"".join(path_bytes(path) + b"\0" for path in paths)
         if not feed:
             return set()
-        # With the private repository's configuration, not the copy's, which may name programs.
-        git = Git(self._private.git_dir, work_tree=self.folder, outside=self._private.git.outside)
-        out = git.run("check-ignore", "-z", "--stdin", "--no-index", input=feed, check=False).stdout
+        above = {path[: at + 1] for path in paths for at, sign in enumerate(path) if sign == "/"} | {""}
+        with tempfile.TemporaryDirectory(prefix="ignores-", dir=self._private.work_folder()) as folder:
+            for path, content in ignores.items():
+                if path.removesuffix(".gitignore") in above:
+                    write_file(Path(folder), path, content)
+            # With the private repository's configuration, not the copy's, which may name programs.
+            git = Git(self._private.git_dir, work_tree=Path(folder), outside=self._private.git.outside)
+            out = git.run("check-ignore", "-z", "--stdin", "--no-index", input=feed, check=False).stdout
         return {path_text(path) for path in out.split(b"\0") if path}
 
 
@@ -137,12 +153,15 @@ class _Reading:
         self.changes: dict[str, FileChange] = {}
         self.problems: list[tuple[str, str]] = []
         self.new: list[str] = []
+        self.ignores: dict[str, bytes] = {}
 
     def walk(self, top: int) -> None:
         """Compare every entry with the base's, and note what is new or gone."""
         seen: set[str] = set()
-        for path, folder, name in _entries(top):
+        for path, folder, name in walk(top, most=_MOST_ENTRIES, deepest=_DEEPEST):
             seen.add(path)
+            if name == ".gitignore":
+                self._note_ignores(path, folder, name)
             base = self._entries.get(path)
             if base is None:
                 self.new.append(path)
@@ -161,16 +180,18 @@ class _Reading:
             self.problems.append(("", f"{count} files changed; the most is {_MOST_CHANGED}."))
             return
         for path in paths:
-            *above, name = path.split("/")
-            folder: int | None = os.dup(top)
-            for part in above:
-                inner = _inner(folder, part) if folder is not None else None
-                if folder is not None:
-                    os.close(folder)
-                folder = inner
-            if folder is not None:
-                self._take(path, _read(folder, name))
-                os.close(folder)
+            try:
+                with holding(top, path) as (folder, name):
+                    held = _read(folder, name)
+            except OSError:
+                continue  # its folder went away
+            self._take(path, held)
+
+    def _note_ignores(self, path: str, folder: int, name: str) -> None:
+        """A `.gitignore` that is no plain file, or a very large one, ignores nothing."""
+        held = _read(folder, name, _LARGEST_IGNORE)
+        if isinstance(held, FileChange) and held.mode != _LINK and len(self.ignores) < _MOST_IGNORES:
+            self.ignores[path] = held.content or b""
 
     def _take(self, path: str, held: FileChange | str) -> None:
         if isinstance(held, str):
@@ -186,55 +207,12 @@ class _Reading:
         return hashlib.new(self._format, b"blob %d\0" % len(content) + content).hexdigest() == base.sha
 
 
-def _entries(top: int) -> Iterator[tuple[str, int, str]]:
-    """Every file below an open folder: its path, and the open folder that holds it with its name there."""
-    count = 0
-    stack: list[tuple[str, int]] = [("", os.dup(top))]
-    try:
-        while stack:
-            above, folder = stack.pop()
-            try:
-                for name in sorted(os.listdir(folder)):  # noqa: PTH208
-                    count += 1
-                    if name.casefold() == ".git":
-                        continue
-                    if count > _MOST_ENTRIES:
-                        raise AgentFailed(f"The agent left more than {_MOST_ENTRIES} files.")
-                    inner = _inner(folder, name) if above.count("/") < _DEEPEST else None
-                    if inner is not None:
-                        stack.append((f"{above}{name}/", inner))
-                    else:
-                        yield f"{above}{name}", folder, name
-            finally:
-                os.close(folder)
-    finally:
-        for _, folder in stack:
-            os.close(folder)
-
-
-def _inner(folder: int, name: str) -> int | None:
-    """The folder of that name, open; None where it is something else."""
-    try:
-        return os.open(name, _FOLDER, dir_fd=folder)
-    except OSError:
-        return None
-
-
 def _read(folder: int, name: str, most: int = MAX_RESULT) -> FileChange | str:
     """A file's bytes and git's mode for it, or why it cannot be taken."""
     try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if stat.S_ISLNK(found.st_mode):
+        if kind_of(folder, name) == "a link":
             return FileChange(os.fsencode(os.readlink(name, dir_fd=folder)), _LINK)
-        if not stat.S_ISREG(found.st_mode):
-            return "It is no plain file."
-        if found.st_size > most:
-            return f"It has {found.st_size} bytes; the most is {most}."
-        with open(os.open(name, _FILE, dir_fd=folder), "rb") as file:  # noqa: PTH123
-            mode = os.fstat(file.fileno()).st_mode
-            content = file.read(most + 1) if stat.S_ISREG(mode) else b""
+        content, mode = read_with_mode(folder, name, most)
     except OSError as error:
-        return f"It cannot be read: {safe_line(error.strerror or 'no reason given')}."
-    if not stat.S_ISREG(mode):
-        return "It is no plain file."
+        return f"It cannot be taken: {safe_line(error.strerror or 'no reason given')}."
     return FileChange(content, "100755" if mode & 0o100 else "100644")

@@ -50,6 +50,7 @@ class Homes:
         """Keep a home for the attempt's next run."""
         if (self._root / name).exists():
             remove(self._root / name)
+        home.chmod(0o700)  # the agent may have taken its own mode away; without it a folder cannot be moved
         home.rename(self._root / name)
 
     def sweep(self, wanted: Collection[str]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Protocol
 
 from navigator.config.settings import AgentSettings
@@ -32,18 +32,14 @@ class Endpoint:
 
 @dataclass
 class Launch:
-    """How an agent is started: arguments after its command, variables, files in its home by their path there."""
+    """How an agent is started: arguments after its command, variables, files in its home by their path there.
+
+    The agent cannot write these files.
+    """
 
     arguments: list[str] = field(default_factory=list)
     env: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-
-    def write_files(self, home: Path) -> None:
-        """Put the files into `home`."""
-        for name, text in self.files.items():
-            place = home / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
 
 
 class Profile(Protocol):

@@ -20,7 +20,8 @@ from navigator.agents import acp
 from navigator.agents.acp import Connection, Introduced, Said
 from navigator.agents.errors import AgentFailed, AgentUnavailable
 from navigator.agents.forwarder import Forwarder
-from navigator.agents.profiles import PORT, Endpoint, launch_for
+from navigator.agents.profiles import PORT, Endpoint, Launch, launch_for
+from navigator.config.guarded import write_file
 from navigator.config.settings import AgentSettings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
@@ -28,6 +29,7 @@ from navigator.domain.text import safe_line, safe_text
 from navigator.process.runner import PIPE, Process, start
 from navigator.workspace.git.runner import safe_path
 from navigator.workspace.sandbox.binds import Bind
+from navigator.workspace.sandbox.folders import remove
 from navigator.workspace.sandbox.limits import Limits
 from navigator.workspace.sandbox.probe import Sandbox
 from navigator.workspace.sandbox.spec import (
@@ -239,7 +241,7 @@ def _program(settings: AgentSettings, endpoint: Endpoint, place: AgentPlace, des
     python = Path(sys.executable).resolve()
     tools = [program_binds(found, checkout), program_binds(python, checkout)]
     launch = launch_for(settings, endpoint)
-    launch.write_files(place.home)
+    files = _launch_files(launch, place)
     binds = {bind.target: bind for made in tools for bind in made.binds.values()}
     for named in settings.mounts:
         folder = Path(named).expanduser().absolute()
@@ -255,10 +257,30 @@ def _program(settings: AgentSettings, endpoint: Endpoint, place: AgentPlace, des
         binds=(
             *(binds[target] for target in sorted(binds)),
             Bind(str(place.home), HOME, writable=True),
+            *files,
             Bind(str(_INSIDE), _INNER),
         ),
         env={"PATH": os.pathsep.join(dict.fromkeys(path)), **launch.env},
     )
+
+
+def _launch_files(launch: Launch, place: AgentPlace) -> list[Bind]:
+    """The launch's files as binds. They lie beside the home, which earlier runs of the agent shaped.
+
+    In the home are only empty files to bind to. Where the agent left something else in their way, it gets an empty home.
+    """
+    for name, text in launch.files.items():
+        write_file(place.scratch, f"launch/{name}", text.encode())
+    try:
+        place.home.chmod(0o700)
+        for name in launch.files:
+            write_file(place.home, name, b"")
+    except OSError:
+        remove(place.home)
+        place.home.mkdir(mode=0o700)
+        for name in launch.files:
+            write_file(place.home, name, b"")
+    return [Bind(str(place.scratch / "launch" / name), f"{HOME}/{name}") for name in launch.files]
 
 
 async def _received(outer: socket.socket) -> socket.socket:

@@ -19,13 +19,12 @@ from navigator.cascade.stages.review import prepare_review
 from navigator.cascade.storage_faults import Storage
 from navigator.domain.models import Project, Task
 from navigator.domain.snapshot import Generate, ReviewTask, SchedulerSnapshot
-from navigator.domain.states import Role, TaskState
+from navigator.domain.standing import Phase
+from navigator.domain.states import Role
 from navigator.scheduling.next_actions import first_after_swap
 from navigator.workspace.git.facts import WORKTREE
 
 log = logging.getLogger(__name__)
-
-_TO_WRITE = frozenset({TaskState.QUEUED, TaskState.REVISING})
 
 
 class Ahead:
@@ -80,7 +79,7 @@ class Ahead:
         """Each project's tests on the bases of what is left to write, the project with the most tasks first."""
         waiting: dict[int, list[str]] = {}
         for task in snapshot.tasks:
-            if task.state in _TO_WRITE:
+            if task.standing.phase is Phase.WRITE and not task.standing.running:
                 waiting.setdefault(task.project_id, []).append(task.id)
         for project_id, tasks in sorted(waiting.items(), key=lambda item: -len(item[1])):
             project = self._deps.project(project_id)

@@ -11,11 +11,12 @@ from navigator.cascade.routing import writer_of
 from navigator.cascade.views.finish import batch_rules
 from navigator.domain.models import age_seconds
 from navigator.domain.snapshot import Doubt, ExamView, SchedulerSnapshot, TaskView
-from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
+from navigator.domain.standing import LIVE_TASK_STATES
+from navigator.domain.states import Role, TaskState
 from navigator.scheduling.forecast import PUBLISHED, Figures
 from navigator.store.reads.loop import LoopTask
 
-_LOOKED_AT = LOOP_TASK_STATES | {TaskState.APPROVED}
+_LOOKED_AT = LIVE_TASK_STATES - {TaskState.AWAITING_APPROVAL}
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 

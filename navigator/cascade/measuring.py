@@ -9,7 +9,8 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.views.summary import Session
 from navigator.domain.errors import Conflict
-from navigator.domain.states import LOOP_TASK_STATES, Role
+from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.domain.states import Role
 from navigator.serving.swap.base import OTHER
 
 log = logging.getLogger(__name__)

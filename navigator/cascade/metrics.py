@@ -18,7 +18,7 @@ from navigator.config.settings import MetricsSettings
 from navigator.domain.errors import MissingPart, NavigatorError
 from navigator.domain.snapshot import SchedulerSnapshot
 from navigator.domain.states import Role
-from navigator.scheduling.view import oldest_wait, role_of
+from navigator.scheduling.view import role_of
 from navigator.store.database import open_reader
 from navigator.store.reads.metrics import Count, MetricReads
 
@@ -95,13 +95,13 @@ class MetricsServer:
         seen, now = self._looked_at(), time.monotonic()
         waiting = {role: [task for task in seen.tasks if role_of(task) is role] for role in Role}
         idle = {role: [task for task in tasks if task.id not in seen.busy] for role, tasks in waiting.items()}
-        oldest = {role: oldest_wait(tasks) for role, tasks in idle.items()}
+        oldest = {role: min((task.since for task in tasks), default=now) for role, tasks in idle.items()}
         held = set(seen.capacity) - {Role.FINAL} if seen.both_resident else {seen.resident}
         gauges: dict[str, tuple[str, Callable[[Role], float]]] = {
             "queue_depth": ("Tasks that wait for the role.", lambda role: len(idle[role])),
             "queue_oldest_seconds": (
                 "Seconds since the oldest of them began to wait; 0 without one.",
-                lambda role: max(0.0, now - since) if (since := oldest[role]) is not None else 0.0,
+                lambda role: max(0.0, now - oldest[role]),
             ),
             "running": ("Tasks that the role works on.", lambda role: len(waiting[role]) - len(idle[role])),
             "resident": ("1 while the role's model is loaded.", lambda role: int(role in held)),

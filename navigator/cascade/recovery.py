@@ -10,7 +10,8 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.checking import SCRATCH
 from navigator.cascade.stages.land import approved_proposal, recover_landings
 from navigator.domain.models import Landing, Task, utc_now
-from navigator.domain.states import LOOP_TASK_STATES, LandingState, TaskState
+from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.domain.states import LandingState, TaskState
 from navigator.workspace.git.landing.land import ALLOW_REHEARSAL
 from navigator.workspace.sandbox.suite import sweep
 

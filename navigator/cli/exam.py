@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from navigator.cascade.socket.client import ConductorClient
 from navigator.cascade.socket.wire import NoConductor
-from navigator.cascade.verbs.exam_import import ImportExam, ImportExamArgs
 from navigator.cascade.verbs.exam_prepare import ExamPrepared, PrepareExam, PrepareExamArgs
 from navigator.cascade.verbs.exam_run import ExamRunArgs, RunExam
 from navigator.cli import output
@@ -25,7 +23,6 @@ from navigator.cli.session import (
     state_paths,
     take_config_projects,
 )
-from navigator.domain.errors import UsageError
 from navigator.domain.text import safe_line
 
 if TYPE_CHECKING:
@@ -45,22 +42,14 @@ def exam() -> None:
     "--source",
     "sources",
     multiple=True,
-    type=click.Choice(["reversed-fix", "mutant", "omission"]),
+    type=click.Choice(["reversed-fix", "mutant"]),
     help="Make only these; may be repeated.",
-)
-@click.option(
-    "--import",
-    "imported",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Instead, import rows of JSON with a diff and its known answer (docs/exam.md).",
 )
 @output.JSON
 def prepare(
     projects: tuple[str, ...],
     limit: int | None,
     sources: tuple[str, ...],
-    imported: Path | None,
     as_json: bool,
 ) -> None:
     """Make the exam's items from PROJECTs, all if none is named: changes whose right verdict is known.
@@ -68,11 +57,6 @@ def prepare(
     Each is proved by the project's own tests in the sandbox. What was tried is remembered; interrupt it at any time.
     Exit code 3: nothing could be prepared for any project.
     """
-    if imported is not None:
-        if projects or limit or sources:
-            raise UsageError("--import takes no projects and no other option.", hint="Run it on its own.")
-        carry_out(ImportExam(), ImportExamArgs(path=str(imported.resolve())), as_json=as_json)
-        return
     take_config_projects()
     args = PrepareExam().read_args(
         {

@@ -64,16 +64,8 @@ _FIGURES = 8
     metavar="N",
     help="Also follow one task alone through N revisions, each reviewed again.",
 )
-@click.option(
-    "--explain",
-    is_flag=True,
-    help="Print each published figure of the cascade beside what Navigator computes from the same inputs, and "
-    "say where the publication contradicts itself.",
-)
 @output.JSON
-def forecast(
-    batch: int | None, revisions: int | None, explain: bool, as_json: bool, **given: float | None
-) -> None:
+def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: float | None) -> None:
     """Estimate when all that is queued is done, and the time of a batch, from figures measured here, else published ones.
 
     Options override the figures. What is queued is followed task by task: written, checked, reviewed, and revised at the revise
@@ -82,9 +74,6 @@ def forecast(
     The break-even is against one model that stays loaded, writes every change and is not reviewed. The best batch is the
     smallest one whose time per change is within 5% of an endless batch's.
     """
-    if explain:
-        _explain(as_json)
-        return
     from navigator.config.settings import load_settings
 
     settings = load_settings()
@@ -206,39 +195,6 @@ def _tell_steps(steps: tuple[Step, ...], revisions: int) -> None:
     rows = [(step.name, output.duration(step.seconds)) for step in steps]
     rows.append(("total", output.duration(sum(step.seconds for step in steps))))
     output.emit(output.table((f"one task alone, {times}", ""), rows))
-
-
-def _explain(as_json: bool) -> None:
-    """Every published figure of the cascade, recomputed by the functions that this command uses."""
-    from navigator.cli.lab.golden import document, value
-    from navigator.lab.golden.rows import CASCADE, recompute
-
-    found = [outcome for outcome in recompute() if outcome.row.source == _SOURCE] + recompute(CASCADE)
-    if as_json:
-        output.print_json({"rows": [document(outcome) for outcome in found]})
-        return
-    output.say(f"What {_SOURCE} printed about the cascade, and what follows from the same inputs.", bold=True)
-    rows = [
-        (outcome.row.id, outcome.verdict, value(outcome.computed), outcome.row.printed, outcome.row.what)
-        for outcome in found
-    ]
-    output.emit(output.table(("id", "printed figure", "computed", "printed", "figure"), rows))
-    wrong = [outcome for outcome in found if outcome.verdict in ("contradicts", "premise does not hold")]
-    output.say()
-    output.say("What is printed does not follow from the publication's own figures:", bold=True)
-    for outcome in wrong:
-        row = outcome.row
-        output.say(f"{row.id:<4}{row.what}: printed {row.printed}, computed {value(outcome.computed)}.")
-        output.say(f"    {row.note}")
-    output.say()
-    output.say("Printed figures that follow, and what to know about them:", bold=True)
-    for outcome in found:
-        if outcome.row.note and outcome not in wrong:
-            output.say(f"{outcome.row.id:<4}{outcome.row.note}")
-
-
-_SOURCE = "Thornveil"
-"""The source of the cascade's rows among the published figures."""
 
 
 def _measured(reader: Reader) -> tuple[Figures, str]:

@@ -100,7 +100,6 @@ def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = 
 def _drop_exam(deps: Dependencies) -> int:
     """Free the objects of exam items that are asked no more; returns how many."""
     from navigator.cascade.exam.cleaning import drop_retired
-    from navigator.cascade.exam.repository import exam_repository
     from navigator.workspace.git.private import PrivateRepo
 
     items = deps.reader.exam_items(retired=True)
@@ -117,11 +116,6 @@ def _drop_exam(deps: Dependencies) -> int:
             continue
         if gone := drop_retired(private, [item for item in asked if item.project_id == project.id]):
             private.collect(_bases_in_use(deps, project))
-            dropped += gone
-    if None in with_items:
-        private, _ = exam_repository(deps.paths.private)
-        if gone := drop_retired(private, [item for item in asked if item.project_id is None]):
-            private.collect()
             dropped += gone
     return dropped
 

@@ -27,7 +27,8 @@ from navigator.cli.session import (
 from navigator.config.paths import StatePaths
 from navigator.domain.errors import UsageError
 from navigator.domain.models import Task
-from navigator.domain.states import LOOP_TASK_STATES, Severity, TaskState
+from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.domain.states import Severity, TaskState
 from navigator.store.lock import read_holder
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 _PAUSE = 0.5
 """Seconds between two looks at the store while waiting."""
+
+UNSETTLED = 4
+"""Exit code of `--fail-on` where a review does not say whether there is such a finding."""
 
 _ON_THE_WAY = LOOP_TASK_STATES - {TaskState.STALE}
 
@@ -53,7 +57,7 @@ _ON_THE_WAY = LOOP_TASK_STATES - {TaskState.STALE}
     "--fail-on",
     type=click.Choice([severity.value for severity in Severity]),
     default=None,
-    help="Wait, and exit with 1 if there is a finding of this severity or a worse one.",
+    help="Wait, and exit with 1 if there is a finding of this severity or a worse one, with 4 without a verdict.",
 )
 @click.option(
     "--format",
@@ -105,8 +109,12 @@ def review(
 
 
 def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None) -> None:
-    """Wait for the tasks, and print their reviews. Exits with 1 on a finding that `fail_on` names, or without a verdict."""
-    from navigator.cascade.views.reviews.document import standing, unread
+    """Wait for the tasks, and print their reviews.
+
+    Exits with 1 on a finding that `fail_on` names. Without a verdict, and with `fail_on` where a REVISE was overruled, nothing
+    is settled: exits with `UNSETTLED`, or with 1 without `fail_on`.
+    """
+    from navigator.cascade.views.reviews.document import overruled, standing, unread
 
     paths = state_paths()
     _wait(paths, [task.id for task in tasks])
@@ -124,8 +132,13 @@ def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None) -> Non
     if missing := unread(documents):
         names = ", ".join(one["proposal"] for one in missing)
         output.note(f"No verdict: {names}.")
-    if missing or (fail_on and standing(documents, fail_on)):
+    if against := overruled(documents) if fail_on else []:
+        names = ", ".join(one["proposal"] for one in against)
+        output.note(f"The reviewer said REVISE, but none of its serious findings count: {names}.")
+    if fail_on and standing(documents, fail_on):
         sys.exit(1)
+    if missing or against:
+        sys.exit(UNSETTLED if fail_on else 1)
 
 
 def _wait(paths: StatePaths, ids: Sequence[str]) -> None:

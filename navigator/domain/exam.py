@@ -15,8 +15,7 @@ class ExamItem(Model):
 
     Attributes:
         id: of the row; 0 before it is stored.
-        project_id: the project whose private repository holds `base_commit` and `tree`; None for an imported item, whose files
-            lie in the exam's own repository.
+        project_id: the project whose private repository holds `base_commit` and `tree`.
         source: how it was made.
         faulty: whether REVISE is the right verdict.
         origin: what it was made from, the same text for the same item: an item is made once.
@@ -32,7 +31,7 @@ class ExamItem(Model):
     """
 
     id: int = 0
-    project_id: int | None = None
+    project_id: int
     source: ExamSource
     faulty: bool
     origin: str

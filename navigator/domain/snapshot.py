@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from navigator.domain.standing import Standing, standing
 from navigator.domain.states import Role, TaskState
 
 
@@ -33,6 +34,11 @@ class TaskView:
     escalated: bool = False
     group: str = ""
     doubt: float = 0.0
+
+    @property
+    def standing(self) -> Standing:
+        """What it waits for, and its phase."""
+        return standing(self.state, self.writer, proving=self.reviewed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,15 +119,13 @@ class CanaryOutcome(StrEnum):
 class ExamSource(StrEnum):
     """Where an exam item comes from.
 
-    `reversed_fix` takes a fix of the project's own history back, `mutant` has one small fault in an accepted change, `omission`
-    lacks one of its hunks, `clean` is an accepted change or commit as it is, `imported` was read from a file of the user's.
+    `reversed_fix` takes a fix of the project's own history back, `mutant` has one small fault in an accepted change,
+    `clean` is an accepted change or commit as it is.
     """
 
     REVERSED_FIX = "reversed_fix"
     MUTANT = "mutant"
-    OMISSION = "omission"
     CLEAN = "clean"
-    IMPORTED = "imported"
 
 
 class Verdict(StrEnum):
@@ -331,12 +329,6 @@ PROPOSAL_TRANSITIONS: dict[ProposalState, frozenset[ProposalState]] = {
     _P.DECIDED: frozenset({_P.LANDED, _P.OPEN, _P.SUPERSEDED}),
     _P.LANDED: frozenset({_P.DECIDED}),
 }
-
-ACTIVE_TASK_STATES = frozenset({_T.GENERATING, _T.CHECKING, _T.REVIEWING, _T.FINAL_REVIEW})
-"""States in which the conductor holds a task in its hands; after a crash each is taken back."""
-
-LOOP_TASK_STATES = ACTIVE_TASK_STATES | {_T.QUEUED, _T.AWAITING_REVIEW, _T.REVISING, _T.STALE}
-"""States in which the loop still has something to do without the developer."""
 
 RETRYABLE_TASK_STATES = frozenset({_T.REJECTED, _T.FAILED, _T.STALE, _T.CANCELLED, _T.UNDONE})
 CANCELLABLE_TASK_STATES = frozenset(s for s, to in TASK_TRANSITIONS.items() if _T.CANCELLED in to)

@@ -39,11 +39,8 @@ NEEDED = ANECDOTAL_BELOW
 USEFUL = 0.4
 """A reviewer whose J may be this high or higher is not called no better than chance: its exam is too small to tell."""
 
-OWN_MISTAKES = (ExamSource.REVERSED_FIX, ExamSource.OMISSION)
-"""Faults as people and models make them. Mutants are easier to find, and flatter."""
-
 ENOUGH_MISTAKES = 15
-"""From so many answers on `OWN_MISTAKES` on, the score leaves the mutants out."""
+"""From so many answers on reversed fixes on, the score leaves the mutants out: they are easier to find, and flatter."""
 
 DRAWS = 2_000
 _SEED = 20_251
@@ -194,14 +191,11 @@ def _score(
 
 def _basis(read: Sequence[ExamCount]) -> tuple[str, list[ExamCount]]:
     """Which items the score is made of: mistakes of one's own work where there are enough, else what there is."""
-    own = [row for row in read if row.source is not ExamSource.IMPORTED]
-    mistakes = [row for row in own if not row.faulty or row.source in OWN_MISTAKES]
+    mistakes = [row for row in read if row.source is not ExamSource.MUTANT]
     if _sum(row for row in mistakes if row.faulty) >= ENOUGH_MISTAKES:
-        return "reversed fixes and omissions", mistakes
-    if own:
-        flatter = any(row.source is ExamSource.MUTANT for row in own)
-        return "all of your own items" + (", easy mutants among them" if flatter else ""), own
-    return "imported items only: other people's code", list(read)
+        return "reversed fixes", mistakes
+    flatter = len(mistakes) < len(read)
+    return "all items" + (", easy mutants among them" if flatter else ""), list(read)
 
 
 def _right(rows: Iterable[ExamCount], *, faulty: bool) -> Share:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from navigator.faults.braces import BRACES
 from navigator.faults.chance import pick, shuffled
@@ -29,7 +28,7 @@ class Fault:
     """A file with one fault.
 
     Attributes:
-        kind: the operator's name, "wrong-name" or "hunk-left-out".
+        kind: the operator's name, or "wrong-name".
         path: the file.
         line: 1-based. All lines before it are as they were; from it on, the faulty text differs from the sound one.
         text: the whole faulty text, with LF.
@@ -81,21 +80,6 @@ def misspelt(word: str) -> str:
         if word[at] != word[at + 1] and "_" not in word[at : at + 2]:
             return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
     return word + word[-1]
-
-
-def without_hunks(path: str, old: str, new: str, *seed: object) -> Iterator[Fault]:
-    """The change from `old` to `new` with one of its hunks left out, in the seed's order; nothing for a single hunk.
-
-    A hunk is a run of lines that differ. `line` is where the hunk would begin in the faulty text.
-    """
-    before, after = lines_of(old), lines_of(new)
-    hunks = [
-        op for op in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes() if op[0] != "equal"
-    ]
-    for _, i1, i2, j1, j2 in shuffled(hunks, "hunk", *seed) if len(hunks) > 1 else []:
-        faulty = [*after[:j1], *before[i1:i2], *after[j2:]]
-        if (fault := _fault("hunk-left-out", path, j1, new, faulty)) is not None:
-            yield fault
 
 
 def _fault(kind: str, path: str, at: int, sound: str, faulty: list[str]) -> Fault | None:

@@ -1,1 +1,1 @@
-"""Experiments a developer can run on their own card: does speculation pay, does a second model pay."""
+"""Measurements a developer can make on their own card: does speculation pay, does a second model pay."""

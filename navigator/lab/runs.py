@@ -28,7 +28,7 @@ from navigator.domain.text import safe_line
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.process import runner
 
-STARTS = (("speculation", "measure"), ("judge",), ("compare",), ("bench",))
+STARTS = (("speculation", "measure"), ("compare",), ("bench",))
 """Words after `navigator lab` that make a run."""
 
 _MOST_WORDS = 1 << 16
@@ -75,7 +75,7 @@ class LabRun(_Record):
 
     Attributes:
         name: of its file.
-        kind: "speculation", "compare", "bench" or "judge".
+        kind: "speculation", "compare" or "bench".
         about: what is measured, in one line.
         command: words after `navigator` that continue it; they name every file by its whole path.
         folder: where the command is to be run.

@@ -67,7 +67,6 @@ from navigator.scheduling.rest import rest
 from navigator.scheduling.swap_rule import SwapDecision, decide_swap, is_repair
 from navigator.scheduling.view import (
     CHECKS_AT_ONCE,
-    WRITABLE_STATES,
     answers,
     files_held,
     final_reviews,
@@ -75,6 +74,7 @@ from navigator.scheduling.view import (
     hurried,
     reviewable,
     self_reviews,
+    written_by,
 )
 
 
@@ -182,9 +182,12 @@ def _meets(task: TaskView, taken: _Taken) -> bool:
 
 def _in_turn(snapshot: SchedulerSnapshot, role: Role) -> Iterator[TaskView]:
     """What the role has to write, in its order; a project whose prompt the server has just read is preferred a little."""
-    left = {task.id: task for task in _free(snapshot, *WRITABLE_STATES) if task.writer is role}
+    writes = sorted(
+        (task for task in snapshot.tasks if written_by(task) is role), key=lambda task: task.order
+    )
+    left = {task.id: task for task in writes if task.id not in snapshot.busy}
     begun = (task for task in snapshot.tasks if task.id in snapshot.busy and task.writer is role)
-    warm = {task.project_id for task in begun if task.state in WRITABLE_STATES | {TaskState.CHECKING}}
+    warm = {task.project_id for task in begun if written_by(task) or task.state is TaskState.CHECKING}
 
     def turn(task: TaskView) -> tuple[bool, int, bool, int]:
         return (
@@ -205,7 +208,7 @@ def _taken_files(snapshot: SchedulerSnapshot, now: float) -> _Taken:
     """The files of tasks whose writing is under way: no task that names one of them is begun beside it."""
     taken: _Taken = defaultdict(dict)
     for task in snapshot.tasks:
-        picked = task.state in WRITABLE_STATES and task.id in snapshot.busy
+        picked = written_by(task) is not None and task.id in snapshot.busy
         if picked or (is_repair(snapshot, task) and answers(snapshot, task.writer, now)):
             _take(task, taken)
     for task in files_held(snapshot, now):

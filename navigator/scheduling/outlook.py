@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
-from navigator.domain.snapshot import SchedulerSnapshot, TaskView
+from navigator.domain.snapshot import SchedulerSnapshot
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.swap_rule import latest_review, minutes, reviewer_due
 from navigator.scheduling.view import HOLD_SECONDS, given_up, hurried, reviewer_work, writes_left
-
-_FORESEEN = 200
-"""Proposals that are written in the forecast at most; what comes later is no forecast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,47 +50,26 @@ def outlook(snapshot: SchedulerSnapshot, now: float) -> Outlook:
     held = max(reachable, snapshot.held_until - now)
     if snapshot.until:
         return Outlook(max(held, len(to_write) * each), "when everything is written")
+    if why := reviewer_due(replace(snapshot, unreachable={}), now):
+        return Outlook(held, why)
     moment, why = _due(snapshot, now)
-    return Outlook(max(held, moment - now, 0.0) if moment < math.inf else None, why)
+    return Outlook(max(held, moment - now), why)
 
 
 def _due(snapshot: SchedulerSnapshot, now: float) -> tuple[float, str]:
-    """The second at which `reviewer_due` first holds while one change after the other is written; infinity for never."""
-    moment = now
-    for _ in range(_FORESEEN):
-        second, why = _due_without_another(snapshot, moment)
-        left = [task for task in snapshot.tasks if _is_left(task)]
-        if not left or second <= moment + snapshot.write_seconds:
-            return second, why
-        moment += snapshot.write_seconds
-        done = replace(left[0], state=TaskState.AWAITING_REVIEW, since=moment)
-        snapshot = replace(
-            snapshot,
-            tasks=tuple(done if task is left[0] else task for task in snapshot.tasks),
-            busy=snapshot.busy - {done.id},
-        )
-    return math.inf, ""
-
-
-def _is_left(task: TaskView) -> bool:
-    writing = task.state in (TaskState.QUEUED, TaskState.REVISING, TaskState.GENERATING)
-    return task.state is TaskState.CHECKING or (writing and task.writer is Role.GENERATOR)
-
-
-def _due_without_another(snapshot: SchedulerSnapshot, now: float) -> tuple[float, str]:
-    """The earliest rule of `reviewer_due`, if nothing is written any more."""
+    """The second from which the reviewer is due if one change after the other is written, and why."""
+    batch, each = snapshot.batch, snapshot.write_seconds
     waiting = reviewer_work(snapshot)
-    if not waiting:
-        return math.inf, ""
-    tried = replace(snapshot, unreachable={})
-    if why := reviewer_due(tried, now):
-        return now, why
-    latest, quiet = latest_review(snapshot), snapshot.batch.quiet
-    oldest = min(task.since for task in waiting)
-    ways = [(latest, f"when the oldest has waited {minutes(latest - oldest)}")]
-    checks = [task.since for task in snapshot.tasks if task.state is TaskState.CHECKING]
-    if not writes_left(snapshot, Role.GENERATOR):
-        free = max(since + HOLD_SECONDS for since in checks) if checks else now
-        why = f"when no task came for {minutes(quiet)}" if quiet else "when nothing is left to write"
-        ways.append((max(free, snapshot.last_arrival + quiet), why))
+    left = len(writes_left(snapshot, Role.GENERATOR))
+    checks = [task.since + HOLD_SECONDS for task in snapshot.tasks if task.state is TaskState.CHECKING]
+    coming = len(waiting) + len(checks)
+    why = f"when no task came for {minutes(batch.quiet)}" if batch.quiet else "when nothing is left to write"
+    ways = [(max(now + left * each, snapshot.last_arrival + batch.quiet, *checks), why)]
+    if coming + left >= batch.target:
+        ways.append((now + max(0, batch.target - coming) * each, f"when {batch.target} wait"))
+    if waiting:
+        latest, oldest = latest_review(snapshot), min(task.since for task in waiting)
+        ways.append((latest, f"when the oldest has waited {minutes(latest - oldest)}"))
+    else:
+        ways.append((now + each + batch.max_wait, f"when the oldest has waited {minutes(batch.max_wait)}"))
     return min(ways)

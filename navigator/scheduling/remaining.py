@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from navigator.domain.snapshot import BatchRules, TaskView
-from navigator.domain.states import Role, TaskState
+from navigator.domain.states import Role
 from navigator.domain.timing import StepTimes
 from navigator.scheduling.forecast import Figures
 from navigator.scheduling.session import Job, Machine, Request, Session
+from navigator.scheduling.view import role_of, written_by
 
 MOST_TASKS = 100
 """Tasks that are followed one by one; of more, the work takes as long as that of these, in proportion."""
@@ -51,8 +52,6 @@ CHECK_FAILURES = 0.1
 _GENERATOR = StepTimes(load_seconds=32.7, decode=184.0, prefill=8333.0, expert_share=0.154, kv_share=0.017)
 _REVIEWER = StepTimes(load_seconds=42.7, decode=48.0, prefill=2500.0, expert_share=0.106, kv_share=0.005)
 """How the published models' speeds grow with their streams."""
-
-_IN_FLIGHT = (TaskState.GENERATING, TaskState.REVIEWING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +197,7 @@ def _continued(
 
 def _has_proposal(task: TaskView) -> bool:
     """Whether its present round is written."""
-    return task.state not in (TaskState.QUEUED, TaskState.GENERATING, TaskState.REVISING)
+    return written_by(task) is None
 
 
 def _jobs(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Plan, number: int) -> list[Job]:
@@ -232,7 +231,7 @@ def _job(
     while reviewed and task.round + rounds <= plan.revisions and sent_back[task.round + rounds - 1]:
         rounds += 1
     # A request under way is half done, on average.
-    begun = 0.5 if task.state in _IN_FLIGHT else 1.0
+    begun = 0.5 if task.standing.running and role_of(task) else 1.0
     sizes = [math.exp(rng.gauss(-(SIZE_SPREAD**2) / 2, SIZE_SPREAD)) for _ in range(2 * rounds)]
     sizes[0] *= begun
     sizes[1] *= begun

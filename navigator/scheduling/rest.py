@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 
 from navigator.domain.snapshot import SchedulerSnapshot, Sleep, Stop
-from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
+from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.domain.states import Role, TaskState
 from navigator.scheduling.swap_rule import latest_review, may_swap
 from navigator.scheduling.view import (
     FILES_HELD_SECONDS,
@@ -15,6 +16,7 @@ from navigator.scheduling.view import (
     first_writes,
     given_up,
     reviewer_work,
+    role_of,
     writes_left,
 )
 
@@ -97,7 +99,7 @@ def _reason(snapshot: SchedulerSnapshot) -> str:
         return f"Nothing is left to do{for_you}{for_others}."
 
     for role, name in _NAMES.items():
-        stuck = _stuck_on(snapshot, role)
+        stuck = sum(role_of(task) is role for task in snapshot.tasks)
         if stuck and given_up(snapshot, role):
             off = role is Role.FINAL and not snapshot.final_enabled
             why = "is not enabled" if off else "does not answer"
@@ -107,15 +109,6 @@ def _reason(snapshot: SchedulerSnapshot) -> str:
     if snapshot.until == "reviewed":
         return f"Everything has had its review; {_tasks(left)} to be revised in another session."
     return f"Nothing can progress; {_tasks(left)} in the queue."
-
-
-def _stuck_on(snapshot: SchedulerSnapshot, role: Role) -> int:
-    states = {Role.REVIEWER: TaskState.AWAITING_REVIEW, Role.FINAL: TaskState.FINAL_REVIEW}
-    to_write = (TaskState.QUEUED, TaskState.REVISING, TaskState.GENERATING)
-    return sum(
-        task.state is states.get(role) or (task.writer is role and task.state in to_write)
-        for task in snapshot.tasks
-    )
 
 
 def _tasks(count: int) -> str:

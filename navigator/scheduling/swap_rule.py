@@ -43,6 +43,7 @@ import math
 from dataclasses import dataclass
 
 from navigator.domain.snapshot import SchedulerSnapshot, TaskView
+from navigator.domain.standing import Phase
 from navigator.domain.states import Role, TaskState
 from navigator.scheduling.exam import exam_left
 from navigator.scheduling.view import (
@@ -121,7 +122,11 @@ def _ready(snapshot: SchedulerSnapshot, to: Role, now: float, why: str) -> SwapD
     if resident is Role.REVIEWER:
         waited_for = waited_for or exam_left(snapshot, now)
     # What has its review may become a revision, never a review: only a swap to the reviewer is worth holding for it.
-    held = [task for task in checks_holding(snapshot, now) if to is Role.REVIEWER or not task.reviewed]
+    held = [
+        task
+        for task in checks_holding(snapshot, now)
+        if to is Role.REVIEWER or task.standing.phase is Phase.CHECK
+    ]
     return SwapDecision(to, ready=idle and not held and not waited_for, why=why)
 
 

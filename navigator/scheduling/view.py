@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable
 
 from navigator.domain.snapshot import SchedulerSnapshot, TaskView
+from navigator.domain.standing import Needs, Phase
 from navigator.domain.states import Role, TaskState
 
 CHECKS_AT_ONCE = 4
@@ -21,8 +22,7 @@ HOLD_SECONDS = 5.0
 """How long running checks hold up a swap, counted from when their task entered `checking`: those without tests end within it, and
 their repair costs no round trip of its own. Tests go on while the models are swapped."""
 
-WRITABLE_STATES = frozenset({TaskState.QUEUED, TaskState.REVISING, TaskState.GENERATING})
-REVIEWABLE_STATES = frozenset({TaskState.AWAITING_REVIEW, TaskState.REVIEWING})
+_MODELS = {Needs(role.value): role for role in Role}
 
 
 def may_be_tried(snapshot: SchedulerSnapshot, role: Role, now: float) -> bool:
@@ -68,11 +68,12 @@ def requests_running(snapshot: SchedulerSnapshot, role: Role) -> int:
 
 def role_of(task: TaskView) -> Role | None:
     """The role that the task waits for or is with; None where it needs no model now."""
-    if task.state in WRITABLE_STATES:
-        return task.writer
-    if task.state in REVIEWABLE_STATES:
-        return Role.REVIEWER
-    return Role.FINAL if task.state is TaskState.FINAL_REVIEW else None
+    return _MODELS.get(task.standing.needs)
+
+
+def written_by(task: TaskView) -> Role | None:
+    """The role that is to write it, or writes it; None where that is done, or not begun."""
+    return role_of(task) if task.standing.phase is Phase.WRITE else None
 
 
 def free_slots(snapshot: SchedulerSnapshot, role: Role) -> int:
@@ -84,7 +85,7 @@ def writes_left(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
     """Tasks that the role has yet to write or is writing; none once the role is given up."""
     if given_up(snapshot, role):
         return []
-    return [task for task in snapshot.tasks if task.writer is role and task.state in WRITABLE_STATES]
+    return [task for task in snapshot.tasks if written_by(task) is role]
 
 
 def first_writes(tasks: Iterable[TaskView]) -> list[TaskView]:
@@ -123,7 +124,7 @@ def variants_under_way(snapshot: SchedulerSnapshot) -> frozenset[str]:
 def _may_still_be_written(snapshot: SchedulerSnapshot, task: TaskView) -> bool:
     if task.state is TaskState.CHECKING:
         return True
-    if task.state not in WRITABLE_STATES or given_up(snapshot, task.writer):
+    if written_by(task) is None or given_up(snapshot, task.writer):
         return False
     at_hand = snapshot.both_resident or snapshot.resident is task.writer or task.writer is Role.FINAL
     return at_hand or snapshot.swaps_left != 0
@@ -135,7 +136,7 @@ def reviewable(snapshot: SchedulerSnapshot) -> list[TaskView]:
     return [
         task
         for task in snapshot.tasks
-        if task.state in REVIEWABLE_STATES
+        if task.standing.phase is Phase.REVIEW
         and (task.group not in held or task.escalated or task.round > 0 or task.state is TaskState.REVIEWING)
     ]
 
@@ -163,8 +164,3 @@ def files_held(snapshot: SchedulerSnapshot, now: float) -> list[TaskView]:
         for task in snapshot.tasks
         if task.state is TaskState.CHECKING and now < task.since + FILES_HELD_SECONDS
     ]
-
-
-def oldest_wait(tasks: Iterable[TaskView]) -> float | None:
-    """The monotonic second since which the longest-waiting of the tasks has waited."""
-    return min((task.since for task in tasks), default=None)

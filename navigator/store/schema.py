@@ -347,7 +347,7 @@ SCHEMA: tuple[str, ...] = (
     # The reviewer's exam: blinded items with a known answer, and what the reviewer said of each.
     f"""CREATE TABLE exam_items (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
-        project_id INTEGER REFERENCES projects (id),
+        project_id INTEGER NOT NULL REFERENCES projects (id),
         source TEXT NOT NULL {_one_of("source", ExamSource)},
         faulty {_FLAG.format("faulty")},
         origin TEXT NOT NULL UNIQUE CHECK (origin <> ''),

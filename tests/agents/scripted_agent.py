@@ -96,6 +96,32 @@ def fill() -> None:
                 file.write(b"x" * (1 << 20))
 
 
+def shape_home(how: str, victim: str) -> None:
+    """Leave something else where the host puts a file before the next run."""
+    place = HOME / ".vibe"
+    if how == "folderlink":
+        place.rename(HOME / "aside")
+        place.symlink_to(victim)
+    if how == "filelink":
+        place.rename(HOME / "aside")
+        place.mkdir()
+        (place / "config.toml").symlink_to(f"{victim}/config.toml")
+    if how == "wayout":  # where bubblewrap keeps the machine's own files while it furnishes the sandbox
+        place.rename(HOME / "aside")
+        place.symlink_to(f"../../../oldroot{victim}")
+    if how in ("filefifo", "folderfifo"):
+        place.rename(HOME / "aside")
+        if how == "filefifo":
+            place.mkdir()
+        os.mkfifo(place / "config.toml" if how == "filefifo" else place)
+    if how == "isfolder":
+        place.rename(HOME / "aside")
+        (place / "config.toml" / "deep").mkdir(parents=True)
+    if how == "sealed":
+        place.chmod(0)
+        HOME.chmod(0)
+
+
 def behave(how: str, session: str, text: str) -> str:
     """Do as the task says; returns the stop reason."""
     if how == "wait":
@@ -169,6 +195,10 @@ def behave(how: str, session: str, text: str) -> str:
         tool(session, number, "read", f"{Path.cwd()}/app.py")
         ask([{"role": "user", "content": f"question {number} of {text[:400]}"}], stream=True)
     edit()
+    if "reviewer" not in text and (victim := re.search(r"VICTIM=(\S+)", text)):
+        shape_home(how, victim[1])
+    if how == "pipes" and not Path(".gitignore").exists():
+        os.mkfifo(".gitignore")
     if how == "clumsy":
         wrong = "tests fail" not in text
         Path("app.py").write_text(f"def double(x):\n    return x * {3 if wrong else 2}\n")
@@ -179,6 +209,12 @@ def behave(how: str, session: str, text: str) -> str:
         Path("app.py").write_text("def double(x:\n")
     if how == "broken" and "cannot be taken" in text:
         Path("app.py").write_text("def double(x):\n    return x * 2\n")
+    if "reviewer" in text and os.environ.get("VIBE_HOME"):
+        config = Path(os.environ["VIBE_HOME"]) / "config.toml"
+        try:
+            config.write_text("mine")
+        except OSError as error:
+            say(session, f"{config.read_text().partition(chr(10))[0]}; {error.strerror}\n\n")
     if "reviewer" in text:
         Path("app.py").write_text("def double(x):\n    return 2 * x\n")
     say(session, "I read the file.\n\nMultiplied instead of adding.")

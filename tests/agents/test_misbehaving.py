@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from navigator.cascade import conductor as conducting
 from navigator.domain.models import Proposal, Task
 from navigator.domain.states import TaskState
 from tests.agents.conftest import configure
+from tests.cascade.scripted_models import Messages, approval, objection
 from tests.cascade.support import git
 from tests.cascade.test_conductor import CODE, Room
 
@@ -100,6 +102,47 @@ def test_what_cannot_be_taken_is_told_to_the_agent_and_then_to_the_developer(roo
         assert states[word][0] is TaskState.FAILED, (word, states[word])
         assert words in states[word][1]
         assert len(room.read().agent_turns(found[word][0].id)) == 3, word
+    assert left(room) == []
+
+
+SHAPES = ("folderlink", "filelink", "wayout", "filefifo", "folderfifo", "isfolder", "sealed")
+
+
+def test_a_home_that_the_agent_shaped_leads_to_no_file_of_the_user(room: Room) -> None:
+    """Its files are put into its home again before the revision."""
+    configure(room, 'profile = "vibe"\n')
+    victim = room.config.parent / "victim"
+    victim.mkdir()
+    (victim / "config.toml").write_text("the user's")
+    objections = dict.fromkeys(SHAPES, False)
+
+    def read(messages: Messages) -> str:
+        text = str(messages)
+        how = next(word for word in SHAPES if word in text)
+        if objections[how]:
+            return approval(addressed=[{"number": 1, "how": "fixed"}])
+        objections[how] = True
+        return json.dumps(
+            {"summary": "No.", "addressed": [], "findings": [objection("return x * 2")], "verdict": "REVISE"}
+        )
+
+    room.models.read = read
+    queued = {how: room.queue(f"Make double() multiply ASK=0 BEHAVE={how} VICTIM={victim}") for how in SHAPES}
+    room.work()
+    assert [path.name for path in victim.iterdir()] == ["config.toml"]
+    assert (victim / "config.toml").read_text() == "the user's"
+    made = {(one.task_id, one.round): one.summary for one in room.proposals()}
+    for how, task in queued.items():
+        assert room.task(task).state is TaskState.AWAITING_APPROVAL, (how, room.task(task).reason)
+        # The agent reads the host's text there, and cannot change it.
+        assert 'active_model = "local"; Read-only file system' in made[task, 1], how
+    assert left(room) == []
+
+
+def test_pipes_in_the_place_of_ignore_files_hold_nothing_up(room: Room) -> None:
+    (task, _) = one_each(room, "pipes")["pipes"]
+    assert (task.state, ".gitignore" in task.reason) == (TaskState.FAILED, True), task.reason
+    assert "it is a FIFO" in task.reason
     assert left(room) == []
 
 

@@ -154,6 +154,13 @@ def make_repository(folder: Path, files: Mapping[str, bytes]) -> Path:
     return folder
 
 
+def without_identity(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """From here on git knows nobody but whom a repository names."""
+    config = folder / "nobody.gitconfig"
+    config.write_text("[user]\n\tuseConfigOnly = true\n", encoding="utf-8")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+
+
 def package_files(name: str, *, largest: int = 1_000_000) -> dict[str, bytes]:
     """The installed files of a distribution, without importing it: no caches, no metadata, nothing outside its folders."""
     found: dict[str, bytes] = {}

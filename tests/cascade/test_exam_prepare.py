@@ -20,8 +20,6 @@ from navigator.cascade.exam import trial as trials
 from navigator.cascade.exam.background import keep_preparing
 from navigator.cascade.exam.making import keep_name
 from navigator.cascade.exam.prepare import prepare_project
-from navigator.cascade.exam.repository import exam_repository, repository_of
-from navigator.cascade.exam.rows import read_rows
 from navigator.cascade.exam.wording import neutral_words
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.verbs.registry import perform
@@ -122,7 +120,7 @@ class Room:
 
     def diff(self, item: ExamItem) -> list[FileDiff]:
         with self.working() as deps:
-            private, _ = repository_of(deps, item)
+            private = deps.private(deps.project(item.project_id))
             return private.diff(item.base_commit, item.tree)
 
 
@@ -171,19 +169,19 @@ def test_items_are_made_of_a_history_and_proved_by_its_tests(room: Room) -> None
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_mutants_and_omissions_differ_from_their_control_only_in_the_fault(room: Room) -> None:
+def test_mutants_differ_from_their_control_only_in_the_fault(room: Room) -> None:
     room.add()
-    room.prepare(sources=["mutant", "omission"])
+    room.prepare(sources=["mutant"])
     items = {item.id: item for item in room.items()}
     pairs = [(items[item.control_of], item) for item in items.values() if item.control_of]
-    assert {wrong.source for wrong, _ in pairs} == {ExamSource.MUTANT, ExamSource.OMISSION}
+    assert {wrong.source for wrong, _ in pairs} == {ExamSource.MUTANT}
     for wrong, right in pairs:
         same = {"text", "title", "summary", "kind", "complexity", "base_commit", "project_id", "rehearsal"}
         assert wrong.model_dump(include=same) == right.model_dump(include=same)
         assert wrong.tree != right.tree and wrong.evidence["failing"]
         assert wrong.path == "app.py" and wrong.line >= 1 and not right.path
         with room.working() as deps:
-            private, _ = repository_of(deps, wrong)
+            private = deps.private(deps.project(wrong.project_id))
             (fault,) = private.diff(right.tree, wrong.tree, 0)
             assert fault.hunks and min(hunk.new_start for hunk in fault.hunks) in (wrong.line, wrong.line - 1)
 
@@ -201,13 +199,13 @@ def test_what_was_tried_is_not_tried_again_until_the_project_changes(room: Room)
     # The fix is an item already; only the candidates that a new HEAD may decide otherwise are tried.
     assert later.tried == later.found - later.known and later.kept == 0
     room.act("project.set", name="code", check="python3 -m unittest -q")
-    retried = room.prepare(sources=["omission"]).sources["omission"]
+    retried = room.prepare(sources=["mutant"]).sources["mutant"]
     with room.desk.reading() as reader:
         held = reader.newest_baseline(1)
     assert held is not None and held.tree == git(room.path, "rev-parse", "HEAD^{tree}"), (
         "no trial is a baseline"
     )
-    assert retried.tried == again.sources["omission"].found - len(room.items()) // 2 > 0, "all but the items"
+    assert retried.tried == again.sources["mutant"].found - len(room.items()) // 2 > 0, "all but the items"
 
 
 @needs_sandbox
@@ -409,7 +407,7 @@ def test_approved_proposals_come_first_unless_they_were_reverted(room: Room) -> 
     other = approve(room, f"{git(room.path, 'rev-parse', 'HEAD~3')}", feature, "Was reverted")
     with room.working() as deps, deps.store.transaction() as tx:
         tx.set_fate(Fate(proposal_id=other, commit="c" * 40, fate="reverted"))
-    room.prepare(sources=["omission"], limit=1)
+    room.prepare(sources=["mutant"], limit=1)
     wrong, right = room.items()
     for item in (wrong, right):
         assert (item.text, item.title) == ("Add whole halves", "Halves")
@@ -428,7 +426,7 @@ def test_what_later_commits_corrected_is_no_clean_change(room: Room) -> None:
     room.commit("Add third()", {"app.py": RENAMED + "\n\ndef third(x):\n    return x / 4\n"})
     room.commit("Fix third()", {"app.py": RENAMED + "\n\ndef third(x):\n    return x / 3\n"})
     room.add()
-    made = room.prepare(sources=["mutant", "omission"])
+    made = room.prepare(sources=["mutant"])
     assert made.sources["mutant"].rejected["a later fix changed what it added"] >= 1
     assert not any("Add third()" in item.title for item in room.items())
 
@@ -479,97 +477,3 @@ def test_a_change_and_its_opposite_get_the_same_words(paths: list[str]) -> None:
     away, back = ([file_diff(path, sign, "def parse(self, text):") for path in paths] for sign in ("-", "+"))
     assert neutral_words(away) == neutral_words(back)
     assert "`parse`" in neutral_words(away)[0]
-
-
-# Import
-
-DIFF = (
-    "--- a/x.py\n+++ b/x.py\n@@ -10,3 +10,3 @@ def f(a):\n     if a is None:\n"
-    "-        return 0\n+        return 1\n     return a\n"
-)
-
-
-def test_rows_become_items_and_bad_ones_are_named(room: Room, tmp_path: Path) -> None:
-    file = tmp_path / "rows.jsonl"
-    rows = [
-        {"diff": DIFF, "faulty": True, "path": "x.py", "line": 11, "text": "Return 0", "id": "one"},
-        {"diff": DIFF, "faulty": False, "fautly": 1},
-        {"diff": DIFF.replace("return 1", "return 2"), "faulty": False},
-        {"diff": "hello", "faulty": True},
-        {"diff": DIFF.replace("x.py", ".env"), "faulty": True},
-        {"diff": DIFF.replace("return 1", "return 3"), "faulty": True, "path": "x.py", "line": 99},
-        {"pr_title": "T", "url": "https://e/1", "comments": [{"comment": "c", "severity": "High"}]},
-        {
-            "pr_title": "T",
-            "url": "https://e/2",
-            "comments": [{"comment": "c", "severity": "Low"}],
-            "diff": DIFF,
-        },
-        {
-            "pr_title": "Title",
-            "url": "https://e/3",
-            "comments": [{"comment": "c", "severity": "High"}],
-            "diff": DIFF.replace("0", "5"),
-        },
-    ]
-    file.write_text("\n".join([*map(json.dumps, rows), "no json", ""]))
-    made = room.act("exam.import", path=str(file))
-    assert (made["faulty"], made["clean"], made["known"]) == (2, 1, 0)
-    assert {row["line"]: row["reason"].split(":")[0] for row in made["refused"]} == {
-        2: "fautly",
-        4: "The diff changes no lines of any file",
-        5: "it changes a file that no model is shown",
-        6: "line",
-        7: 'it has no diff; add it as "diff"',
-        8: "all its comments are minor, so that neither verdict is wrong",
-        10: "it is no JSON",
-    }
-    one, two, three = room.items()
-    assert (one.source, one.project_id, one.faulty) == (ExamSource.IMPORTED, None, True)
-    assert (one.text, one.path, one.line, one.end_line, one.changed_lines) == ("Return 0", "x.py", 2, 2, 2)
-    (shown,) = room.diff(one)
-    assert [(line.kind, line.text) for hunk in shown.hunks for line in hunk.lines][1:3] == [
-        ("-", "        return 0"),
-        ("+", "        return 1"),
-    ]
-    assert not two.faulty and two.text, "a row without words gets neutral ones"
-    assert (three.text, three.evidence["id"]) == ("Title", "https://e/3")
-    assert room.act("exam.import", path=str(file))["known"] == 3
-    with room.working() as deps:
-        assert len(exam_repository(deps.paths.private)[0].kept()) == 3
-
-
-def test_whole_base_texts_keep_the_true_lines(room: Room, tmp_path: Path) -> None:
-    base = "".join(f"line {number}\n" for number in range(1, 10)) + (
-        "    if a is None:\n        return 0\n    return a\n"
-    )
-    row = {"diff": DIFF, "faulty": True, "base": {"x.py": base}, "path": "x.py", "line": 11}
-    file = tmp_path / "rows.json"
-    file.write_text(json.dumps([row, row | {"base": {"x.py": "other\n"}}]))
-    made = room.act("exam.import", path=str(file))
-    (item,) = room.items()
-    assert item.line == 11 and room.diff(item)[0].hunks[0].new_start == 8
-    assert [row["line"] for row in made["refused"]] == [2]
-
-
-def test_a_file_that_cannot_be_read_is_an_error_of_use(room: Room, tmp_path: Path) -> None:
-    missing = room.desk.run("exam", "prepare", "--import", str(tmp_path / "no"), codes=(2,))
-    assert b"cannot be read" in missing.stderr
-    (tmp_path / "bad.json").write_text("[{")
-    assert (
-        b"no list of rows"
-        in room.desk.run("exam", "prepare", "--import", str(tmp_path / "bad.json"), codes=(2,)).stderr
-    )
-    assert (
-        b"on its own"
-        in room.desk.run("exam", "prepare", "code", "--import", str(tmp_path / "bad.json"), codes=(2,)).stderr
-    )
-
-
-@given(st.text(max_size=300))
-def test_no_text_breaks_the_reader_of_rows(text: str) -> None:
-    try:
-        found = list(read_rows(text))
-    except ValueError:
-        return
-    assert all((one.row is None) == bool(one.refused) for one in found)

@@ -324,7 +324,7 @@ def give(deps: Dependencies, *, caught: int, passed: int, of: int) -> None:
                 {"app.py": f"# {faulty} {number}\n{RIGHT}"},
                 faulty=faulty,
                 origin=f"given {faulty} {number}",
-                source=ExamSource.OMISSION,
+                source=ExamSource.MUTANT,
             )
             revise = (number < right) is faulty
             with deps.store.transaction() as tx:

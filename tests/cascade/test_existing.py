@@ -15,6 +15,7 @@ from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.views.inbox import with_overlaps
 from navigator.cascade.views.statistics.page import Question
 from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
+from navigator.cli.review import UNSETTLED
 from navigator.cli.session import locked_dependencies
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.models import Decision, Task
@@ -23,6 +24,7 @@ from navigator.workspace.git.hook import noted_commits
 from tests.cascade.scripted_models import Models, approval, objection, speaking
 from tests.cascade.support import differences, fingerprint, git, hurry
 from tests.cascade.test_conductor import Room, edit, text_of
+from tests.cli.conftest import Command
 from tests.swap.desk import wait_for
 
 
@@ -72,6 +74,25 @@ def test_a_commit_is_read_and_never_revised_or_landed(room: Room) -> None:
     assert "nothing to decide" in refused(room, "split", proposal="P1", hunks=["H1"])
     assert room.act("send-back", proposals=[{"id": "P1"}], note="x")["decisions"][0]["recorded"] is False
     assert differences(before, fingerprint(room.repository)) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        (approval(), 0),
+        (approval(findings=[objection("    return x * 3", hunk="H99")], verdict="REVISE"), 1),
+        (approval(findings=[objection("    return x + 7")], verdict="REVISE"), UNSETTLED),
+        ("Looks good to me.", UNSETTLED),
+    ],
+    ids=["clean", "a finding under a wrong label", "overruled", "unread"],
+)
+def test_fail_on_tells_clean_from_not_settled(room: Room, said: str, code: int) -> None:
+    commit(room.repository, "return x * 3", "Triple")
+    review(room)
+    room.models.read = lambda messages: said
+    room.work()
+    done = Command(room.paths.root, room.config).run("review", "code", "--fail-on", "major", code=code)
+    assert ("its quote is nowhere in what the reviewer was shown" in done.stdout) == ("+ 7" in said)
 
 
 def test_a_fix_is_written_on_the_branch_and_lands_beside_it(room: Room) -> None:

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.cascade.reviewing.grounding import Shown, derive_verdict, ground, read_review
+from navigator.cascade.reviewing.grounding import (
+    Shown,
+    UnreadableReview,
+    derive_verdict,
+    ground,
+    read_review,
+)
 from navigator.cascade.reviewing.rereview import reversals, second_findings
 from navigator.domain.models import Finding
 from navigator.domain.states import Criterion, FindingKind, Severity, Verdict
@@ -57,7 +63,7 @@ def read(
     earlier: tuple[Finding, ...] = (ASKED,),
 ) -> tuple[Verdict, tuple[Finding, ...]]:
     addressed = [{"finding": number, "met": value, "why": "w"} for number, value in met.items()]
-    raw = read_review(answer(*findings, addressed=addressed), again=True)
+    raw = read_review(answer(*findings, addressed=addressed), asked=range(1, 10))
     made = second_findings(raw, ground(raw, shown(now)), earlier, shown(now))
     return derive_verdict(made), made
 
@@ -133,7 +139,7 @@ def test_a_rereview_that_does_not_say_what_is_met_is_unreadable() -> None:
     from navigator.cascade.reviewing.grounding import UnreadableReview
 
     with pytest.raises(UnreadableReview, match="addressed"):
-        read_review(answer(verdict="APPROVE"), again=True)
+        read_review(answer(verdict="APPROVE"), asked=(1,))
 
 
 @given(
@@ -162,6 +168,16 @@ def test_only_blockers_and_unmet_findings_of_weight_cause_a_revision(
         assert any(one.anchored and not one.remark and one.severity is Severity.MAJOR for one in made)
     if met.get(1) is True:
         assert verdict is Verdict.APPROVE
+
+
+def test_numbers_that_an_answer_lacks_are_taken_from_the_order() -> None:
+    """`addressed` without the key `finding`, as servers without a schema let it through."""
+    said = [{"met": True, "why": "a"}, {"met": False, "why": "b"}]
+    raw = read_review(answer(verdict="APPROVE", addressed=said), asked=(2, 5))
+    assert [(entry.finding, entry.met) for entry in raw.addressed] == [(2, True), (5, False)]
+    for unclear in (said[:1], [said[0], said[1] | {"finding": 2}]):
+        with pytest.raises(UnreadableReview, match="without the number"):
+            read_review(answer(verdict="APPROVE", addressed=unclear), asked=(2, 5))
 
 
 # Reversals

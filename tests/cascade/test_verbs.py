@@ -20,7 +20,6 @@ from navigator.cascade.verbs.comment import Commented
 from navigator.cascade.verbs.conducting import Nothing, ReviewNow, ReviewNowDone, StopDone, SwapAsked
 from navigator.cascade.verbs.deciding import DecideArgs, Decided, DecisionRow, Pinned
 from navigator.cascade.verbs.escalate import Escalated, EscalatedRow
-from navigator.cascade.verbs.exam_import import ExamImported, RefusedRow
 from navigator.cascade.verbs.exam_prepare import ExamPrepared
 from navigator.cascade.verbs.exam_run import ExamAsked
 from navigator.cascade.verbs.fix_findings import FixRequested
@@ -58,9 +57,10 @@ from navigator.domain.models import (
 from navigator.domain.states import CheckOutcome, DecisionKind, LandingState, Role, TaskKind, TaskState
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
+from navigator.workspace.git.landing.commits import unknown_person
 from tests.cascade.landing_bench import LandingBench
 from tests.cascade.splitting import THIRTY, SplitBench
-from tests.cascade.support import git
+from tests.cascade.support import git, without_identity
 
 PROJECT = Project(id=1, name="code", path="/somewhere/code")
 TASK = Task(id="T3", project_id=1, project="code", text="Do it\n\nWell.", created="", updated="")
@@ -92,10 +92,6 @@ RESULTS: dict[str, list[Model]] = {
     "swap.measure": [Measuring(swaps=60)],
     "swap.measure.stop": [MeasuringStopped(was_running=True), MeasuringStopped(was_running=False)],
     "reverts.look": [Looked(projects=(LookedProject(project="web", commits=3, reverted=1),))],
-    "exam.import": [
-        ExamImported(path="/rows.jsonl", faulty=1, refused=(RefusedRow(line=3, reason="it has no diff"),)),
-        ExamImported(path="/rows.jsonl"),
-    ],
     "exam.run": [ExamAsked(items=4, left=9, loaded=False), ExamAsked(items=1, left=1, loaded=True)],
     "exam.prepare": [
         ExamPrepared(projects=(PreparedProject(project="web", faulty=2, clean=2, ended="enough items"),)),
@@ -495,3 +491,26 @@ def test_a_split_is_refused_before_anything_is_made(tmp_path: Path, monkeypatch:
         assert "changed since" in str(Split().refuse(store, args))
         assert Split().refuse(store, args.model_copy(update={"tree": ""})) is None
         assert Reject().question(store, DecideArgs(proposals=(Pinned(id=identifier),))).note is not None
+
+
+def test_that_nobody_can_commit_is_asked_about_before_and_never_where_the_repository_names_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=2)
+    without_identity(monkeypatch, tmp_path)
+    said = f"⚠ {unknown_person(str(bench.repository))}"
+    assert "`git config --global user.name" in said and "`git config --global user.email" in said
+
+    def asked(*ids: str) -> list[bool]:
+        with bench.desk.reading() as store:
+            chosen = tuple(Pinned(id=one, tree=store.proposal(one).tree) for one in ids)
+            question = Approve().question(store, ApproveArgs(proposals=chosen))
+        return [line == said for line in question.lines]
+
+    first, second = bench.waiting
+    assert not any(asked(first)) and not any(asked(first, second))
+    git(bench.repository, "config", "--unset", "user.email")
+    assert sum(asked(first)) == sum(asked(first, second)) == 1
+    assert said.removeprefix("⚠ ") in bench.approve(first)["reason"]
+    git(bench.repository, "config", "user.email", "dev@example.invalid")
+    assert bench.approve(first)["landing"] == "landed"

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from navigator.cli.main import _COMMANDS
+from navigator.workspace.git.landing.commits import unknown_person
+from tests.cascade.support import make_repository, without_identity
 from tests.cli.conftest import Command, git
 
 
@@ -210,6 +212,27 @@ def test_doctor_lists_what_is_missing(command: Command) -> None:
     missing = [item["name"] for item in document["items"] if item["state"] == "missing"]
     assert missing == ["swap strategy"]
     assert document["log"] == str(command.state / "navigator.log")
+
+
+def test_doctor_asks_for_an_identity_only_where_nobody_can_commit(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_identity(monkeypatch, tmp_path)
+
+    def said() -> tuple[str, str]:
+        items = {item["name"]: item for item in command.json("doctor", code=None)["items"]}
+        return items["git identity"]["state"], items["git identity"]["found"]
+
+    assert said() == ("warn", unknown_person(""))
+    named, other = (make_repository(tmp_path / name, {"a.txt": b"a\n"}) for name in ("named", "other"))
+    command.run("project", "add", str(named))
+    assert said()[0] == "ok"
+    command.run("project", "add", str(other))
+    assert said()[0] == "ok"
+    git(other, "config", "--unset", "user.name")
+    assert said() == ("warn", unknown_person("other"))
+    (tmp_path / "nobody.gitconfig").write_text("[user]\n\tname = A\n\temail = a@example.invalid\n")
+    assert said() == ("ok", "A <a@example.invalid>")
 
 
 def test_json_of_an_empty_state_is_one_document_each(command: Command) -> None:

@@ -31,7 +31,7 @@ def count(
     verdict: Verdict,
     n: int,
     *,
-    source: ExamSource = ExamSource.OMISSION,
+    source: ExamSource = ExamSource.REVERSED_FIX,
     faulty: bool = True,
     **fields: object,
 ) -> ExamCount:
@@ -160,23 +160,19 @@ def test_reviewers_are_never_pooled() -> None:
 
 def test_mutants_are_left_out_once_there_are_enough_other_mistakes() -> None:
     mutants = [count(REVISE, 40, source=ExamSource.MUTANT)]
-    imported = [count(APPROVE, 50, source=ExamSource.IMPORTED)]
     controls = [clean(APPROVE, 18), clean(REVISE, 2)]
-    few = score([*mutants, *imported, *controls, count(REVISE, 4), count(APPROVE, 6)])
+    few = score([*mutants, *controls, count(REVISE, 4), count(APPROVE, 6)])
     assert (few.sensitivity.k, few.sensitivity.n) == (44, 50)
-    assert few.basis == "all of your own items, easy mutants among them"
-    fair = [count(REVISE, 6), count(APPROVE, 9, source=ExamSource.REVERSED_FIX)]
-    enough = score([*mutants, *imported, *controls, *fair])
+    assert few.basis == "all items, easy mutants among them"
+    fair = [count(REVISE, 6), count(APPROVE, 9)]
+    enough = score([*mutants, *controls, *fair])
     assert (enough.sensitivity.k, enough.sensitivity.n) == (6, 15)
-    assert enough.basis == "reversed fixes and omissions"
+    assert enough.basis == "reversed fixes"
     assert {row.source: (row.right.k, row.right.n) for row in enough.by_source} == {
-        "reversed_fix": (0, 9),
+        "reversed_fix": (6, 15),
         "mutant": (40, 40),
-        "omission": (6, 6),
         "clean": (18, 20),
-        "imported": (0, 50),
     }
-    assert score(imported).basis == "imported items only: other people's code"
 
 
 def test_sizes_and_places() -> None:

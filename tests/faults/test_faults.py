@@ -14,7 +14,7 @@ from tree_sitter import Language, Parser
 
 from navigator.faults.braces import BRACES, masked
 from navigator.faults.lines import MARKDOWN, lines_of
-from navigator.faults.plant import Fault, misspellings, misspelt, mutants, without_hunks
+from navigator.faults.plant import Fault, misspellings, misspelt, mutants
 from navigator.faults.python import PYTHON
 from navigator.rehearsal.samples.repositories import sample_projects
 
@@ -176,27 +176,6 @@ def test_the_mask_keeps_every_position(text: str) -> None:
 
 
 LINES = st.lists(st.sampled_from(["a = 1", "b = 2", "c = 3", "d = 4"]), max_size=12)
-
-
-@given(LINES, LINES, st.integers(0, 9))
-def test_a_hunk_left_out_is_as_it_was(old: list[str], new: list[str], seed: int) -> None:
-    before, after = "".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in new)
-    for fault in without_hunks("a.py", before, after, seed):
-        assert fault.kind == "hunk-left-out"
-        assert fault.text not in (before, after)
-        assert lines_of(fault.text)[: fault.line - 1] == new[: fault.line - 1]
-
-
-def test_each_hunk_of_a_change_can_be_left_out() -> None:
-    old = "a\nkeep\nkeep\nb\nkeep\nc\n"
-    new = "A\nkeep\nkeep\nB\nB\nkeep\n"
-    found = {fault.text: fault.line for fault in without_hunks("a.txt", old, new)}
-    assert found == {
-        "a\nkeep\nkeep\nB\nB\nkeep\n": 1,
-        "A\nkeep\nkeep\nb\nkeep\n": 4,
-        "A\nkeep\nkeep\nB\nB\nkeep\nc\n": 7,
-    }
-    assert list(without_hunks("a.txt", "a\n", "b\n")) == []
 
 
 def test_a_language_without_operators_has_no_faults() -> None:

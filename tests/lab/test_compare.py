@@ -22,6 +22,7 @@ from navigator.lab.comparing.session import actors_of
 from tests.cascade.scripted_models import Models, speaking
 from tests.cascade.support import Desk, fingerprint, git, make_repository
 from tests.cascade.test_reconcile import asked, settings, swapping
+from tests.lab.conftest import Judge
 from tests.lab.known_models import Change, Quality, known
 from tests.workspace.sandbox.support import needs_sandbox
 
@@ -89,7 +90,9 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(bench: Bench) -> None:
+def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(
+    bench: Bench, judge_server: str
+) -> None:
     before = fingerprint(bench.path)
     chosen = bench.compare("code", "--dry-run")
     assert len(chosen["tasks"]) == chosen["n"] == TASKS
@@ -103,7 +106,11 @@ def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(be
     assert bench.swaps()[0] == "reviewer"
     assert bench.models.wrong == []
     asked_so_far = len(bench.models.written), len(bench.models.read_by)
-    again = bench.compare("code")
+    with bench.desk.config.open("a") as config:
+        config.write(f'[final]\nmodel = "judge"\nbase_url = "{judge_server}"\n')
+    again = bench.compare("code", "--judge", "final")
+    assert [judge["name"] for judge in again["judging"]["judges"]] == ["final: judge"]
+    assert len(Judge.asked) == again["judging"]["votes"] + again["judging"]["unreadable"] > 0
     assert again["arms"] == done["arms"]
     assert again["pairs"] == done["pairs"]
     assert (len(bench.models.written), len(bench.models.read_by)) == asked_so_far

@@ -1,25 +1,21 @@
-"""Deciding whether to speculate: from measured runs, and from recorded traces."""
+"""Deciding whether to speculate, from measured runs."""
 
 from __future__ import annotations
 
-import json
 import random
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
 
-from navigator.cli.main import cli
+from navigator.cli.lab.decision import decision
 from navigator.domain.errors import MissingPart, UsageError
 from navigator.domain.states import Role
 from navigator.evidence.few import mean_interval, t_quantile
-from navigator.lab.speculation.controller import Controller, Trace, Tuning, replay
 from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.profile import profile_with, sglang_flags
 from navigator.lab.speculation.runs import Run
-from navigator.lab.speculation.traces import ngram_trace, words_of
 from navigator.serving.setup.profiles import load_profile
 
 ROOT = Path(__file__).parents[2]
@@ -122,29 +118,24 @@ def test_the_quantiles_of_t() -> None:
     assert t_quantile(10_000) == pytest.approx(1.9602, abs=0.001)
 
 
-def write(path: Path, runs: list[Run], **more: object) -> Path:
-    rows = [
-        {each: getattr(run, each) for each in run.__slots__ if each != "line"} | {"engine": "sglang"} | more
-        for run in runs
-    ]
-    path.write_text("\n".join(map(json.dumps, rows)) + "\n")
-    return path
+def chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: list[Run], **options: Any
+) -> dict[str, Any]:
+    """What `measure` ends with."""
+    monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "state"))
+    given = {"restart_seconds": None, "tokens_until_swap": None, "profile": None, "write": None}
+    return decision(runs, Role.GENERATOR, given | options)
 
 
-def command(tmp_path: Path, *words: str) -> object:
-    return CliRunner(env={"NAVIGATOR_STATE": str(tmp_path / "state")}).invoke(
-        cli, ["lab", "speculation", "decide", *words]
-    )
-
-
-def test_the_choice_is_written_into_a_profile_that_installs(tmp_path: Path) -> None:
-    runs = write(tmp_path / "runs.jsonl", measured({4: 1.25}))
+def test_the_choice_is_written_into_a_profile_that_installs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "mine.toml"
-    done = command(tmp_path, str(runs), "--profile", "qwen3.5-96gb", "--write", str(out), "--json")
-    document = json.loads(done.stdout)  # type: ignore[attr-defined]
-    assert document["decision"] == "use"
+    runs = measured({4: 1.25})
+    found = chosen(tmp_path, monkeypatch, runs, profile="qwen3.5-96gb", write=out)
+    assert found["decision"] == "use"
     assert (
-        document["costs"]
+        found["costs"]
         == "swap_back: as published, not measured here; proposal_tokens: as published, not measured here"
     )
     folder = ROOT / "swap" / "profiles"
@@ -164,26 +155,14 @@ def test_the_choice_is_written_into_a_profile_that_installs(tmp_path: Path) -> N
     [({"random_weights": True}, "random weights"), ({"engine": "llama.cpp"}, "profiles start SGLang")],
 )
 def test_profiles_are_not_written_from_other_models_or_engines(
-    tmp_path: Path, more: dict[str, object], words: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], words: str
 ) -> None:
-    runs = write(tmp_path / "runs.jsonl", measured({4: 1.25}), **more)
-    done = command(tmp_path, str(runs), "--profile", "qwen3.5-96gb", "--write", str(tmp_path / "p.toml"))
-    assert isinstance(done.exception, UsageError)  # type: ignore[attr-defined]
-    assert words in str(done.exception)  # type: ignore[attr-defined]
+    runs = [replace(run, **more) for run in measured({4: 1.25})]
+    with pytest.raises(UsageError, match=words):
+        chosen(tmp_path, monkeypatch, runs, profile="qwen3.5-96gb", write=tmp_path / "p.toml")
     assert not (tmp_path / "p.toml").exists()
-
-
-def test_random_weights_are_said_to_be(tmp_path: Path) -> None:
-    runs = write(tmp_path / "runs.jsonl", measured({4: 1.25}), random_weights=True, about="tiny, on a CPU")
-    done = command(tmp_path, str(runs))
-    assert "random weights" in done.stdout  # type: ignore[attr-defined]
-    assert "Measured with: tiny, on a CPU" in done.stdout  # type: ignore[attr-defined]
-
-
-def test_the_command_refuses_without_measurements(tmp_path: Path) -> None:
-    done = command(tmp_path)
-    assert isinstance(done.exception, MissingPart)  # type: ignore[attr-defined]
-    assert "measure PLAN.toml" in str(done.exception)  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="needs the profile"):
+        chosen(tmp_path, monkeypatch, measured({4: 1.25}), write=tmp_path / "p.toml")
 
 
 def test_recorded_arguments_become_the_flags() -> None:
@@ -209,105 +188,3 @@ def test_every_packaged_profile_can_be_written(tmp_path: Path, name: str) -> Non
     assert found.reviewer.speculation is not None
     assert found.reviewer.speculation.flags == {"--a": 'x"y', "--b": True}
     assert found.generator == load_profile(name, folder).generator
-
-
-# The controller
-
-
-def trace(alphas: list[float], costs: list[float], *, length: int = 6000, seed: int = 0) -> Trace:
-    """A generation of several stretches, each with its own chance of acceptance; simulated."""
-    dice = random.Random(seed)
-    accepted = []
-    for position in range(length):
-        alpha = alphas[position * len(alphas) // length]
-        count = 0
-        while count < len(costs) and dice.random() < alpha:
-            count += 1
-        accepted.append(count)
-    return Trace(tuple(accepted), dict(enumerate(costs)))
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(
-    ("alphas", "per_draft"),
-    [([0.05], 0.5), ([0.2], 0.25), ([0.4], 0.3), ([0.8], 0.15), ([0.85, 0.1, 0.6, 0.05], 0.2)],
-)
-def test_the_controller_never_costs_more_than_five_percent(
-    alphas: list[float], per_draft: float, seed: int
-) -> None:
-    costs = [1 + per_draft * gamma for gamma in range(9)]
-    found = replay(trace(alphas, costs, seed=seed))
-    assert found.controlled <= 1.05
-    assert found.oracle <= min(found.static.values()) + 1e-9
-    assert found.oracle <= found.controlled + 1e-9
-    assert found.static[0] == pytest.approx(1.0)
-
-
-def test_the_controller_comes_near_the_best_length_where_drafts_pay() -> None:
-    found = replay(trace([0.8], [1 + 0.15 * gamma for gamma in range(9)]))
-    assert found.controlled <= 1.1 * min(found.static.values())
-    assert found.controlled < 0.6
-
-
-def test_it_beats_every_static_length_where_the_text_changes() -> None:
-    found = replay(trace([0.85, 0.1, 0.6, 0.05], [1 + 0.2 * gamma for gamma in range(9)]))
-    assert found.controlled < min(found.static.values())
-
-
-def test_back_off_makes_hopeless_tests_rare() -> None:
-    hopeless = trace([0.0], [1, 2, 3, 4])
-    with_it, without = (replay(hopeless, Tuning(longest=3, back_off=kind)) for kind in (True, False))
-    assert with_it.tested < 0.02
-    assert 0.15 < without.tested < 0.25
-    assert with_it.controlled < 1.02 < 1.15 < without.controlled
-
-
-@given(st.lists(st.tuples(st.floats(0, 20), st.floats(0, 10)), max_size=300), st.integers(1, 16))
-def test_any_outcomes_lead_to_a_length_within_bounds(
-    outcomes: list[tuple[float, float]], longest: int
-) -> None:
-    controller = Controller(Tuning(longest=longest))
-    for tokens, seconds in outcomes:
-        assert 0 <= controller.observe(tokens, seconds) <= longest
-
-
-def test_traces_are_replayed_by_the_command(tmp_path: Path) -> None:
-    recorded = trace([0.8, 0.1], [1 + 0.2 * gamma for gamma in range(5)], length=2000)
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps({"accepted": recorded.accepted, "costs": recorded.costs}))
-    document = json.loads(command(tmp_path, "--trace", str(path), "--json").stdout)  # type: ignore[attr-defined]
-    assert document["oracle"] <= document["controlled"] <= 1.05
-    words = command(tmp_path, "--trace", str(path)).stdout  # type: ignore[attr-defined]
-    assert "best possible" in words
-    path.write_text('{"accepted": [1], "costs": {"1": 2}}')
-    assert isinstance(command(tmp_path, "--trace", str(path)).exception, UsageError)  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("cost", [0.05, 0.15, 0.3])
-@pytest.mark.parametrize("name", ["navigator/store/database.py", "docs/tutorial.md", "docs/glossary.md"])
-def test_real_text_costs_the_controller_at_most_five_percent(name: str, cost: float) -> None:
-    words = words_of((ROOT / name).read_text(encoding="utf-8"))
-    accepted = ngram_trace(words, 8)
-    assert 0.02 < sum(count > 0 for count in accepted) / len(accepted) < 0.8
-    found = replay(Trace(accepted, {gamma: 1 + cost * gamma for gamma in range(9)}))
-    assert found.controlled <= 1.05
-    assert found.worst_slowdown <= 0.05
-    assert found.oracle <= min(found.static.values())
-
-
-def test_drafts_come_from_the_newest_earlier_place() -> None:
-    words = ["a", "b", "c", "x", "y", "a", "b", "c", "x", "z", "a", "b", "c", "x", "z"]
-    # After the second "a b c" the draft is "x y": x is kept. After the third it is "x z".
-    assert ngram_trace(words, 8) == (0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2, 1, 0)
-    assert ngram_trace(words, 1)[12] == 1
-    assert "".join(words_of("x = 1\n\ty")) == "x = 1\n\ty"
-
-
-def test_a_text_is_replayed_by_the_command(tmp_path: Path) -> None:
-    text = ROOT / "docs" / "tutorial.md"
-    document = json.loads(command(tmp_path, "--text", str(text), "--json").stdout)  # type: ignore[attr-defined]
-    assert document["costs_assumed"] is True
-    assert document["oracle"] < document["controlled"] <= 1.05
-    assert "Costs are assumed" in command(tmp_path, "--text", str(text), "--round-cost", "0.3").stdout  # type: ignore[attr-defined]
-    (tmp_path / "empty").write_text("")
-    assert isinstance(command(tmp_path, "--text", str(tmp_path / "empty")).exception, UsageError)  # type: ignore[attr-defined]

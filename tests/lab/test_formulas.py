@@ -61,13 +61,6 @@ def test_at_the_break_even_nothing_is_won_or_lost(gamma: int, draft: float, veri
         assert formulas.speedup(alpha, gamma, draft, verify) == pytest.approx(1, abs=1e-6)
 
 
-@given(ALPHA, COST)
-def test_the_best_length_is_the_best(alpha: float, draft: float) -> None:
-    gamma, gain = formulas.best_gamma(alpha, draft)
-    assert all(formulas.speedup(alpha, other, draft) <= gain for other in formulas.GAMMAS)
-    assert formulas.speedup(alpha, gamma, draft) == gain
-
-
 def test_a_rate_above_one_is_refused() -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         formulas.alpha_from_rate(1.2, 4)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
+import asyncio
 import json
 import random
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.cli.main import cli
-from navigator.domain.errors import MissingPart, NavigatorError, UsageError
+from navigator.cli.lab.judging import Judged, judged, require_judges, tell
+from navigator.config.settings import Settings
+from navigator.domain.errors import NavigatorError, UsageError
 from navigator.evidence.paired import sign_test
+from navigator.lab.comparing.journal import LabTask
+from navigator.lab.comparing.session import Finished
 from navigator.lab.judging.ask import questions, read_verdict
-from navigator.lab.judging.strength import strengths
 from navigator.lab.judging.tally import duel, judge_is_usable, majority, tally
-from navigator.lab.judging.votes import Item, Vote, read_items, read_votes
+from navigator.lab.judging.votes import Item, Vote, read_votes
+from tests.lab.conftest import Judge
 
 ORDERS = (("a", "b"), ("b", "a"))
 
@@ -118,25 +117,6 @@ def test_a_coin_is_seldom_called_a_difference() -> None:
     assert alarms <= 400 * 0.05 + 12
 
 
-def test_strengths_come_back_in_their_order() -> None:
-    truth = {"weak": -1.0, "middle": 0.0, "strong": 1.0}
-    dice, games = random.Random(2), []
-    for one, other in itertools.combinations(truth, 2):
-        for _ in range(150):
-            chance = 1 / (1 + 2.718281828 ** (truth[other] - truth[one]))
-            games.append((one, other) if dice.random() < chance else (other, one))
-    found = strengths(games)
-    assert [row.name for row in found] == ["strong", "middle", "weak"]
-    for row in found:
-        assert row.low is not None and row.high is not None
-        assert row.low <= row.value <= row.high
-        assert row.low - 0.1 <= truth[row.name] <= row.high + 0.1
-        assert row.games == 300
-    assert strengths([]) == []
-    assert [(row.low, row.high) for row in strengths([("a", "b")] * 9)] == [(None, None)] * 2
-    assert [row.low for row in strengths([("a", "b"), ("b", "a")])] == [None, None]
-
-
 @pytest.mark.parametrize(
     ("text", "winner"),
     [
@@ -187,129 +167,51 @@ def test_files_that_cannot_be_used_are_refused_with_the_line(tmp_path: Path) -> 
     (tmp_path / "votes.jsonl").write_text("{")
     with pytest.raises(UsageError, match="line 1 is no JSON"):
         read_votes(tmp_path / "votes.jsonl")
-    item = {"task": "t", "question": "q", "answers": {"a": "1", "b": "2"}}
-    with pytest.raises(UsageError, match="twice"):
-        read_items(lines(tmp_path / "items.jsonl", item, item))
-    with pytest.raises(UsageError, match="cannot be read"):
-        read_items(tmp_path / "nowhere.jsonl")
 
 
-class Judge(BaseHTTPRequestHandler):
-    """A simulated judge: it prefers the longer answer, and says nonsense where both are empty."""
-
-    asked: list[str] = []
-
-    def log_message(self, *_: object) -> None:
-        """Quiet."""
-
-    def do_GET(self) -> None:
-        self._send(b'{"data": [{"id": "judge"}]}', "application/json")
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        text = body["messages"][-1]["content"]
-        Judge.asked.append(json.dumps(body["messages"]))
-        first, _, second = text.partition("===== Answer A =====\n")[2].partition("\n\n===== Answer B =====\n")
-        one, other = len(first), len(second.partition("\n\n===== End")[0])
-        answer = "no idea" if one == other else json.dumps({"better": "A" if one > other else "B"})
-        chunk = {
-            "choices": [{"index": 0, "delta": {"content": answer}, "finish_reason": None}],
-            "model": "judge",
-        }
-        end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "model": "judge"}
-        events = "".join(f"data: {json.dumps(each)}\n\n" for each in (chunk, end)) + "data: [DONE]\n\n"
-        self._send(events.encode(), "text/event-stream")
-
-    def _send(self, body: bytes, kind: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+def settings_for(url: str) -> Settings:
+    return Settings.model_validate({"reviewer": {"model": "judge", "base_url": url}})
 
 
-@pytest.fixture
-def judge_server() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Judge)
-    Judge.asked = []
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
+def compared(answers: dict[str, dict[str, str]]) -> tuple[list[LabTask], Finished]:
+    """A comparison that is over, by arm and task."""
+    keys = list(next(iter(answers.values())))
+    done = Finished((), (), 0, 0.0, False, {}, answers, {})
+    return [LabTask(key=key, text="Sort.", base="b", frame="f") for key in keys], done
 
 
-def command(tmp_path: Path, *words: str, url: str = "") -> Result:
-    config = tmp_path / "config.toml"
-    config.write_text(f'[reviewer]\nmodel = "judge"\nbase_url = "{url or "http://127.0.0.1:9"}"\n')
-    state = {"NAVIGATOR_STATE": str(tmp_path / "state"), "NAVIGATOR_CONFIG": str(config)}
-    return CliRunner(env=state).invoke(cli, ["lab", "judge", *words])
+def asked(url: str, answers: dict[str, dict[str, str]], kept: Path) -> Judged:
+    return asyncio.run(judged(settings_for(url), ["reviewer"], *compared(answers), kept))
 
 
-def document(done: Result) -> Any:
-    return json.loads(done.stdout)
-
-
-def test_a_judge_is_asked_blind_in_both_orders_and_once(tmp_path: Path, judge_server: str) -> None:
-    items = [
-        {"task": f"t{n}", "question": "Sort.", "answers": {"cascade": "long answer", "alone": "short"}}
-        for n in range(8)
-    ]
-    items.append({"task": "same", "question": "Sort.", "answers": {"cascade": "xxxx", "alone": "yyyy"}})
-    path = lines(tmp_path / "items.jsonl", *items)
-    done = document(command(tmp_path, str(path), "--judge", "reviewer", "--json", url=judge_server))
-    assert len(Judge.asked) == 18
-    assert not any("cascade" in text or "alone" in text for text in Judge.asked)
-    assert (done["votes"], done["unreadable"], done["incomplete"]) == (16, 2, 0)
-    (only,) = done["duels"]
-    assert (only["one"], only["wins"], only["losses"], only["ties"], only["usable"]) == (
-        "alone",
-        0,
-        8,
-        0,
-        True,
-    )
-    again = document(command(tmp_path, str(path), "--judge", "reviewer", "--json", url=judge_server))
-    assert len(Judge.asked) == 20  # only what was no verdict
-    assert again["votes"] == 16
-    shown = command(tmp_path, str(path)).stdout
-    assert "alone against cascade: 0 won, 8 lost, 0 ties" in shown
+def test_a_judge_is_asked_blind_in_both_orders_and_once(
+    tmp_path: Path, judge_server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = [f"t{number}" for number in range(8)]
+    answers = {
+        "cascade": dict.fromkeys(keys, "long answer") | {"unclear": "xxxx", "same": "one"},
+        "generator": dict.fromkeys(keys, "short") | {"unclear": "yyyy", "same": "one"},
+    }
+    found = asked(judge_server, answers, tmp_path / "votes.jsonl")
+    assert len(Judge.asked) == 18, "what is the same is not compared"
+    assert not any("cascade" in text or "generator" in text for text in Judge.asked)
+    assert (found.votes, found.unreadable, found.found.incomplete) == (16, 2, 0)
+    (only,) = found.found.duels
+    assert (only.one, only.wins, only.losses, only.ties, only.usable) == ("cascade", 8, 0, 0, True)
+    again = asked(judge_server, answers, tmp_path / "votes.jsonl")
+    assert len(Judge.asked) == 20, "only what was no verdict"
+    assert again.document()["duels"] == found.document()["duels"]
+    tell(again)
+    shown = capsys.readouterr().out
+    assert "cascade against generator: 8 won, 0 lost, 0 ties" in shown
     assert "anecdotal" in shown
 
 
-def test_recorded_votes_are_counted_without_a_server(tmp_path: Path) -> None:
-    votes = [vote.model_dump() for vote in votes_of("one", 40, lambda *_: "first")]
-    path = lines(tmp_path / "votes.jsonl", *votes)
-    shown = command(tmp_path, "--votes", str(path)).stdout
-    assert "unusable: it changes its mind with the order in 40 of 40 pairs" in shown
-    assert "Unusable: 0 of 40 pairs are decided" in shown
-
-
-def test_printed_counts_are_judged(tmp_path: Path) -> None:
-    done = command(tmp_path, "--counts", "5-0-35")
-    assert done.exit_code == 0
-    assert "sign test p = 0.0625" in done.stdout
-    assert "Unusable" in done.stdout
-    assert document(command(tmp_path, "--counts", "5-0-35", "--json"))["rate"]["rate"] == 0.125
-
-
-@pytest.mark.parametrize(
-    ("words", "error"),
-    [
-        ([], UsageError),
-        (["--counts", "5-0"], UsageError),
-        (["--counts", "0-0-0"], UsageError),
-        (["--judge", "reviewer"], UsageError),
-        (["--votes", "/nowhere/votes.jsonl"], MissingPart),
-    ],
-)
-def test_what_cannot_be_judged_is_refused(
-    tmp_path: Path, words: list[str], error: type[NavigatorError]
-) -> None:
-    assert isinstance(command(tmp_path, *words).exception, error)
-
-
-def test_a_judge_that_is_not_up_is_named(tmp_path: Path) -> None:
-    items = lines(tmp_path / "items.jsonl", {"task": "t", "question": "q", "answers": {"a": "1", "b": "2"}})
-    done = command(tmp_path, str(items), "--judge", "reviewer")
-    assert isinstance(done.exception, NavigatorError)
-    assert "127.0.0.1:9" in str(done.exception)
+def test_what_cannot_judge_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="name no server for final"):
+        require_judges(Settings(), ["final"])
+    rehearsed = Settings.model_validate({"swap": {"strategy": "rehearsal"}})
+    with pytest.raises(UsageError, match="has no judges"):
+        require_judges(rehearsed, ["reviewer"])
+    with pytest.raises(NavigatorError, match=r"127\.0\.0\.1:9"):
+        asked("http://127.0.0.1:9", {"a": {"t": "1"}, "b": {"t": "2"}}, tmp_path / "votes.jsonl")

@@ -232,12 +232,24 @@ def test_measured_runs_are_decided_from(tmp_path: Path) -> None:
     assert command(tmp_path, "measure", str(path), "--dry-run").stdout.count("done") == 10
     shown = command(tmp_path, "measure", str(path)).stdout
     assert "random weights" in shown
-    choice = json.loads(command(tmp_path, "decide", "--json").stdout)
+    assert "between starts" in shown and "Use small with γ = 4" in shown
+    choice = document["decision"]
     assert choice["decision"] == "use"
     truth = formulas.speedup(0.8, 4, 0.05, 1.4)
     assert choice["chosen"]["low"] <= truth * 1.05
     assert choice["chosen"]["high"] >= truth * 0.95
-    assert choice["random_weights"] is True
+    refused = command(
+        tmp_path, "measure", str(path), "--profile", "qwen3.5-96gb", "--write", f"{tmp_path}/p.toml"
+    )
+    assert isinstance(refused.exception, UsageError) and "random weights" in str(refused.exception)
+
+
+def test_too_few_blocks_decide_nothing(tmp_path: Path) -> None:
+    path = plan_file(tmp_path, blocks=1)
+    document = json.loads(command(tmp_path, "measure", str(path), "--json").stdout)
+    assert document["decision"]["decision"] == "cannot tell"
+    assert "1 start blocks were measured; it takes 5" in document["decision"]["missing"]
+    assert "Nothing is decided yet. 1 start blocks" in command(tmp_path, "measure", str(path)).stdout
 
 
 # Counters

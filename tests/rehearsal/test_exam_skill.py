@@ -71,7 +71,7 @@ def examined(seed: int, se: float, sp: float, items: int = ITEMS, proposals: int
             model="rehearsal/r",
             prompt_version="v",
             rehearsal=True,
-            source=ExamSource.OMISSION if fault else ExamSource.CLEAN,
+            source=ExamSource.MUTANT if fault else ExamSource.CLEAN,
             faulty=fault,
             verdict=verdict(reviewer, number, fault=fault),
             n=1,

@@ -8,7 +8,8 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from navigator.domain.states import LOOP_TASK_STATES, Role, TaskState
+from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.domain.states import Role, TaskState
 from tests.scheduling.world import Live, World
 
 SEEDS = st.integers(min_value=0, max_value=2**32)

@@ -21,7 +21,8 @@ from navigator.tui.review.batch import BatchDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
-from tests.cascade.support import REHEARSAL, Desk, git
+from navigator.workspace.git.landing.commits import unknown_person
+from tests.cascade.support import REHEARSAL, Desk, git, without_identity
 from tests.tui import world
 from tests.tui.driving import loaded, until
 from tests.tui.reviewing import Reviewing
@@ -96,6 +97,24 @@ async def test_m_marks_seen_y_includes_and_all_land_in_one_go(reviewing: Reviewi
         assert at.proposal("P4").decision is None
         await at.press("enter")
         await at.until(lambda: at.app.screen is at.screen)
+
+
+async def test_it_says_where_nobody_can_commit(
+    reviewing: Reviewing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_identity(monkeypatch, tmp_path)
+    async with opened(reviewing) as at:
+        dialog = await asked(at)
+        await at.press("Y")
+        assert "who you are" not in words(dialog)
+        await at.press("escape")
+        await at.until(lambda: at.app.screen is at.screen)
+        git(reviewing.repository, "config", "--unset", "user.name")
+        dialog = await asked(at)
+        await at.press("Y")
+        said = " ".join(words(dialog).split())
+        assert f"⚠ billing: {unknown_person(str(reviewing.repository))}" in said
+        await at.press("escape")
 
 
 async def test_one_key_includes_every_unseen_one(reviewing: Reviewing) -> None:

@@ -110,10 +110,10 @@ def test_what_a_run_is_written_as() -> None:
     assert "Use small" in contents(RUN, ".txt")
 
 
-@pytest.mark.parametrize("text", ["", "speculation", "golden x", "judge 'x"])
+@pytest.mark.parametrize("text", ["", "speculation", "runs x", "compare 'x"])
 def test_only_runs_are_started(text: str) -> None:
     assert _not_a_run(text)
-    assert _not_a_run("judge x.jsonl --judge reviewer") == ""
+    assert _not_a_run("compare web --judge reviewer") == ""
 
 
 async def test_an_empty_lab_says_what_to_do(make_app: AppMaker) -> None:
@@ -146,7 +146,7 @@ async def test_a_run_is_started_stopped_and_resumed_by_keys(make_app: AppMaker, 
         await until(pilot, lambda: isinstance(app.screen, LineDialog))
         dialog = cast("LineDialog", app.screen)
         await until(pilot, lambda: dialog.ready)
-        dialog.query_one(Input).value = "golden"
+        dialog.query_one(Input).value = "runs"
         await pilot.press("enter")
         assert "Begin with speculation measure" in str(dialog.query_one(".problem", Static).content)
         dialog.query_one(Input).value = f"speculation measure {plan} --out {tmp_path}/r.jsonl"

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterable, Sequence
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
-from navigator.cascade.exam.repository import repository_of
 from navigator.cascade.stages.review import read_change
 from navigator.cascade.stages.subject import Subject, read_subject
 from navigator.domain.diff import FileDiff
@@ -37,7 +36,8 @@ async def ask_item(deps: Dependencies, item_id: int, *, turn: int) -> None:
 
 async def exam_subject(deps: Dependencies, item: ExamItem) -> Subject:
     """The item as a review sees a proposal: a task and a proposal that are in no table, and the diff from git."""
-    private, project = await asyncio.to_thread(repository_of, deps, item)
+    project = deps.project(item.project_id)
+    private = await asyncio.to_thread(deps.private, project)
     task = Task(
         id="",
         project_id=project.id,

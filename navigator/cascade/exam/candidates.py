@@ -23,7 +23,7 @@ _REWORKING = 60
 
 @dataclass(frozen=True)
 class Change:
-    """An accepted change, from which a mutant, an omission and a clean control can be made.
+    """An accepted change, from which a mutant and a clean control can be made.
 
     Attributes:
         key: the commit, or the proposal's id.

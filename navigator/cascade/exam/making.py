@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any
@@ -23,7 +23,7 @@ from navigator.workspace.edits.source_protocol import FileChange
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.mining.guard import why_withheld
 from navigator.workspace.mining.history import Commit
-from navigator.workspace.mining.planting import corrected, left_out, planted
+from navigator.workspace.mining.planting import corrected, planted
 from navigator.workspace.mining.reversal import NotReversible, commit_of, taken_back
 
 _FAULTS_TRIED = 4
@@ -186,17 +186,14 @@ class Maker:
 
     # Faults in accepted changes
 
-    async def in_change(self, change: Change, source: ExamSource) -> Pair:
+    async def in_change(self, change: Change) -> Pair:
         """An accepted change with one fault that the tests find, and the change as it is.
-
-        Args:
-            source: MUTANT or OMISSION.
 
         Raises:
             Rejected: no item comes of it. OutOfTime: the bound on test runs is reached.
         """
         async with self.deps.project_lock(self.project.id):
-            tree, faults = await asyncio.to_thread(self._faults, change, source)
+            tree, faults = await asyncio.to_thread(self._faults, change)
         passed = await self.trials.sound(tree)
         why = Rejected("no test fails")
         for fault in faults:
@@ -208,10 +205,10 @@ class Maker:
             except Rejected as error:
                 why = error
                 continue
-            return self._pair(change, source, (tree, faulty), fault, failing, passed)
+            return self._pair(change, (tree, faulty), fault, failing, passed)
         raise why
 
-    def _faults(self, change: Change, source: ExamSource) -> tuple[str, list[Fault]]:
+    def _faults(self, change: Change) -> tuple[str, list[Fault]]:
         """The change's tree, pinned like its base, and the faults to be tried. Runs git: called in a thread."""
         words = "\n".join((change.text, change.title, change.summary))
         try:
@@ -220,12 +217,9 @@ class Maker:
                 raise Rejected(why)
             if not change.accepted and corrected(self.private, change.base, tree, self._later_fixes(change)):
                 raise Rejected("a later fix changed what it added")
-            plant = planted if source is ExamSource.MUTANT else left_out
-            found: Iterator[Fault] = plant(self.private, change.base, tree, change.key)
-            faults = list(islice(found, _FAULTS_TRIED))
+            faults = list(islice(planted(self.private, change.base, tree, change.key), _FAULTS_TRIED))
             if not faults:
-                none = "no fault can be planted"
-                raise Rejected(none if source is ExamSource.MUTANT else "it has no hunk to leave out")
+                raise Rejected("no fault can be planted")
             self.private.pin_base(change.base)
             if not change.accepted:
                 self.private.pin_base(change.tree)
@@ -241,7 +235,6 @@ class Maker:
     def _pair(
         self,
         change: Change,
-        source: ExamSource,
         trees: tuple[str, str],
         fault: Fault,
         failing: Sequence[str],
@@ -258,7 +251,7 @@ class Maker:
             "rehearsal": change.rehearsal,
         }
         made = []
-        for kind, wrong, at in ((source, True, trees[1]), (ExamSource.CLEAN, False, trees[0])):
+        for kind, wrong, at in ((ExamSource.MUTANT, True, trees[1]), (ExamSource.CLEAN, False, trees[0])):
             files = self.private.diff(change.base, at, 0)
             more = {"fault": fault.kind, "failing": list(failing)} if wrong else {"form": "as it is"}
             item = self._item(

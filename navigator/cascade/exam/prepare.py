@@ -21,7 +21,7 @@ from navigator.workspace.git.facts import WORKTREE, read_base
 from navigator.workspace.mining.history import Commit, named_faulty, read_history
 from navigator.workspace.sandbox.compare import passed_before
 
-_SOURCES = (ExamSource.REVERSED_FIX, ExamSource.MUTANT, ExamSource.OMISSION)
+_SOURCES = (ExamSource.REVERSED_FIX, ExamSource.MUTANT)
 
 
 _PATIENCE, _TIMES = 20.0, 10.0
@@ -252,7 +252,7 @@ async def _try(maker: Maker, progress: _Progress, source: ExamSource, candidate:
         if isinstance(candidate, Commit):
             pair = await maker.reversed_fix(candidate)
         else:
-            pair = await maker.in_change(candidate, source)
+            pair = await maker.in_change(candidate)
         await _keep(maker, pair)
     except Rejected as error:
         pair, reason = None, str(error)

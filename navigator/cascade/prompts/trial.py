@@ -290,7 +290,7 @@ async def _reviewed(client: ModelClient, settings: Settings, trial: Trial) -> di
         answer = await _ask(client, settings, trial, number, schema)
         answers.append(answer)
         try:
-            raw = read_review(answer.text, answer.reasoning, again=bool(reading.asked))
+            raw = read_review(answer.text, answer.reasoning, reading.asked)
             answered.append(Answered(reading, raw))
         except UnreadableReview as error:
             answered.append(Answered(reading, None, str(error)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -121,9 +121,9 @@ class RawFinding(_Strict):
 
 
 class Addressed(_Strict):
-    """The model's word on one earlier finding, numbered from 1."""
+    """The model's word on one earlier finding, numbered from 1; 0 where it gave no number."""
 
-    finding: int
+    finding: int = 0
     met: bool
     why: _Text = ""
 
@@ -143,7 +143,7 @@ def clipped(name: str, text: str) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def read_review(content: str, reasoning: str = "", again: bool = False) -> RawReview:
+def read_review(content: str, reasoning: str = "", asked: Sequence[int] = ()) -> RawReview:
     """Parse an answer.
 
     With thinking off, some servers put constrained JSON into `reasoning_content` and leave `content` empty. The reasoning
@@ -152,7 +152,8 @@ def read_review(content: str, reasoning: str = "", again: bool = False) -> RawRe
     Args:
         content: the answer's text.
         reasoning: what came in the reasoning channel.
-        again: a rereview, whose answer has to say which earlier findings are met.
+        asked: in a rereview, the numbers of the earlier findings; its answer has to say which of them are met. Where it
+            gives no number at all but an entry for each, they are taken in that order.
 
     Raises:
         UnreadableReview: no JSON object, several that differ, or a field missing or of the wrong sort.
@@ -164,10 +165,10 @@ def read_review(content: str, reasoning: str = "", again: bool = False) -> RawRe
         content = reasoning
     if not content.strip():
         raise UnreadableReview("the answer is empty")
-    return _review(_one_object(content), again=again)
+    return _review(_one_object(content), asked)
 
 
-def _review(value: dict[str, Any], *, again: bool) -> RawReview:
+def _review(value: dict[str, Any], asked: Sequence[int]) -> RawReview:
     try:
         review = RawReview.model_validate(value)
     except ValidationError as error:
@@ -178,9 +179,27 @@ def _review(value: dict[str, Any], *, again: bool) -> RawReview:
         raise UnreadableReview("UNREVIEWED is not a verdict that a reviewer gives")
     if len(review.findings) > _MOST_FINDINGS:
         raise UnreadableReview(f"the answer has {len(review.findings)} findings")
-    if again and "addressed" not in value:
+    if not asked:
+        return review
+    if "addressed" not in value:
         raise UnreadableReview("the answer's field addressed: it does not say which findings are met")
-    return review
+    return review.model_copy(update={"addressed": _numbered(review.addressed, asked)})
+
+
+def _numbered(said: Sequence[Addressed], asked: Sequence[int]) -> tuple[Addressed, ...]:
+    """Each entry with the number of its finding.
+
+    Raises:
+        UnreadableReview: one lacks it, and the order does not give it.
+    """
+    given = ["finding" in entry.model_fields_set for entry in said]
+    if all(given):
+        return tuple(said)
+    if any(given) or len(said) != len(asked):
+        raise UnreadableReview("the answer's field addressed: an entry without the number of its finding")
+    return tuple(
+        entry.model_copy(update={"finding": number}) for entry, number in zip(said, asked, strict=True)
+    )
 
 
 def _after_thoughts(text: str) -> str:

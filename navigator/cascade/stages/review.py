@@ -234,9 +234,8 @@ def read_answer(answer: ChatAnswer, reading: Reading) -> RawReview:
     Raises:
         UnreadableReview: it is no review. WorkerLost: reading it took too long.
     """
-    again = bool(reading.asked)
     size = len(answer.text) + len(answer.reasoning)
-    return run_bounded(read_review, answer.text, answer.reasoning, again, size=size)
+    return run_bounded(read_review, answer.text, answer.reasoning, reading.asked, size=size)
 
 
 def prompt_dependencies(deps: Planning, role: Role) -> ReviewPromptDependencies:

@@ -20,7 +20,8 @@ from navigator.cascade.stages.scan_answer import (
 )
 from navigator.cascade.stages.turn import ask, keep_report
 from navigator.domain.models import Task
-from navigator.domain.states import LOOP_TASK_STATES, TaskState
+from navigator.domain.standing import LIVE_TASK_STATES
+from navigator.domain.states import TaskState
 from navigator.workspace.context.scope import in_scope, is_secret
 from navigator.workspace.edits import unsafe_path
 
@@ -32,8 +33,6 @@ REFUSED = "refused"
 
 RAW_SHOWN = 8_000
 """Characters of an unreadable answer that its report shows."""
-
-_OPEN = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVED}
 
 
 async def scan(deps: Dependencies, material: Material) -> None:
@@ -117,7 +116,7 @@ def _said_before(deps: Dependencies, task: Task) -> list[tuple[str, frozenset[st
     """What is open in the project, and what was proposed for it before: text, files, and what it is called."""
     titles = [
         (held.text, frozenset(held.files), held.id)
-        for held in deps.reader.tasks(_OPEN, project=task.project_id)
+        for held in deps.reader.tasks(LIVE_TASK_STATES, project=task.project_id)
         if held.id != task.id
     ]
     return titles + [

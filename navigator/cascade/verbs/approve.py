@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from navigator.cascade.stages.choosing import open_variants, put_away_others
@@ -85,9 +87,10 @@ class Approve(Decide[ApproveArgs]):
         if len(shown) == 1:
             title = f"Approve {shown[0].id}  {shown[0].title}?"
             return Question(title, tuple(approval_lines(reader, shown[0])), "approve", items=items)
-        lines = tuple(f"{one.id}  {one.project}  {one.title}  +{one.added} −{one.removed}" for one in shown)
+        lines = [f"{one.id}  {one.project}  {one.title}  +{one.added} −{one.removed}" for one in shown]
+        lines += _nobody(reader.project(number) for number in sorted({one.project_id for one in shown}))
         return Question(
-            f"Approve {plural(len(shown), 'proposal')}?", lines, f"approve {len(shown)}", items=items
+            f"Approve {plural(len(shown), 'proposal')}?", tuple(lines), f"approve {len(shown)}", items=items
         )
 
     def confirmed(self, deps: Dependencies, proposal: Proposal, args: ApproveArgs) -> tuple[str, ...]:
@@ -223,14 +226,29 @@ def review_lines(reader: Reader, proposal: Proposal) -> list[str]:
     return [] if verdict is Verdict.APPROVE else [f"⚠ the reviewer says {verdict.value}"]
 
 
+def _nobody(projects: Iterable[Project]) -> list[str]:
+    """In which of them nothing can land, because git does not know who commits."""
+    from navigator.workspace.git.facts import read_facts
+    from navigator.workspace.git.landing.commits import why_nobody
+
+    lines = []
+    for project in projects:
+        with contextlib.suppress(NavigatorError):  # a repository that cannot be read: its landing says so
+            lines += [f"⚠ {why}"] if (why := why_nobody(read_facts(project.path))) else []
+    return lines
+
+
 def _where(project: Project, batch: str) -> list[str]:
     from navigator.workspace.git.facts import read_facts
+    from navigator.workspace.git.landing.commits import why_nobody
 
     try:
         facts = read_facts(project.path)
     except NavigatorError as error:
         return [f"⚠ {error}"]
     lines = [f"→ {destination(project, batch, facts)}"]
+    if why := why_nobody(facts):
+        lines.append(f"⚠ {why}")
     if facts.hooks:
         lines.append(f"Hooks exist ({', '.join(facts.hooks)}): they will not run.")
     return lines

@@ -22,7 +22,7 @@ class PrepareExamArgs(Model):
 
     projects: tuple[str, ...] = ()
     limit: int | None = Field(default=None, ge=1)
-    sources: tuple[Literal[ExamSource.REVERSED_FIX, ExamSource.MUTANT, ExamSource.OMISSION], ...] = ()
+    sources: tuple[Literal[ExamSource.REVERSED_FIX, ExamSource.MUTANT], ...] = ()
 
 
 class ExamPrepared(Model):

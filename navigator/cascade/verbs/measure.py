@@ -9,7 +9,8 @@ from pydantic import Field
 from navigator.cascade.verbs.base import Question, Told, Verb, controls, plural
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Model
-from navigator.domain.states import LOOP_TASK_STATES, Role
+from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.domain.states import Role
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from navigator.cascade.verbs.base import Question, Told, Verb, plural
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.models import Model, Project
-from navigator.domain.states import LOOP_TASK_STATES
+from navigator.domain.standing import LOOP_TASK_STATES
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

@@ -45,7 +45,6 @@ _VERBS = {
     "project.set": "projects:SetProject",
     "project.move": "projects:MoveProject",
     "project.remove": "projects:RemoveProjects",
-    "exam.import": "exam_import:ImportExam",
     "exam.run": "exam_run:RunExam",
     "exam.prepare": "exam_prepare:PrepareExam",
     "project.check": "project_check:CheckProject",

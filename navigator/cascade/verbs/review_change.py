@@ -9,7 +9,7 @@ from pydantic import model_validator
 from navigator.cascade.verbs.base import Told, Verb, plural
 from navigator.domain.errors import Conflict
 from navigator.domain.models import Model, Task
-from navigator.domain.states import TaskState
+from navigator.domain.standing import LOOP_TASK_STATES
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -93,6 +93,6 @@ class AddReview(Verb[ReviewArgs, ReviewsQueued]):
 def _words(task: Task, new: bool) -> str:
     if new:
         return "queued for review"
-    if task.state in (TaskState.CHECKING, TaskState.AWAITING_REVIEW, TaskState.REVIEWING):
+    if task.state in LOOP_TASK_STATES:
         return "is queued already"
     return "is reviewed already"

@@ -6,21 +6,13 @@ from navigator.cascade.routing import writer_of
 from navigator.config.settings import Settings
 from navigator.domain.models import age_seconds
 from navigator.domain.snapshot import BatchRules, TaskView
+from navigator.domain.standing import LOOP_TASK_STATES
 from navigator.domain.states import REPORT_KINDS, Role, TaskKind, TaskState
 from navigator.scheduling.forecast import Figures
 from navigator.scheduling.remaining import Plan, Remaining, remaining
 from navigator.store.reads.reader import Reader
 
-FORESEEN_STATES = frozenset(
-    {
-        TaskState.QUEUED,
-        TaskState.GENERATING,
-        TaskState.CHECKING,
-        TaskState.AWAITING_REVIEW,
-        TaskState.REVIEWING,
-        TaskState.REVISING,
-    }
-)
+FORESEEN_STATES = LOOP_TASK_STATES - {TaskState.FINAL_REVIEW, TaskState.STALE}
 """Tasks that the two models have yet to work on."""
 
 UNTIL = "until"

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.domain.diff import FileDiff, Hunk, choices, what_happens
 from navigator.domain.models import Proposal, Task
-from navigator.domain.states import LOOP_TASK_STATES, LandingState, TaskState
+from navigator.domain.standing import LIVE_TASK_STATES
+from navigator.domain.states import LandingState, TaskState
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 _KEY = "part-base:"
 _MOST_LINES = 200
 """Changed lines of the hunks that were not taken which a note quotes at most."""
-
-_ON_ITS_WAY = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVED}
 
 
 def kept_name(proposal: Proposal) -> str:
@@ -98,12 +97,12 @@ def why_part_is_lost(reader: Reader, proposal: Proposal) -> str:
 
 def _is_on_its_way(reader: Reader, part: Proposal) -> bool:
     task = reader.task(part.task_id)
-    return task.attempt == part.attempt and task.state in _ON_ITS_WAY - {TaskState.STALE}
+    return task.attempt == part.attempt and task.state in LIVE_TASK_STATES - {TaskState.STALE}
 
 
 def built_on(reader: Reader, part: Proposal) -> list[Task]:
     """The unfinished tasks whose proposals build on a part."""
-    tasks = reader.tasks(states=_ON_ITS_WAY, project=part.project_id)
+    tasks = reader.tasks(states=LIVE_TASK_STATES, project=part.project_id)
     return [task for task in tasks if (_part_record(reader, task.base_commit) or {}).get("part") == part.id]
 
 
@@ -148,7 +147,7 @@ def note_after_part(reader: Reader, task: Task) -> str:
     if is_landed(part):
         where = part.landing.ref.removeprefix("refs/heads/") if part.landing else ""
         said = f"A part of an earlier answer, {part.id}, has landed on {where}. If the files do not have it, leave it out."
-    elif other.state in _ON_ITS_WAY:
+    elif other.state in LIVE_TASK_STATES:
         said = f"A part of an earlier answer is written separately, as {other.id}. Leave that part out:"
         said = f"{said}\n{other.note}"
     else:

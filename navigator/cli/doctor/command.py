@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import platform
 import shutil
@@ -157,15 +158,29 @@ def _agent(settings: Settings) -> Check:
 
 
 def _identity(paths: StatePaths) -> Check:
-    """Whether git knows the author of landed commits; a repository's own settings may still name one."""
+    """Whether git knows the author of landed commits: the user's own settings name one, or each project's repository does."""
+    from navigator.store.database import open_reader
+    from navigator.store.reads.reader import Reader
+    from navigator.workspace.git.facts import read_facts
+    from navigator.workspace.git.landing.commits import read_people, unknown_person
     from navigator.workspace.git.runner import Git
 
-    git = Git(paths.root, user_config=True)
-    values = [git.run("config", "--get", f"user.{key}", check=False).text for key in ("name", "email")]
-    if all(values):
-        return Check("git identity", "ok", f"{values[0]} <{values[1]}>")
-    hint = 'Run git config --global user.name "…" and user.email "…": approved proposals cannot land without them.'
-    return Check("git identity", "warn", "git has no user.name or no user.email", hint)
+    if people := read_people(Git(paths.root, user_config=True)):
+        return Check("git identity", "ok", f"{people[0].name} <{people[0].email}>")
+    known: list[str] = []
+    without: list[str] = []
+    with contextlib.suppress(
+        NavigatorError, sqlite3.Error
+    ):  # no database yet, or one that has a line of its own
+        with contextlib.closing(open_reader(paths.database)) as connection:
+            projects = Reader(connection).projects()
+        for project in projects:
+            with contextlib.suppress(NavigatorError):  # moved away: `project list` says so
+                people = read_people(read_facts(project.path).git(user_config=True))
+                (known if people else without).append(project.name)
+    if known and not without:
+        return Check("git identity", "ok", "each project's repository names one; your own settings do not")
+    return Check("git identity", "warn", unknown_person(", ".join(without)))
 
 
 def _database(paths: StatePaths) -> Check:

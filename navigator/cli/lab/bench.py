@@ -77,10 +77,10 @@ def bench(arms: tuple[str, ...], name: str, as_json: bool) -> None:
 async def _run(
     deps: Dependencies, names: tuple[str, ...], name: str
 ) -> tuple[Finished, list[dict[str, Any]]]:
-    from navigator.cascade.exam.repository import exam_repository
     from navigator.lab.bench.structure import bench_tasks, heuristic, structural
     from navigator.lab.comparing.functions import SOLUTION, as_task
     from navigator.lab.comparing.journal import Journal, Tried
+    from navigator.lab.comparing.repository import function_repository
     from navigator.workspace.git.source import TreeSource
 
     journal = Journal(private_folder(private_folder(state_dir() / "lab") / "bench") / name)
@@ -93,7 +93,7 @@ async def _run(
         journal.add(Tried(key=""))
     words = ["lab", "bench", "--name", name, *(word for arm in names for word in ("--arm", arm))]
     done = await noted("bench", deps, journal, journal.tasks, names, 1, None, words)
-    private, project = exam_repository(deps.paths.private)
+    private, project = function_repository(deps.paths.private)
     rows = []
     for arm in names:
         sound = {

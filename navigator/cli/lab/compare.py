@@ -19,6 +19,7 @@ from navigator.lab.comparing.arms import ARMS, USUAL
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
+    from navigator.cli.lab.judging import Judged
     from navigator.lab.comparing.journal import Journal, LabTask
     from navigator.lab.comparing.result import ArmResult, Outlook, PairResult
     from navigator.lab.comparing.session import Finished
@@ -62,6 +63,13 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,60}")
     metavar="WRITER READER",
     help="For the arm adapters: the names under which the generator's server has them.",
 )
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    type=click.Choice(["generator", "reviewer", "final"]),
+    help="Also have this role's server compare the answers in pairs, blind; repeatable. It has to be up.",
+)
 @click.option("--name", default="", help="The comparison's name; the same name goes on with it.")
 @click.option(
     "--seconds",
@@ -80,6 +88,7 @@ def compare(
     rounds: int,
     difference: float,
     adapters: tuple[str, str] | None,
+    judges: tuple[str, ...],
     name: str,
     seconds: float,
     dry_run: bool,
@@ -91,6 +100,7 @@ def compare(
     four swaps at most. Nothing lands. Interrupt it when you like: the same command goes on, and asks nothing twice. It needs
     the models: stop a running conductor first.
     """
+    from navigator.cli.lab import judging
     from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.result import outlook
 
@@ -106,30 +116,38 @@ def compare(
         raise UsageError(f"{called} is no name for a folder.", hint="Use letters, digits, dots and dashes.")
     take_config_projects()
     with locked_dependencies(state_paths()) as deps:
+        judging.require_judges(deps.settings, judges)
         journal = Journal(private_folder(private_folder(state_dir() / "lab") / "compare") / called)
 
-        async def whole() -> tuple[list[LabTask], Outlook, Finished | None]:
+        async def whole() -> tuple[list[LabTask], Outlook, Finished | None, Judged | None]:
             try:
                 tasks = await _tasks(deps, journal, projects, file, limit, seconds)
                 can = outlook(len(tasks), difference)
                 if tasks:
                     output.note(can.words())
                 if dry_run or not tasks:
-                    return tasks, can, None
-                words = _command(projects, file, names, limit, rounds, difference, adapters, called)
+                    return tasks, can, None, None
+                words = _command(projects, file, names, limit, rounds, difference, adapters, judges, called)
                 done = await noted("compare", deps, journal, tasks, names, rounds, adapters, words)
-                return tasks, can, done
+                said = None
+                if judges:
+                    kept = journal.folder / "votes.jsonl"
+                    said = await judging.judged(deps.settings, judges, tasks, done, kept)
+                return tasks, can, done, said
             finally:
                 await deps.close()
 
-        tasks, can, done = asyncio.run(whole())
+        tasks, can, done, said = asyncio.run(whole())
     if as_json:
         output.print_json(
             {"name": called, "n": len(tasks), "power": asdict(can)}
             | (done.document() if done else {"tasks": [task.model_dump(mode="json") for task in tasks]})
+            | ({"judging": said.document()} if said else {})
         )
     elif done:
         tell(done)
+        if said:
+            judging.tell(said)
     elif tasks:
         output.emit(
             output.table(
@@ -181,12 +199,14 @@ def _command(
     rounds: int,
     difference: float,
     adapters: tuple[str, str] | None,
+    judges: tuple[str, ...],
     called: str,
 ) -> list[str]:
     """The words after `navigator` that go on with this comparison."""
     words = ["lab", "compare", *projects, "--name", called, "--tasks", str(limit), "--rounds", str(rounds)]
     words += ["--difference", str(difference)]
     words += [word for name in names for word in ("--arm", name)]
+    words += [word for role in judges for word in ("--judge", role)]
     words += ["--file", str(file.resolve())] if file else []
     return words + (["--adapter", *adapters] if adapters else [])
 

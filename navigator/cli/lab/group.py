@@ -8,8 +8,7 @@ from navigator.cli.lazy import LazyGroup
 
 _SPECULATION = {
     "analyze": ("lab.analyze", "Make the tables of an experiment, and check what cannot be true"),
-    "decide": ("lab.decide", "Decide from measured runs whether to speculate"),
-    "measure": ("lab.measure", "Measure speculation on a real server, as a plan says"),
+    "measure": ("lab.measure", "Measure speculation on a real server, as a plan says, and decide"),
     "predict": ("lab.predict", "Predict the speed-up from acceptance and costs"),
 }
 
@@ -20,8 +19,6 @@ _SPECULATION = {
         "speculation": ("lab.group", "Does speculative decoding pay?"),
         "bench": ("lab.bench", "Have twenty small functions written, and run them"),
         "compare": ("lab.compare", "Compare ways of working on the same tasks, executed"),
-        "judge": ("lab.judge", "Compare answers in pairs, blind, and say what that is worth"),
-        "golden": ("lab.golden", "Recompute published figures"),
         "runs": ("lab.runs", "List the lab's runs: progress, time left, decision"),
         "resume": ("lab.runs", "Go on with a run, in the background"),
         "stop": ("lab.runs", "Stop a run; what was measured is kept"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from navigator.cli import output
+from navigator.cli.lab.decision import decision, tell_decision
 from navigator.cli.lab.estimates import tell_estimates
 from navigator.cli.lab.places import role_option, runs_file
 from navigator.domain.states import Role
@@ -34,14 +36,39 @@ from navigator.lab.speculation.runs import read_runs
     help="Stop after N starts of the server; run again to go on.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the order of starts, and start nothing.")
+@click.option(
+    "--restart-seconds",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="For the decision: seconds of a start; default: of its last swaps.",
+)
+@click.option(
+    "--tokens-until-swap",
+    type=click.FloatRange(min=0),
+    metavar="N",
+    help="For the decision: tokens that the model writes before it is swapped out; default: a batch's.",
+)
+@click.option(
+    "--profile", metavar="NAME", help="Profile to write the choice into: a packaged one or a .toml file."
+)
+@click.option(
+    "--write", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the profile here."
+)
 @output.JSON
 def measure(
-    plan: Path, role: str, out: Path | None, starts: int | None, dry_run: bool, as_json: bool
+    plan: Path,
+    role: str,
+    out: Path | None,
+    starts: int | None,
+    dry_run: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Measure speculative decoding as PLAN (TOML) says: every method and length in each of several start blocks.
 
     The server is started for every method, block by block, in random order. What was measured is kept after each start; run the
-    command again to go on. Nothing else should use the machine meanwhile.
+    command again to go on. Nothing else should use the machine meanwhile. It ends with the decision whether to speculate, which
+    takes five blocks; --write writes the choice into a profile.
     """
     from navigator.lab.runs import recording
     from navigator.lab.speculation.measuring.runner import finished
@@ -73,6 +100,7 @@ def measure(
         left = measured(read, prompt_texts(read, plan), results, report, most_starts=starts)
     runs = read_runs(results).runs
     found, costs = findings(runs, Facts()), estimates(runs)
+    chosen = decision(runs, Role(role), options)
     if as_json:
         output.print_json(
             {
@@ -83,10 +111,12 @@ def measure(
                 "about": read.engine.about,
                 "estimates": list(map(asdict, costs)),
                 "findings": list(map(asdict, found)),
+                "decision": chosen,
             }
         )
     else:
         _tell(read.engine.random_weights, costs, found, results, left)
+        tell_decision(chosen)
 
 
 def _tell_order(plan: Plan, done: set[tuple[int, str, int]], as_json: bool) -> None:
@@ -116,8 +146,5 @@ def _tell(random: bool, costs: list[Estimate], found: list[Finding], results: Pa
     for finding in found:
         output.say(f"{finding.severity}: {finding.kind}: {finding.subject}: {finding.arithmetic}")
     output.say(f"Results: {results}")
-    output.say(
-        f"{left} starts are left: run the command again."
-        if left
-        else f"Complete. `navigator lab speculation decide {results}` decides."
-    )
+    if left:
+        output.say(f"{left} starts are left: run the command again.")

@@ -12,11 +12,11 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.exam.repository import exam_repository
 from navigator.domain.errors import UsageError
 from navigator.domain.states import Complexity, TaskKind
 from navigator.domain.text import safe_text
 from navigator.lab.comparing.journal import LabTask
+from navigator.lab.comparing.repository import function_repository
 from navigator.workspace.edits.source_protocol import FileChange
 from navigator.workspace.mining.reversal import commit_of
 
@@ -135,8 +135,8 @@ def _rows(path: Path, text: str) -> Iterator[Function]:
 
 
 def as_task(deps: Dependencies, function: Function) -> LabTask:
-    """A task of one file, kept in the repository of what was imported. Runs git: call it in a thread."""
-    private, _ = exam_repository(deps.paths.private)
+    """A task of one file, kept in the repository of functions. Runs git: call it in a thread."""
+    private, _ = function_repository(deps.paths.private)
     empty = private.git.run("mktree", input=b"", env=private.apart()).text
     start = {"README.md": FileChange(b"One task.\n")}
     if function.start:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from navigator.cascade.dependencies import Dependencies, is_rehearsal
-from navigator.cascade.exam.repository import exam_repository
 from navigator.cascade.prompts.assemble import Prompted, prompt_for
 from navigator.cascade.prompts.material import findings_block, worth_sending
 from navigator.cascade.reviewing.answer_schema import review_schema
@@ -25,6 +24,7 @@ from navigator.domain.models import CheckResult, Project, Proposal, Review, Task
 from navigator.domain.states import Verdict
 from navigator.lab.comparing.arms import Actor
 from navigator.lab.comparing.journal import Answer, Journal, LabTask, Turn
+from navigator.lab.comparing.repository import function_repository
 from navigator.serving.client.chat import ChatAnswer
 from navigator.serving.client.client import ModelClient
 from navigator.serving.client.errors import BadAnswer, CutByLength, ServingError
@@ -76,7 +76,7 @@ class Turns:
     def place(self, task: LabTask) -> tuple[PrivateRepo, Project]:
         """The repository of a task and its project. Runs git: call it in a thread."""
         if task.project_id is None:
-            private, project = exam_repository(self.deps.paths.private)
+            private, project = function_repository(self.deps.paths.private)
             return private, project.model_copy(update={"check": task.check})
         project = self.deps.project(task.project_id)
         return self.deps.private(project), project

@@ -68,7 +68,7 @@ class Tally:
 
 
 def duel(one: str, other: str, wins: int, losses: int, ties: int) -> Duel:
-    """Two systems from counts, as a paper prints them."""
+    """Two systems from counts."""
     tasks = wins + losses + ties
     decided = wins + losses
     p = sign_test(wins, losses)
@@ -110,20 +110,6 @@ def tally(votes: Sequence[Vote]) -> Tally:
         agreement=share(sum(len(set(by_judge.values())) == 1 for by_judge in several), len(several)),
         incomplete=len(both) - len(complete),
     )
-
-
-def games(votes: Sequence[Vote]) -> list[tuple[str, str]]:
-    """Winner and loser of each pair that a judge decided alike in both orders; what strengths are computed from."""
-    pairs: dict[tuple[str, str, frozenset[str]], list[Vote]] = defaultdict(list)
-    for vote in votes:
-        pairs[vote.judge, vote.task, frozenset((vote.first, vote.second))].append(vote)
-    found = []
-    for (_, _, names), pair in pairs.items():
-        winner = consistent(pair) if len(pair) == 2 else None
-        if winner is not None:
-            (loser,) = names - {winner}
-            found.append((winner, loser))
-    return found
 
 
 def consistent(pair: Iterable[Vote]) -> str | None:

@@ -28,8 +28,10 @@ class Item(_Line):
     answers: Annotated[dict[_Name, str], Field(min_length=2)]
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Every two systems, in the order of their names."""
-        return itertools.combinations(sorted(self.answers), 2)
+        """Every two systems whose answers differ, in the order of their names."""
+        for one, other in itertools.combinations(sorted(self.answers), 2):
+            if self.answers[one] != self.answers[other]:
+                yield one, other
 
 
 class Vote(_Line):
@@ -54,18 +56,6 @@ class Vote(_Line):
 
 
 _T = TypeVar("_T", bound=_Line)
-
-
-def read_items(path: Path) -> list[Item]:
-    """The tasks in a file.
-
-    Raises:
-        UsageError: the file or a line of it cannot be used; the message names the line.
-    """
-    items = _read(path, Item)
-    if len({item.task for item in items}) < len(items):
-        raise UsageError(f"{path} has a task twice.", hint="Every line is a task of its own.")
-    return items
 
 
 def read_votes(path: Path) -> list[Vote]:

@@ -9,8 +9,3 @@ from collections.abc import Iterable, Sequence
 def design_runs(suites: Iterable[Sequence[int]]) -> int:
     """Runs of full factorial suites, each given by the numbers of levels of its factors."""
     return sum(math.prod(levels) for levels in suites)
-
-
-def longest_prompt(words: int, lengths: Iterable[int]) -> int:
-    """The longest of the prompts that cutting a text of `words` words to `lengths` yields."""
-    return max(min(words, length) for length in lengths)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from navigator.domain.timing import distinct_experts
 
@@ -30,11 +30,6 @@ def expected_tokens(alpha: float, gamma: int) -> float:
 def tokens_per_round(accepted: float, rounds: float) -> float:
     """τ as measured: the accepted drafts and the target's own token of each round."""
     return 1 + accepted / rounds
-
-
-def tokens_of_positions(chances: Iterable[float]) -> float:
-    """τ from the chance that a draft is accepted up to each position."""
-    return 1 + math.fsum(chances)
 
 
 def rate_from_alpha(alpha: float, gamma: int) -> float:
@@ -76,33 +71,12 @@ def speedup_batch_form(gamma: int, draft_cost: float, verify_cost: float = 1.0) 
     return gamma / round_cost(gamma, draft_cost, verify_cost)
 
 
-def batch_form_time_ratio(gammas: tuple[int, int], speeds: tuple[float, float]) -> float:
-    """T(γ2) / T(γ1) of whole rounds that the batch form implies for two measured speeds."""
-    return (gammas[1] / speeds[1]) / (gammas[0] / speeds[0])
-
-
 def break_even_alpha(gamma: int, draft_cost: float, verify_cost: float = 1.0) -> float | None:
     """The smallest α at which speculation does not slow down; None where even α = 1 loses."""
     cost = round_cost(gamma, draft_cost, verify_cost)
     if cost > gamma + 1:
         return None
     return _rising_root(lambda alpha: expected_tokens(alpha, gamma) - cost)
-
-
-def best_gamma(
-    alpha: float, draft_cost: float, verify_costs: Mapping[int, float] | None = None
-) -> tuple[int, float]:
-    """The draft length from 1 to 16 with the greatest speed-up, and that speed-up; the shorter one of equals.
-
-    Args:
-        alpha: of one drafted token.
-        draft_cost: c.
-        verify_costs: v by draft length; 1 for all of 1 to 16 where None.
-    """
-    costs = verify_costs or dict.fromkeys(GAMMAS, 1.0)
-    gains = {gamma: speedup(alpha, gamma, draft_cost, cost) for gamma, cost in costs.items()}
-    best = max(sorted(gains), key=gains.__getitem__)
-    return best, gains[best]
 
 
 def interpolated(points: Mapping[int, float], gamma: int) -> float:
@@ -120,11 +94,6 @@ def interpolated(points: Mapping[int, float], gamma: int) -> float:
 def coverage(tokens: int, experts: int, chosen: int) -> float:
     """Share of a layer's experts that `tokens` tokens need together, chosen independently and evenly."""
     return distinct_experts(tokens, experts, chosen) / experts
-
-
-def tokens_for_coverage(share: float, experts: int, chosen: int) -> float:
-    """How many tokens it takes to need `share` of the experts."""
-    return math.log(1 - share) / math.log(1 - chosen / experts)
 
 
 def verify_cost_prior(gamma: int, experts: int, chosen: int, expert_share: float) -> float:
@@ -145,24 +114,9 @@ def verify_cost_prior(gamma: int, experts: int, chosen: int, expert_share: float
 # Memory traffic
 
 
-def traffic(gigabytes: float, per_second: float) -> float:
-    """GB/s when `gigabytes` are read `per_second` times a second."""
-    return gigabytes * per_second
-
-
 def floor_seconds(gigabytes: float, bandwidth: float) -> float:
     """The least time to read `gigabytes` at `bandwidth` GB/s."""
     return gigabytes / bandwidth
-
-
-def weight_gigabytes(parameters: float, bits: float) -> float:
-    """Size of `parameters` (in billions) at `bits` each."""
-    return parameters * bits / 8
-
-
-def cost_from_bytes(draft_gigabytes: float, target_gigabytes: float) -> float:
-    """c where both models are bound by reading weights: the ratio of what a token reads."""
-    return draft_gigabytes / target_gigabytes
 
 
 def state_gigabytes(layers: int, megabytes: float, copies: int) -> float:
@@ -178,16 +132,6 @@ def drafting_seconds(gamma: int, draft_speed: float) -> float:
     return gamma / draft_speed
 
 
-def rounds_seconds(tokens: float, speed: float, rounds: float) -> float:
-    """Time of a round when `tokens` came at `speed` in so many rounds."""
-    return tokens / speed / rounds
-
-
-def rate_for_rounds(tokens: int, rounds: int, gamma: int) -> float:
-    """The accepted ÷ drafted share that it takes to write `tokens` in so many rounds."""
-    return (tokens - rounds) / (rounds * gamma)
-
-
 def break_even_tokens(restart_seconds: float, speed: float, gain: float) -> float | None:
     """Tokens after which a restart has paid for itself; None where nothing is gained.
 
@@ -198,16 +142,6 @@ def break_even_tokens(restart_seconds: float, speed: float, gain: float) -> floa
     """
     saved = 1 / speed - 1 / (speed * gain)
     return restart_seconds / saved if saved > 0 else None
-
-
-def relative_change(new: float, old: float) -> float:
-    """new / old − 1."""
-    return new / old - 1
-
-
-def rises(values: Sequence[float]) -> bool:
-    """Whether each value is greater than the one before."""
-    return all(left < right for left, right in itertools.pairwise(values))
 
 
 def _rising_root(function: Callable[[float], float]) -> float:

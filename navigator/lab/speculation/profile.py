@@ -68,7 +68,7 @@ def profile_with(source: Path, role: Role, flags: Mapping[str, str | bool], why:
     kept = table[role.value].get("speculation", {}).get("environment", {})
     table[role.value]["speculation"] = {"flags": dict(flags)} | ({"environment": kept} if kept else {})
     lines = [
-        f"# {source.name} with the speculation that `navigator lab speculation decide` chose for the {role.value}."
+        f"# {source.name} with the speculation that `navigator lab speculation measure` chose for the {role.value}."
     ]
     lines += [f"# {why}", f"# Install: navigator swap install --profile FILE --speculate {role.value}", ""]
     _write(table, (), lines)

@@ -12,12 +12,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from navigator.domain.ids import number_of, proposal_id, task_id
-from navigator.domain.states import LOOP_TASK_STATES, CheckOutcome, PolicyAction, TaskState, Verdict
+from navigator.domain.standing import LIVE_TASK_STATES, Standing, standing
+from navigator.domain.states import CheckOutcome, PolicyAction, TaskState, Verdict
 from navigator.store.reads.queries import LINKED, MET, Queries
 
 _CHUNK = 500
-LIVE_STATES = LOOP_TASK_STATES | {TaskState.AWAITING_APPROVAL, TaskState.APPROVED}
-"""States that are shown whenever they were entered; the others only while they are of today."""
 
 _CARDS = f"""
 SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexity, t.priority, t.state, t.attempt, t.round,
@@ -118,6 +117,11 @@ class Card:
     landing_ref: str = ""
 
     @property
+    def standing(self) -> Standing:
+        """What it waits for, and its phase; the settings say which role writes it."""
+        return standing(self.state, blocked=bool(self.waits))
+
+    @property
     def existing(self) -> bool:
         """Whether it reviews a change that was there before: there is nothing to land."""
         return self.change != ""
@@ -133,7 +137,7 @@ class CardReads(Queries):
 
     def cards(self, since: str) -> list[Card]:
         """Every live task, and those that ended at or after the UTC time `since`; in the order they were given."""
-        words = ", ".join(f"'{state.value}'" for state in sorted(LIVE_STATES))
+        words = ", ".join(f"'{state.value}'" for state in sorted(LIVE_TASK_STATES))
         live = f"SELECT id FROM tasks WHERE state IN ({words}) UNION SELECT id FROM tasks WHERE since >= ?"
         found = self._all(f"{_CARDS} AND t.id IN ({live}) ORDER BY t.id", since)
         return [_card(row) for row in found]

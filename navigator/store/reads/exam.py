@@ -87,8 +87,8 @@ class ExamReads(Queries):
                 "SELECT i.id, i.faulty, i.rehearsal, (SELECT json_group_array(json_object("
                 "'id', a.id, 'model', a.model, 'turn', a.turn)) FROM exam_answers a"
                 " WHERE a.item_id = i.id AND a.prompt_version = ?) AS answers"
-                " FROM exam_items i LEFT JOIN projects p ON p.id = i.project_id"
-                " WHERE i.retired = '' AND coalesce(p.removed, 0) = 0 ORDER BY i.id",
+                " FROM exam_items i JOIN projects p ON p.id = i.project_id"
+                " WHERE i.retired = '' AND p.removed = 0 ORDER BY i.id",
                 prompt_version,
             ),
         )

@@ -24,14 +24,8 @@ from navigator.domain.models import (
     Task,
 )
 from navigator.domain.records import AgentTurn, Batch, Comment, EditFailure, JournalEntry, ModelCall
-from navigator.domain.states import (
-    LOOP_TASK_STATES,
-    ProposalState,
-    Role,
-    SuggestionState,
-    TaskState,
-    Verdict,
-)
+from navigator.domain.standing import ENDED_TASK_STATES
+from navigator.domain.states import ProposalState, Role, SuggestionState, TaskState, Verdict
 from navigator.store.reads.agents import AgentReads
 from navigator.store.reads.costs import CostReads
 from navigator.store.reads.exam import ExamReads
@@ -225,12 +219,11 @@ class Reader(
 
     def finished_proposals(self, before: str) -> list[Proposal]:
         """Proposals of tasks that neither the loop nor the developer will touch again, settled before a UTC time."""
-        finished = set(TaskState) - LOOP_TASK_STATES - {TaskState.AWAITING_APPROVAL, TaskState.APPROVED}
-        marks = ", ".join("?" * len(finished))
+        marks = ", ".join("?" * len(ENDED_TASK_STATES))
         with self.snapshot():
             found = self._all(
                 f"{_PROPOSALS} WHERE t.state IN ({marks}) AND t.updated < ? ORDER BY a.id",
-                *(state.value for state in sorted(finished)),
+                *(state.value for state in sorted(ENDED_TASK_STATES)),
                 before,
             )
             return self._with_parts(found)

@@ -11,7 +11,8 @@ from navigator.domain.ids import proposal_id as proposal_name
 from navigator.domain.ids import task_id as task_name
 from navigator.domain.models import Canary, Swap, Uncertainty, Usage, utc_now
 from navigator.domain.records import EditFailure, ForecastRecord, Look, ModelCall
-from navigator.domain.states import LOOP_TASK_STATES, EditCode, Role
+from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.domain.states import EditCode, Role
 from navigator.store.rows import dumped, packed
 from navigator.store.writes.core import TransactionCore
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from navigator.domain.states import ACTIVE_TASK_STATES, LOOP_TASK_STATES, TaskState
+from navigator.domain.standing import ENDED_TASK_STATES, LOOP_TASK_STATES, Needs
+from navigator.domain.states import TaskState
 from navigator.scheduling.forecast import PUBLISHED, Figures
 
 if TYPE_CHECKING:
@@ -16,17 +17,6 @@ if TYPE_CHECKING:
     from navigator.evidence.rates import RateRow
     from navigator.scheduling.remaining import Remaining
     from navigator.store.reads.cards import Card
-
-ENDED_STATES = frozenset(
-    {
-        TaskState.LANDED,
-        TaskState.REJECTED,
-        TaskState.FAILED,
-        TaskState.CANCELLED,
-        TaskState.UNDONE,
-        TaskState.DONE,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +96,7 @@ class DeckSnapshot:
     @property
     def awaiting_review(self) -> int:
         """How many proposals wait for the reviewer."""
-        return sum(card.state in (TaskState.AWAITING_REVIEW, TaskState.REVIEWING) for card in self.work)
+        return sum(card.standing.needs is Needs.REVIEWER for card in self.work)
 
     @property
     def ended_counts(self) -> dict[TaskState, int]:
@@ -191,13 +181,13 @@ def make_snapshot(
         if card.state in LOOP_TASK_STATES:
             work.append(card)
             counts[card.project_id, "queued" if card.state is TaskState.QUEUED else "work"] += 1
-        elif card.state in ENDED_STATES:
+        elif card.state in ENDED_TASK_STATES:
             ended.append(card)
         else:
             inbox.append(card)
             counts[card.project_id, "waiting"] += 1
     inbox.sort(key=attrgetter("since", "number"))
-    work.sort(key=lambda card: (_eagerness(card.state), -card.priority, card.number))
+    work.sort(key=lambda card: (_eagerness(card), -card.priority, card.number))
     ended.sort(key=attrgetter("since", "number"), reverse=True)
     return DeckSnapshot(
         seq=seq,
@@ -253,10 +243,10 @@ def _project_row(project: Project, counts: Counter[tuple[int, str]], figured: Fi
     )
 
 
-def _eagerness(state: TaskState) -> int:
-    if state in ACTIVE_TASK_STATES:
+def _eagerness(card: Card) -> int:
+    if card.standing.running:
         return 0
-    return 2 if state is TaskState.QUEUED else 1
+    return 2 if card.state is TaskState.QUEUED else 1
 
 
 def short_model(name: str) -> str:

@@ -42,11 +42,12 @@ class Follower:
     """Reads the store step by step. Lives in one thread; `look` is all that is called."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        from navigator.store.reads.cards import LIVE_STATES, CardReads
+        from navigator.domain.standing import LIVE_TASK_STATES
+        from navigator.store.reads.cards import CardReads
         from navigator.store.reads.reader import Reader
 
         self._reader = Reader(connection)
-        self._live_states = LIVE_STATES
+        self._live_states = LIVE_TASK_STATES
         self._cards_in = CardReads(connection)
         self._version = -1
         self._seq = 0

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.views.effort import about, card_seconds, card_why
 from navigator.cascade.views.links import ENDED as ENDED_FOR_GOOD
+from navigator.domain.standing import Needs
 from navigator.domain.states import NO_CHANGE_NEEDED, TaskState, Verdict
 from navigator.evidence.intervals import percent_of
 from navigator.tui.clock import seconds_since
@@ -238,7 +239,7 @@ def flags_of(card: Card, overlaps: Overlaps, *, short: bool, best: bool = False)
 
 def work_word(card: Card) -> tuple[str, str]:
     """The state of a task under way, in a word with its sign, and a style; of one that waits for another task, which."""
-    if not card.waits:
+    if card.standing.needs is not Needs.TASK:
         return WORK[card.state]
     stuck = [other for other, state in card.waits if state in ENDED_FOR_GOOD]
     return (f"! after {stuck[0]}", "warn") if stuck else (f"… after {card.waits[0][0]}", "muted")

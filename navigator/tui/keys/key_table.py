@@ -121,7 +121,7 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
     ),
     "lab": (
         ("next_pane", "tab", "next pane", "Switch between the list and the run.", ""),
-        ("start", "s", "new run", "Start a run: a measurement, a comparison, or a round of judging.", "FP"),
+        ("start", "s", "new run", "Start a run: a measurement or a comparison.", "FP"),
         ("resume", "r", "resume", "Go on with the run; what was measured is not measured again.", "FP"),
         ("stop", "X", "stop", "Stop the run, after a question; what was measured is kept.", "FP"),
         ("write", "x", "write", "Write the run to a file.", "FP"),

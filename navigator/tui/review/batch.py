@@ -244,11 +244,10 @@ class BatchDialog(Dialog):
                 for name, hooks in self._facts.hooks.items()
                 if name in going
             ][:3]
-            lines += [
-                [("⚠ ", "bad"), (f"{name}: {problem}", "")]
-                for name, problem in self._facts.problems.items()
-                if name in going
-            ][:3]
+            problems = [f"{name}: {why}" for name, why in self._facts.problems.items() if name in going]
+            for problem in problems[:3]:
+                first, *more = textwrap.wrap(problem, max(20, width - 2), break_on_hyphens=False) or [""]
+                lines += [[("⚠ ", "bad"), (first, "")], *([(f"  {line}", "")] for line in more)]
         return [[], *lines] if lines else []
 
     def _answer(self, width: int) -> list[list[Piece]]:
@@ -424,6 +423,7 @@ def _facts_of(
 ) -> BatchFacts:
     """Where each project's approvals go, and which hooks it has. Reads the repositories: runs in a thread."""
     from navigator.workspace.git.facts import read_facts
+    from navigator.workspace.git.landing.commits import why_nobody
 
     destinations: dict[str, str] = {}
     hooks: dict[str, tuple[str, ...]] = {}
@@ -441,4 +441,6 @@ def _facts_of(
         destinations[project.name] = ", ".join(goes)
         if facts.hooks:
             hooks[project.name] = facts.hooks
+        if why := why_nobody(facts):
+            problems[project.name] = why
     return BatchFacts(tuple(found), destinations, hooks, problems)

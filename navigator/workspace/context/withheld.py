@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from pathlib import Path
 
+from navigator.config.guarded import NotPlain, read_file
 from navigator.domain.models import Project
 from navigator.domain.secrets import Redactor, values_in
 from navigator.workspace.context.scope import is_secret
@@ -26,10 +28,9 @@ def learn_withheld(redact: Redactor, project: Project, private: PrivateRepo, tre
         if is_secret(path) and entry.size <= _LARGEST and entry.mode.startswith("100"):
             redact.learn(values_in(private.read_blob(entry.sha)))
     try:
-        beside = [Path(item.path) for item in os.scandir(project.path) if is_secret(item.name)]
-        for file in beside:
-            if file.is_file() and not file.is_symlink() and file.stat().st_size <= _LARGEST:
-                redact.learn(values_in(file.read_bytes()))
+        for name in [item.name for item in os.scandir(project.path) if is_secret(item.name)]:
+            with contextlib.suppress(NotPlain):
+                redact.learn(values_in(read_file(Path(project.path), name, _LARGEST)))
     except OSError as error:
         log.warning(
             "%s: files with secrets cannot be read, so their values are not redacted: %s", project.name, error

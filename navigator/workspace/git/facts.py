@@ -13,12 +13,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
+from navigator.config.guarded import read_file
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
 from navigator.workspace.git.runner import Git, GitError
 
 WORKTREE = "worktree"
 """The base that is no branch: the checkout as it is, see `snapshot`."""
+
+HOOK_MARK = b"# Made by `navigator hook install`."
+LARGEST_HOOK = 1 << 16
+"""Bytes; Navigator's own has about a thousand."""
+
+KEPT_HOOKS = "before-navigator"
+"""The folder beside the hook that an earlier hook is kept in, under its own name: some programs ask by what name they run."""
 
 _SHA1_DIGITS = 40
 
@@ -233,7 +241,21 @@ def _hooks(places: _Places) -> tuple[str, ...]:
         entries = sorted(folder.iterdir())
     except OSError:
         return ()
-    return tuple(e.name for e in entries if e.suffix != ".sample" and e.is_file() and os.access(e, os.X_OK))
+    return tuple(
+        e.name
+        for e in entries
+        if e.suffix != ".sample" and e.is_file() and os.access(e, os.X_OK) and not _is_own_hook(e)
+    )
+
+
+def _is_own_hook(path: Path) -> bool:
+    """Whether a hook is Navigator's own and runs no other: it has nothing to do at a landing."""
+    try:
+        return HOOK_MARK in read_file(path.parent, path.name, LARGEST_HOOK) and not os.path.lexists(
+            path.parent / KEPT_HOOKS / path.name
+        )
+    except OSError:
+        return False  # a link, or too large: it is somebody else's
 
 
 def _operation(git_dir: Path) -> str:
@@ -251,7 +273,7 @@ def checked_out_branches(common_dir: Path, git: Git) -> frozenset[str]:
     for folder in folders:
         for name in ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"):
             try:
-                text = (folder / name).read_text("utf-8", "surrogateescape").strip()
+                text = os.fsdecode(read_file(folder, name, LARGEST_HOOK)).strip()
             except OSError:
                 continue
             names.add(text.removeprefix("refs/heads/"))

@@ -7,22 +7,20 @@ back as it was when this one is removed.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from navigator.config.paths import write_whole
+from navigator.config.guarded import NotPlain, holding, kind_of, read_file, write_file
 from navigator.domain.errors import NavigatorError
-from navigator.workspace.git.facts import RepoFacts, own_settings
+from navigator.workspace.git.facts import HOOK_MARK, KEPT_HOOKS, LARGEST_HOOK, RepoFacts, own_settings
 
 NAME = "post-commit"
-KEPT = "before-navigator"
-"""The folder beside the hook that an earlier hook is kept in, under its own name: some programs ask by what name they run."""
-
-_MARK = b"# Made by `navigator hook install`."
+_KEPT = f"{KEPT_HOOKS}/{NAME}"
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 # A commit waits for this shell and a file or two of git's: HEAD has to be read before the next commit moves it. Where
@@ -75,7 +73,7 @@ def hook_state(facts: RepoFacts) -> HookState:
     """Where the hook of a repository is, and whose it is.
 
     Raises:
-        HookRefused: the repository's hooks are elsewhere (`core.hooksPath`).
+        HookRefused: the repository's hooks are elsewhere (`core.hooksPath`), or something else is at their place.
     """
     elsewhere = own_settings(facts.git(user_config=True), "core.hooksPath", repository=True)
     if elsewhere:
@@ -83,12 +81,28 @@ def hook_state(facts: RepoFacts) -> HookState:
             f"The hooks of {facts.path} are in {elsewhere[-1]} (core.hooksPath), which other repositories or the checkout share.",
             hint="Have the branches reviewed instead: `navigator project set NAME --review-branch PATTERN`.",
         )
-    path = facts.common_dir / "hooks" / NAME
-    try:
-        installed = not path.is_symlink() and _MARK in path.read_bytes()
-    except FileNotFoundError:
-        installed = False
-    return HookState(path, installed, os.path.lexists(path.parent / KEPT / NAME))
+    folder = facts.common_dir / "hooks"
+    state = HookState(folder / NAME, installed=False, kept=False)
+    for place, may_be in (
+        (folder, ("", "a folder")),
+        (folder / NAME, ("", "a file", "a link")),
+        (folder / KEPT_HOOKS, ("", "a folder")),
+        (folder / _KEPT, ("", "a file", "a link")),
+    ):
+        kind = _kind(facts, place)
+        if kind not in may_be:
+            raise HookRefused(
+                f"{place} is {kind}; nothing was changed.", hint="Move it away, then try again."
+            )
+        if kind == "" and place == folder:
+            return state
+    with contextlib.suppress(NotPlain, FileNotFoundError):  # a link, or a large file: another program's
+        state = replace(state, installed=HOOK_MARK in read_file(folder, NAME, LARGEST_HOOK))
+    return replace(state, kept=kind != "")
+
+
+def _kind(facts: RepoFacts, place: Path) -> str:
+    return kind_of(facts.common_dir, place.relative_to(facts.common_dir).as_posix())
 
 
 def install_hook(facts: RepoFacts, folder: Path) -> HookState:
@@ -98,21 +112,23 @@ def install_hook(facts: RepoFacts, folder: Path) -> HookState:
         folder: where commits are noted; made if absent.
 
     Raises:
-        HookRefused: see `hook_state`; or two hooks are there already.
+        HookRefused: see `hook_state`; or two hooks are there already, or the folder cannot be written.
     """
     state = hook_state(facts)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    state.path.parent.mkdir(exist_ok=True)
-    if not state.installed and os.path.lexists(state.path):
-        if state.kept:
-            raise HookRefused(
-                f"{state.path} is not Navigator's, and {state.path.parent / KEPT / NAME} is kept from an earlier install.",
-                hint="Delete or merge one of the two, then try again.",
-            )
-        (state.path.parent / KEPT).mkdir(exist_ok=True)
-        _move(state.path, state.path.parent / KEPT / NAME)
-    text = _HOOK.format(kept=KEPT, name=NAME, folder=shlex.quote(str(folder)))
-    write_whole(state.path, text.encode("utf-8", "surrogateescape"), 0o755)
+    text = _HOOK.format(kept=KEPT_HOOKS, name=NAME, folder=shlex.quote(str(folder)))
+    try:
+        if not state.installed and _kind(facts, state.path):
+            if state.kept:
+                raise HookRefused(
+                    f"{state.path} is not Navigator's, and {state.path.parent / _KEPT} is kept from an earlier install.",
+                    hint="Delete or merge one of the two, then try again.",
+                )
+            _move(state.path.parent, NAME, _KEPT)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        data = text.encode("utf-8", "surrogateescape")
+        write_file(facts.common_dir, f"hooks/{NAME}", data, 0o755, sync=True)
+    except OSError as error:
+        raise _refused(state, error) from error
     return hook_state(facts)
 
 
@@ -120,22 +136,31 @@ def remove_hook(facts: RepoFacts) -> HookState:
     """Take the hook away, and put back the one that was there before.
 
     Raises:
-        HookRefused: there is none of Navigator's.
+        HookRefused: there is none of Navigator's, see `hook_state`, or the folder cannot be written.
     """
     state = hook_state(facts)
     if not state.installed:
         raise HookRefused(
             f"{facts.path} has no hook of Navigator's.",
-            hint=f"The hook that was there before is {state.path.parent / KEPT / NAME}."
-            if state.kept
-            else "",
+            hint=f"The hook that was there before is {state.path.parent / _KEPT}." if state.kept else "",
         )
-    if state.kept:
-        _move(state.path.parent / KEPT / NAME, state.path)
-        (state.path.parent / KEPT).rmdir()
-    else:
-        state.path.unlink()
+    try:
+        with holding(facts.common_dir, f"hooks/{NAME}") as (hooks, name):
+            if state.kept:
+                _move(hooks, _KEPT, name)
+                with contextlib.suppress(OSError):  # somebody keeps something else there
+                    os.rmdir(KEPT_HOOKS, dir_fd=hooks)
+            else:
+                os.unlink(name, dir_fd=hooks)
+    except OSError as error:
+        raise _refused(state, error) from error
     return hook_state(facts)
+
+
+def _refused(state: HookState, error: OSError) -> HookRefused:
+    return HookRefused(
+        f"{state.path} cannot be changed: {error.strerror}.", hint="May you write in that folder?"
+    )
 
 
 def noted_commits(folder: Path) -> list[str]:
@@ -147,12 +172,14 @@ def noted_commits(folder: Path) -> list[str]:
         return []
 
 
-def _move(source: Path, target: Path) -> None:
-    """Rename a file; a link that names its target by a relative path still leads there."""
-    if not source.is_symlink() or source.readlink().is_absolute():
-        source.replace(target)
-        return
-    there = os.path.relpath(os.path.normpath(source.parent / source.readlink()), target.parent)
-    target.unlink(missing_ok=True)
-    target.symlink_to(there)
-    source.unlink()
+def _move(hooks: Path | int, source: str, target: str) -> None:
+    """Rename a file below the hooks; a link that names its target by a relative path still leads there."""
+    with holding(hooks, source) as (old, was), holding(hooks, target, make=True) as (new, now):
+        if kind_of(old, was) != "a link" or (to := os.readlink(was, dir_fd=old)).startswith("/"):
+            os.rename(was, now, src_dir_fd=old, dst_dir_fd=new)
+            return
+        there = os.path.normpath(os.path.join(os.path.dirname(source), to))  # noqa: PTH118,PTH120
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(now, dir_fd=new)
+        os.symlink(os.path.relpath(there, os.path.dirname(target) or "."), now, dir_fd=new)  # noqa: PTH120
+        os.unlink(was, dir_fd=old)

@@ -1,13 +1,12 @@
-"""Faults in a change: planted by an operator into a line that it adds, or made by leaving one of its hunks out."""
+"""Faults in a change: planted by an operator into a line that it adds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import chain, zip_longest
 
 from navigator.domain.diff import FileDiff
-from navigator.faults.plant import Fault, mutants, without_hunks
+from navigator.faults.plant import Fault, mutants
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.mining.history import Commit, is_code
 
@@ -33,25 +32,6 @@ def planted(private: PrivateRepo, base: str, tree: str, *seed: object) -> Iterat
         ]
         per_file.append(mutants(file.new_path, text, where, *seed))
     yield from _in_turns(per_file)
-
-
-def left_out(private: PrivateRepo, base: str, tree: str, *seed: object) -> Iterator[Fault]:
-    """The change without one hunk of its code each; nothing for a change that has only one."""
-    files = [file for file in private.diff(base, tree, context=0) if _changes_code(file)]
-    several = sum(len(file.hunks) for file in files) > 1
-    per_file = []
-    for file in files:
-        old, new = _text(private, base, file.old_path), _text(private, tree, file.new_path)
-        if old is None or new is None or file.old_path != file.new_path:
-            continue
-        if len(file.hunks) > 1:
-            per_file.append(without_hunks(file.new_path, old, new, *seed))
-        elif several and file.hunks:
-            per_file.append(
-                iter([Fault("hunk-left-out", file.new_path, max(1, file.hunks[0].new_start), old)])
-            )
-    for fault in _in_turns(per_file):
-        yield replace(fault, kind="hunk-left-out")
 
 
 def corrected(private: PrivateRepo, base: str, tree: str, fixes: Iterable[Commit]) -> bool:

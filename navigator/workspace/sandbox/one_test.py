@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import json
 import os
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from navigator.config.guarded import NotPlain, read_file, walk, write_file
 from navigator.domain.errors import NavigatorError
 from navigator.domain.secrets import Redactor
 from navigator.domain.states import CheckOutcome
@@ -33,6 +36,8 @@ SHOWN = 2_000
 """Characters of a failure that are kept."""
 
 _LARGEST_REPORT = 4 << 20
+_MOST_REPORTS = 10_000
+_MOST_ENTRIES, _DEEPEST = 400_000, 200
 _SHIFT = 401 * 86_400 + 5 * 3_600 + 1_234
 """Seconds by which the second run's clock is wrong: another year, weekday, hour and second."""
 
@@ -155,16 +160,10 @@ def run_test(
 
 def _place(files: Path, test: TestFile) -> None:
     """Write the test file; no link of the tree is followed."""
-    at = files
-    *above, name = test.path.split("/")
-    for part in above:
-        at = at / part
-        if at.is_symlink() or (at.exists() and not at.is_dir()):
-            raise NavigatorError(f"{safe_line(test.path)} lies behind a link or a file.")
-        at.mkdir(exist_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with open(os.open(at / name, flags, 0o644), "w", encoding="utf-8") as file:  # noqa: PTH123
-        file.write(test.text)
+    try:
+        write_file(files, test.path, test.text.encode("utf-8", "replace"), new=True)
+    except NotPlain as error:
+        raise NavigatorError(f"{safe_line(test.path)} lies behind a link or a file.") from error
 
 
 def _furnish(place: Path, inside: Path, root: str, watched: Sequence[str], variant: Variant) -> None:
@@ -190,14 +189,11 @@ _Stamp = tuple[int, int, int, int]
 def _stamps(files: Path) -> dict[str, _Stamp]:
     """Each file's inode, size, mode and time of its last change: that time cannot be set back by what runs inside."""
     found: dict[str, _Stamp] = {}
-    for folder, folders, names in os.walk(files):
-        folders[:] = [name for name in folders if not (Path(folder) / name).is_symlink()]
-        for name in names:
-            place = Path(folder) / name
-            with contextlib.suppress(OSError):  # a socket or a file that is going away is no file of the tree
-                info = place.lstat()
-                key = place.relative_to(files).as_posix()
-                found[key] = (info.st_ino, info.st_size, info.st_mode, info.st_ctime_ns)
+    with contextlib.suppress(NotPlain):  # so many files that only the first are looked at
+        for path, folder, name in walk(files, most=_MOST_ENTRIES, deepest=_DEEPEST):
+            with contextlib.suppress(OSError):  # it is going away
+                info = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                found[path] = (info.st_ino, info.st_size, info.st_mode, info.st_ctime_ns)
     return found
 
 
@@ -208,21 +204,22 @@ def _written(before: Mapping[str, _Stamp], after: Mapping[str, _Stamp]) -> tuple
 def _read(build: Path) -> dict[str, Any]:
     """What the reporter wrote, as far as it can be read; the tests may have written it themselves."""
     told: dict[str, Any] = {"lines": [], "functions": []}
-    tests = _json(build / "tests.json")
+    tests = _json(build, "tests.json")
     if isinstance(tests, dict):
         told["tests"] = tests
-    for place in sorted(build.glob("lines-*.json"))[:64]:
-        part = _json(place)
+    with os.scandir(build) as entries:
+        names = [entry.name for entry in islice(entries, _MOST_REPORTS)]
+    for name in sorted(fnmatch.filter(names, "lines-*.json"))[:64]:
+        part = _json(build, name)
         if isinstance(part, dict):
             told["lines"] += part.get("lines") or []
             told["functions"] += part.get("functions") or []
     return told
 
 
-def _json(place: Path) -> Any:
+def _json(build: Path, name: str) -> Any:
     try:
-        with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123
-            return json.loads(file.read(_LARGEST_REPORT))
+        return json.loads(read_file(build, name, _LARGEST_REPORT))
     except (OSError, ValueError, RecursionError):
         return None
 

@@ -6,6 +6,7 @@ A program `ROOT/bin/x` brings ROOT along, unless that is the home folder or one 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -14,6 +15,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from navigator.config.guarded import read_file
 from navigator.workspace.git.runner import safe_path
 from navigator.workspace.sandbox.binds import Bind
 
@@ -63,6 +65,7 @@ _ALONG = {
     "yarn": ("node",),
     "uv": ("python3",),
 }
+_LARGEST_VERSION = 4096
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _SECRET_LINE = re.compile(r"(?i)^[^#\n]*(?:token|secret|password|credential)", re.MULTILINE)
 
@@ -170,9 +173,9 @@ def _behind_shim(found: Path, checkout: Path) -> list[str]:
     if found.parent.name != "shims" or not versions.is_dir():
         return []
     named = os.environ.get("PYENV_VERSION", "")
-    for file in (checkout / ".python-version", found.parent.parent / "version"):
-        if not named and file.is_file():
-            named = file.read_text("utf-8", "replace")
+    for folder, name in ((checkout, ".python-version"), (found.parent.parent, "version")):
+        with contextlib.suppress(OSError):
+            named = named or read_file(folder, name, _LARGEST_VERSION).decode("utf-8", "replace")
     for version in re.split(r"[\s:]+", named.strip()):
         folder = versions / version / "bin"
         if version and "/" not in version and (folder / found.name).exists():

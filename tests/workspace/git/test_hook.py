@@ -148,3 +148,68 @@ def test_a_hook_of_others_is_not_removed(repo: Path, folder: Path) -> None:
     with pytest.raises(HookRefused, match="is kept from an earlier install"):
         install_hook(facts, folder)
     assert hook.read_text().endswith("program's\n")
+
+
+def stand(place: Path, what: str, elsewhere: Path) -> None:
+    """Put something there that is no hook."""
+    if what == "a folder":
+        (place / "inner").mkdir(parents=True)
+    elif what == "a FIFO":
+        os.mkfifo(place)
+    elif what == "a file":
+        place.write_text("a file")
+    else:
+        elsewhere.mkdir()
+        (elsewhere / "post-commit").write_text("#!/bin/sh\n# elsewhere\n")
+        place.symlink_to(elsewhere)
+
+
+def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Every entry below a folder: its mode, and where it leads or what is in it."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        leads = bytes(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else b""
+        found[str(path.relative_to(folder))] = (path.lstat().st_mode, leads)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [
+        *(("hooks", what) for what in ("a file", "a link", "a FIFO")),
+        *(("hooks/post-commit", what) for what in ("a folder", "a FIFO")),
+        *(("hooks/before-navigator", what) for what in ("a file", "a link", "a FIFO")),
+        *(("hooks/before-navigator/post-commit", what) for what in ("a folder", "a FIFO")),
+    ],
+)
+@pytest.mark.parametrize("installed", [False, True])
+def test_what_is_no_hook_is_refused_and_nothing_changes(
+    repo: Path, folder: Path, tmp_path: Path, where: str, what: str, installed: bool
+) -> None:
+    facts, place = read_facts(repo), repo / ".git" / where
+    if installed:
+        install_hook(facts, folder)
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.unlink(missing_ok=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    stand(place, what, tmp_path / "elsewhere")
+    before = tree(tmp_path)
+    for act in (lambda: install_hook(facts, folder), lambda: remove_hook(facts), lambda: hook_state(facts)):
+        with pytest.raises(HookRefused, match=f"{where} is {what}; nothing was changed"):
+            act()
+        assert tree(tmp_path) == before
+    # A FIFO does not hold up the reading of the repository either.
+    assert "post-commit" not in read_facts(repo).hooks or where.startswith("hooks/before")
+
+
+def test_navigators_own_hook_is_not_among_those_that_a_landing_leaves_out(repo: Path, folder: Path) -> None:
+    facts = read_facts(repo)
+    install_hook(facts, folder)
+    assert read_facts(repo).hooks == ()
+    remove_hook(facts)
+    hook = repo / ".git/hooks/post-commit"
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    install_hook(facts, folder)
+    assert read_facts(repo).hooks == ("post-commit",)  # the earlier one

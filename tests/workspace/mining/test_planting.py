@@ -8,7 +8,7 @@ import pytest
 
 from navigator.domain.models import Proposal
 from navigator.workspace.mining.history import Commit, read_history
-from navigator.workspace.mining.planting import corrected, left_out, planted
+from navigator.workspace.mining.planting import corrected, planted
 from tests.workspace.git.world import World, commit, git, make_repo
 
 PYTHON = b"def one(x):\n    return x\n\n\ndef two(x):\n    return 2 * x\n"
@@ -63,26 +63,6 @@ def test_other_languages_have_operators_too(world: World, name: str, content: by
 def test_files_that_cannot_be_written_back_to_the_byte_are_left_alone(world: World, content: bytes) -> None:
     made = change(world, app=content)
     assert list(planted(world.private, made.base_commit, made.tree, "seed")) == []
-    assert list(left_out(world.private, made.base_commit, made.tree, "seed")) == []
-
-
-def test_one_hunk_is_left_out_and_the_rest_stays(world: World) -> None:
-    both = LONGER.replace(b"return 2 * x", b"return x + x")
-    made = change(world, app=both)
-    texts = {fault.text.encode() for fault in left_out(world.private, made.base_commit, made.tree, "seed")}
-    assert texts == {LONGER, PYTHON.replace(b"return 2 * x", b"return x + x")}
-
-
-def test_of_two_files_with_one_hunk_each_a_whole_file_is_left_out(world: World) -> None:
-    made = change(world, app=LONGER, go=GO.replace(b"return x", b"return -x"), md=b"# it\n")
-    found = {
-        fault.path: fault.text.encode() for fault in left_out(world.private, made.base_commit, made.tree)
-    }
-    assert found == {"app.py": PYTHON, "main.go": GO}
-    alone = change(world, app=LONGER, test=b"y = 2\n")
-    assert list(left_out(world.private, alone.base_commit, alone.tree)) == [], (
-        "nothing would be left of the code"
-    )
 
 
 def test_a_change_counts_as_corrected_where_a_later_fix_changed_its_lines(world: World) -> None:

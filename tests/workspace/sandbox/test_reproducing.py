@@ -230,6 +230,17 @@ def test_a_test_that_interferes_with_its_report_proves_nothing(proof: Proof) -> 
 # What cannot be run
 
 
+def test_what_a_test_leaves_in_the_tree_and_beside_its_report_is_read_with_limits(proof: Proof) -> None:
+    text = (
+        "import os\nimport calc\n\n\ndef test_it():\n    here = os.getcwd()\n    for _ in range(1500):\n"
+        "        os.mkdir('d')\n        os.chdir('d')\n    os.chdir(here)\n    os.mkfifo('pipe')\n"
+        "    os.mkfifo('/build/lines-a.json')\n    os.symlink('/dev/zero', '/build/lines-b.json')\n"
+        "    assert calc.clamp(9, 0, 5) == 5\n"
+    )
+    made = proof.run(text, proof.tree)
+    assert (made.problem, len(made.failed), made.written) == ("", 1, ())
+
+
 def test_what_does_not_parse_or_import_or_end_could_not_run(proof: Proof) -> None:
     assert proof.judge("def test_it(:\n    pass\n").outcome is COULD_NOT
     made = proof.judge("import nowhere_to_be_found\n\n\ndef test_it():\n    assert nowhere_to_be_found\n")

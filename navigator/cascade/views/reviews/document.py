@@ -65,6 +65,12 @@ def _finding(finding: Finding, redact: Redactor) -> dict[str, Any]:
     }
 
 
+def overruled(documents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those whose verdict is APPROVE although the reviewer said REVISE."""
+    said = (Verdict.REVISE.value, Verdict.APPROVE.value)
+    return [one for one in documents if (one["stated_verdict"], one["verdict"]) == said]
+
+
 def standing(documents: Iterable[dict[str, Any]], at_least: str) -> int:
     """How many findings count and are at least that severe: those whose quotes were found."""
     limit = _BY_WEIGHT.index(Severity(at_least))

@@ -16,6 +16,7 @@ from navigator.workspace.git.facts import RepoFacts
 from navigator.workspace.git.landing.plan import LandingRefused, SignatureFailed
 from navigator.workspace.git.private import PrivateRepo
 from navigator.workspace.git.runner import (
+    Git,
     GitError,
     GitTimeout,
     Person,
@@ -53,21 +54,40 @@ def read_identity(facts: RepoFacts) -> Identity:
         LandingRefused: git knows no name or no address.
     """
     git = facts.git(user_config=True)
-    people = []
-    for variable in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
-        found = git.run("var", variable, check=False)
-        match = _IDENT.fullmatch(found.text) if found.status == 0 else None
-        if match is None:
-            raise LandingRefused(
-                f"git does not know who you are in {facts.path}.",
-                hint="Set user.name and user.email with `git config --global`, then approve again.",
-            )
-        people.append(Person(match["name"], match["email"]))
+    people = read_people(git)
+    if people is None:
+        raise LandingRefused(unknown_person(str(facts.path)), hint="Then approve again.")
     pattern = r"^(commit\.gpgsign|user\.signingkey|gpg\..*)$"
     listed = git.run("config", "--null", "--show-scope", "--get-regexp", pattern, check=False)
     values = _signing_values(os.fsdecode(listed.stdout))
     sign = values.pop("commit.gpgsign", "false").lower() in _TRUE
     return Identity(people[0], people[1], sign, tuple(f"{key}={value}" for key, value in values.items()))
+
+
+def read_people(git: Git) -> tuple[Person, Person] | None:
+    """Author and committer as git names them, by a runner that reads the user's configuration; None where it cannot."""
+    people = []
+    for variable in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+        found = git.run("var", variable, check=False)
+        match = _IDENT.fullmatch(found.text) if found.status == 0 else None
+        if match is None:
+            return None
+        people.append(Person(match["name"], match["email"]))
+    return people[0], people[1]
+
+
+def unknown_person(where: str) -> str:
+    """The sentence for a repository, or several, in which nothing can land; without `where`, for every one."""
+    there = f" in {where}, so nothing can land there" if where else ", so nothing can land"
+    return (
+        f"git does not know who you are{there}: run "
+        '`git config --global user.name "Your Name"` and `git config --global user.email "you@example.org"`.'
+    )
+
+
+def why_nobody(facts: RepoFacts) -> str:
+    """That no landing could name its author in a repository, and what to do; "" where one could."""
+    return "" if read_people(facts.git(user_config=True)) else unknown_person(str(facts.path))
 
 
 def _signing_values(listed: str) -> dict[str, str]:

@@ -1,1 +1,0 @@
-"""Published figures, recomputed from their inputs by the functions that the commands use."""
