@@ -55,6 +55,38 @@ def test_the_engine_is_never_imported() -> None:
         assert not pattern.search(path.read_text(encoding="utf-8")), path
 
 
+def names_used(tree: ast.AST) -> set[str]:
+    """What a module imports, with the strings it gives to `import_module` and `__import__`, and what it takes from modules."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found |= {alias.name for alias in names}
+            case ast.ImportFrom(module=str() as module, names=names):
+                found |= {module, *(f"{module}.{alias.name}" for alias in names)}
+            case ast.Call(
+                func=ast.Name(id="__import__" | "import_module") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str() as module), *_],
+            ):
+                found.add(module)
+            case ast.Attribute(value=ast.Name(id=module), attr=name):
+                found.add(f"{module}.{name}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("home", "forbidden", "instead"),
+    [("patterns.py", {"re", "sre_parse", "sre_compile", "re2", "regex"}, "navigator.domain.patterns")],
+)
+def test_text_of_others_is_read_by_one_module(home: str, forbidden: set[str], instead: str) -> None:
+    """Its time and its depth are bounded there."""
+    for path in (ROOT / "navigator").rglob("*.py"):
+        if path.parent.name == "domain" and path.name == home:
+            continue
+        used = names_used(ast.parse(path.read_text(encoding="utf-8")))
+        assert not used & forbidden, f"{path.relative_to(ROOT)}: use {instead}"
+
+
 def imports_within() -> dict[str, set[str]]:
     """For each module of the package, the modules of the package that its file imports anywhere, also for types only."""
     files = {}

@@ -89,7 +89,7 @@ class Conductor:
         self._stages: dict[str, asyncio.Task[None]] = {}
         self._storage = Storage(deps, self.stop)
         self._on_event = on_event
-        self._priced_at = -1
+        self._figures_at = -1
         self._looked_at = acts.SchedulerSnapshot(())
         self._server = SocketServer(
             deps.paths.socket, self._handle, lambda after: deps.reader.events(after, limit=1_000_000)
@@ -192,9 +192,9 @@ class Conductor:
         self._storage.take_back(frozenset(self._live.busy))
         self._batches.end_if_quiet(until=self._options.until)
         self._measurement.step()
-        if self._priced_at != self._live.swaps_made:
+        if self._figures_at != self._live.swaps_made:
             # A swap just ended: what it took is known, and nothing hurries.
-            self._priced_at = self._live.swaps_made
+            self._figures_at = self._live.swaps_made
             rehearsal = self._deps.strategy.rehearsal
             self._live.figures, _ = measured_figures(self._deps.reader, with_rehearsal=rehearsal)
             self._live.doubt = measured_doubt(self._deps.reader, rehearsal=rehearsal)

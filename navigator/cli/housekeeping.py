@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 from navigator.cascade.acting import learn_secrets
 from navigator.cli import output
 from navigator.cli.session import locked_dependencies, reading, state_paths
+from navigator.domain import patterns
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.secrets import Redactor
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
     from navigator.domain.models import Project
 
-_AGE = re.compile(r"(\d+)([dwh])")
+_AGE = patterns.compile(r"(\d+)([dwh])")
 _MARK = ".navigator-export"
 """A file beside an export's tables. Where it is, files with the tables' names may be replaced."""
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from navigator.domain import patterns
 from navigator.domain.errors import ConfigError
 
-_HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"'\s-]+?)\s*\]\]?\s*(?:#.*)?")
-_KEY = re.compile(r"\s*([A-Za-z0-9_.\"'-]+)\s*=")
+_HEADER = patterns.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"'\s-]+?)\s*\]\]?\s*(?:#.*)?")
+_KEY = patterns.compile(r"\s*([A-Za-z0-9_.\"'-]+)\s*=")
 _CHECK_HINT = "Correct the file, then run `navigator config check`."
 
 Location = tuple[str | int, ...]
@@ -87,7 +87,7 @@ def line_of(text: str, location: Location) -> int | None:
 
 
 def _plain(key: str) -> str:
-    return re.sub(r"[\"'\s]", "", key)
+    return patterns.sub(r"[\"'\s]", "", key)
 
 
 def _with_tuples(value: Any) -> Any:

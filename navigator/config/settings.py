@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -14,13 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 
 from navigator.config.paths import CONFIG_VARIABLE, config_path
 from navigator.config.reading import read_model
+from navigator.domain import patterns
 from navigator.domain.errors import ConfigError, UsageError
 from navigator.domain.models import Usage
 from navigator.domain.states import REPORT_KINDS, Complexity, Role, TaskKind
 
 TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
-VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-UNIT_NAME = re.compile(r"[A-Za-z0-9:_.@][A-Za-z0-9:_.@-]*\.service")
+VARIABLE_NAME = patterns.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+UNIT_NAME = patterns.compile(r"[A-Za-z0-9:_.@][A-Za-z0-9:_.@-]*\.service")
 
 LandingName = Literal["branch", "current"]
 WriterName = Literal["generator", "reviewer"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Annotated
 
+from navigator.domain import patterns
 from navigator.domain.errors import UsageError
 
 
@@ -22,7 +22,7 @@ class Lettered:
 TaskId = Annotated[str, Lettered("T")]
 ProposalId = Annotated[str, Lettered("P")]
 
-_FORM = re.compile(r"([TP])([1-9][0-9]{0,17})")
+_FORM = patterns.compile(r"([TP])([1-9][0-9]{0,17})")
 _NAMES = {"T": "a task (such as T12)", "P": "a proposal (such as P7)"}
 
 

@@ -9,8 +9,9 @@ could carry hidden data and is made visible.
 
 from __future__ import annotations
 
-import re
 from typing import Any
+
+from navigator.domain import patterns
 
 _C0 = "".join(chr(c) for c in range(0x20) if c not in (0x09, 0x0A))
 _OTHERS = "\x7f" + "".join(chr(c) for c in range(0x80, 0xA0)) + "\u2028\u2029\ufff9-\ufffb"
@@ -19,16 +20,16 @@ _IGNORABLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-INVISIBLE = re.compile(f"[{_IGNORABLE}]")
+INVISIBLE = patterns.compile(f"[{_IGNORABLE}]")
 """Every default-ignorable code point: a name that holds one can look exactly like another name."""
 _EMOJI_BASE = "#*0-9\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
-_UNSAFE = re.compile(
-    f"[{re.escape(_C0)}{_OTHERS}{_IGNORABLE.replace(_SELECTORS, '')}\ud800-\udfff\U00013430-\U0001343f]"
+_UNSAFE = patterns.compile(
+    f"[{patterns.escape(_C0)}{_OTHERS}{_IGNORABLE.replace(_SELECTORS, '')}\ud800-\udfff\U00013430-\U0001343f]"
     f"|(?<![{_EMOJI_BASE}])[\ufe0e\ufe0f]|[\ufe00-\ufe0d]"
 )
 
 
-def _visible(match: re.Match[str]) -> str:
+def _visible(match: patterns.Match[str]) -> str:
     code = ord(match[0])
     if code < 0x20:
         return chr(0x2400 + code)

@@ -7,12 +7,12 @@ answers that have nothing in common with the reference, nor with what was asked 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from statistics import fmean
 
+from navigator.domain import patterns
 from navigator.domain.states import CanaryOutcome
 
 MAX_TOKENS = 32
@@ -25,7 +25,7 @@ FEWER_ACCEPTED = 0.5
 """Share of the reference's accept length below which speculation is reported as broken."""
 
 _LOOP_TOKENS = 8
-_PIECES = re.compile(r"\w+|[^\w\s]")
+_PIECES = patterns.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def judge(
         reference: None where nothing was kept yet.
         accept_length: tokens a step that speculation yields, where the server counts them.
     """
-    right = any(re.search(probe.expected, text) for probe, text in zip(PROBES, answers, strict=True))
+    right = any(patterns.search(probe.expected, text) for probe, text in zip(PROBES, answers, strict=True))
     if reference is None:
         if not any(text.strip() for text in answers):
             return Judgement(CanaryOutcome.UNANSWERED, reason="every answer was empty")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from navigator.domain import patterns
 from navigator.faults.lines import Operator, with_line, without
 
 _REGEX_MAY_FOLLOW = "(,=:[!&|?{};\n"
@@ -12,7 +12,11 @@ _REGEX_MAY_FOLLOW = "(,=:[!&|?{};\n"
 
 _BLANK = "\0"
 
-_OPENERS = re.compile(r"//|/\*|[\"'`]|/")
+_BACKTICK = patterns.compile(r"`|\\(?s:.)")
+_QUOTE = {quote: patterns.compile(rf"{quote}|\n|\\[^\n]") for quote in "\"'"}
+_REGEX = patterns.compile(r"/(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/\w*")
+_LONGEST_REGEX = 500
+_OPENERS = patterns.compile(r"//|/\*|[\"'`]|/")
 
 
 @lru_cache(maxsize=8)
@@ -23,7 +27,9 @@ def masked(text: str) -> str:
     while (match := _OPENERS.search(text, at)) is not None:
         out.append(text[at : match.start()])
         end = _end_of(text, match.start(), match[0], "".join(out[-3:]))
-        out.append(re.sub(r"[^\n]", _BLANK, text[match.start() : end]) if end > match.end() - 1 else match[0])
+        out.append(
+            patterns.sub(r"[^\n]", _BLANK, text[match.start() : end]) if end > match.end() - 1 else match[0]
+        )
         at = max(end, match.end())
     return "".join([*out, text[at:]])
 
@@ -36,15 +42,25 @@ def _end_of(text: str, start: int, opener: str, before: str) -> int:
         close = text.find("*/", start + 2)
         return len(text) if close < 0 else close + 2
     if opener == "`":
-        match = re.compile(r"(?:[^`\\]|\\.)*`?", re.DOTALL).match(text, start + 1)
-    elif opener == "/":
+        return _closed(text, start + 1, _BACKTICK)
+    if opener == "/":
         last = before.rstrip(" \t")[-1:] or "\n"
-        if last not in _REGEX_MAY_FOLLOW and not re.search(r"\breturn\s*$", before):
+        if last not in _REGEX_MAY_FOLLOW and not before.rstrip().endswith("return"):
             return start
-        match = re.compile(r"(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/\w*").match(text, start + 1)
-    else:
-        match = re.compile(rf"(?:[^{opener}\\\n]|\\.)*{opener}?").match(text, start + 1)
-    return match.end() if match else start
+        match = _REGEX.match(text[start : start + _LONGEST_REGEX])
+        return start + match.end() if match else start
+    return _closed(text, start + 1, _QUOTE[opener])
+
+
+def _closed(text: str, at: int, stops: patterns.Pattern[str]) -> int:
+    """The index after the sign that closes a string, or before the end of its line or of the text."""
+    while (match := stops.search(text, at)) is not None:
+        if match[0] == "\n":
+            return match.start()
+        at = match.end()
+        if match[0][0] != "\\":
+            return at
+    return len(text)
 
 
 def _code(lines: list[str], at: int) -> str:
@@ -57,11 +73,11 @@ def _swap(*pairs: tuple[str, str]) -> Operator:
 
     def operator(lines: list[str], at: int) -> list[str] | None:
         code = _code(lines, at)
-        if re.match(r"\s*(import|package|type|interface)\b", code):
+        if patterns.match(r"\s*(import|package|type|interface)\b", code):
             return None
         for pattern, put in pairs:
-            match = re.search(pattern, code)
-            if match is not None and (changed := match.expand(put)) != match[0]:
+            match = patterns.search(pattern, code)
+            if match is not None and (changed := patterns.expand(match, put)) != match[0]:
                 return with_line(lines, at, lines[at][: match.start()] + changed + lines[at][match.end() :])
         return None
 
@@ -69,7 +85,7 @@ def _swap(*pairs: tuple[str, str]) -> Operator:
 
 
 def _off_by_one(lines: list[str], at: int) -> list[str] | None:
-    match = re.search(r"(?<![\w.-])(\d{1,4})(?![\w.])", _code(lines, at))
+    match = patterns.search(r"(?<![\w.-])(\d{1,4})(?![\w.])", _code(lines, at))
     if match is None:
         return None
     return with_line(lines, at, f"{lines[at][: match.start()]}{int(match[1]) + 1}{lines[at][match.end() :]}")
@@ -79,11 +95,11 @@ def _lost_guard(lines: list[str], at: int) -> list[str] | None:
     """Drop an early return: on one line, or a block of three whose middle line is the return."""
     code = _code(lines, at)
     leave = r"\s*(?:return\b|throw\b|continue\b|break\b|panic\()"
-    if re.match(rf"\s*if \(.*\){leave}[^{{}}]*;\s*$", code):
+    if patterns.match(rf"\s*if \(.*\){leave}[^{{}}]*;\s*$", code):
         return without(lines, at)
-    if at + 2 >= len(lines) or not re.match(r"\s*if\b.*\{\s*$", code) or ":=" in code:
+    if at + 2 >= len(lines) or not patterns.match(r"\s*if\b.*\{\s*$", code) or ":=" in code:
         return None
-    if re.match(leave, _code(lines, at + 1)) and _code(lines, at + 2).strip() == "}":
+    if patterns.match(leave, _code(lines, at + 1)) and _code(lines, at + 2).strip() == "}":
         return without(lines, at, 3)
     return None
 
@@ -91,7 +107,7 @@ def _lost_guard(lines: list[str], at: int) -> list[str] | None:
 def _lost_statement(lines: list[str], at: int) -> list[str] | None:
     """Drop a line that is one whole call or assignment, and not what a condition without braces governs."""
     code = _code(lines, at).rstrip(" \t" + _BLANK)
-    if not re.match(
+    if not patterns.match(
         r"\s*(?:await |go |defer )?[A-Za-z_$][\w$.\[\]]*(?:\(.*\)|\s*[-+*/]?= .+|\+\+|--);?$", code
     ):
         return None

@@ -6,8 +6,9 @@ does not apply.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+
+from navigator.domain import patterns
 
 Operator = Callable[[list[str], int], "list[str] | None"]
 
@@ -30,21 +31,21 @@ def without(lines: list[str], at: int, count: int = 1) -> list[str]:
 
 def off_by_one(lines: list[str], at: int) -> list[str] | None:
     """The first whole number of the line plus one."""
-    match = re.search(r"(?<![\w.\"'-])(\d{1,4})(?![\w.\"'])", lines[at])
+    match = patterns.search(r"(?<![\w.\"'-])(\d{1,4})(?![\w.\"'])", lines[at])
     if match is None or lines[at].lstrip().startswith(("#", '"""')):
         return None
     return with_line(lines, at, f"{lines[at][: match.start()]}{int(match[1]) + 1}{lines[at][match.end() :]}")
 
 
 def _wrong_address(lines: list[str], at: int) -> list[str] | None:
-    match = re.search(r"https?://[\w.-]+/?([\w-]*)", lines[at])
+    match = patterns.search(r"https?://[\w.-]+/?([\w-]*)", lines[at])
     if match is None:
         return None
     return with_line(lines, at, lines[at].replace(match[0], match[0][:-3] + match[0][-2:], 1))
 
 
 def _wrong_level(lines: list[str], at: int) -> list[str] | None:
-    return with_line(lines, at, "#" + lines[at]) if re.match(r"#{1,5} \S", lines[at]) else None
+    return with_line(lines, at, "#" + lines[at]) if patterns.match(r"#{1,5} \S", lines[at]) else None
 
 
 def _lost_line(lines: list[str], at: int) -> list[str] | None:

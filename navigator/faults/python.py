@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import io
 import keyword
-import re
 import tokenize
 from collections.abc import Iterator
 from functools import lru_cache
 
+from navigator.domain import patterns
 from navigator.faults.lines import Operator, off_by_one, with_line, without
 
 
@@ -49,7 +49,7 @@ def _swap(*pairs: tuple[str, str]) -> Operator:
         if lines[at].lstrip().startswith(("#", '"""', "'''", "import ", "from ")):
             return None
         for pattern, put in pairs:
-            changed = re.sub(pattern, put, lines[at], count=1)
+            changed = patterns.sub(pattern, put, lines[at], most=1)
             if changed != lines[at]:
                 return with_line(lines, at, changed)
         return None
@@ -58,9 +58,9 @@ def _swap(*pairs: tuple[str, str]) -> Operator:
 
 
 def _lost_guard(lines: list[str], at: int) -> list[str] | None:
-    if at + 1 >= len(lines) or not re.match(r"\s*if \w+ is None:$", lines[at]):
+    if at + 1 >= len(lines) or not patterns.match(r"\s*if \w+ is None:$", lines[at]):
         return None
-    if not re.match(r"\s*\w+ = (\[\]|\{\}|list\(\)|dict\(\)|set\(\))$", lines[at + 1]):
+    if not patterns.match(r"\s*\w+ = (\[\]|\{\}|list\(\)|dict\(\)|set\(\))$", lines[at + 1]):
         return None
     return without(lines, at, 2)
 

@@ -7,19 +7,22 @@ under another key is part of some file's content and is not read as a block.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-_BEGIN = re.compile(r"\[\[begin ([a-z_-]+) ([0-9a-f]{12})(?: (\{.*\}))?\]\]\r?")
-_SKILL = re.compile(r"^Rehearsal: sensitivity (0?\.\d+|[01]), specificity (0?\.\d+|[01])$", re.MULTILINE)
-_KEY = re.compile(r"\bkey ([0-9a-f]{12})\b")
-_OPENER = re.compile(r"^(<{7,}) SEARCH$", re.MULTILINE)
-_APPROACH = re.compile(r"^Approach: (\w+)\.", re.MULTILINE)
-_LOOK = re.compile(r"^<{7,} LOOK$", re.MULTILINE)
+from navigator.domain import patterns
+
+_BEGIN = patterns.compile(r"\[\[begin ([a-z_-]+) ([0-9a-f]{12})(?: (\{.*\}))?\]\]\r?")
+_SKILL = patterns.compile(
+    r"^Rehearsal: sensitivity (0?\.\d+|[01]), specificity (0?\.\d+|[01])$", patterns.MULTILINE
+)
+_KEY = patterns.compile(r"\bkey ([0-9a-f]{12})\b")
+_OPENER = patterns.compile(r"^(<{7,}) SEARCH$", patterns.MULTILINE)
+_APPROACH = patterns.compile(r"^Approach: (\w+)\.", patterns.MULTILINE)
+_LOOK = patterns.compile(r"^<{7,} LOOK$", patterns.MULTILINE)
 _LAST_LOOK = "You cannot look again."
-_WHOLE_ORDER = re.compile(r"^For (.+?) do not use SEARCH/REPLACE again", re.MULTILINE)
+_WHOLE_ORDER = patterns.compile(r"^For (.+?) do not use SEARCH/REPLACE again", patterns.MULTILINE)
 
 Messages = Sequence[Mapping[str, str]]
 

@@ -7,14 +7,15 @@ that text alone.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from navigator.domain import patterns
+
 BEGIN, END = "<tool_call>", "</tool_call>"
-_TOOLS = re.compile(r"^<tools>\n(.*?)^</tools>$", re.MULTILINE | re.DOTALL)
-_CALL = re.compile(f"{BEGIN}\n(.*?)\n{END}", re.DOTALL)
+_TOOLS = patterns.compile(r"^<tools>\n(.*?)^</tools>$", patterns.MULTILINE | patterns.DOTALL)
+_CALL = patterns.compile(f"{BEGIN}\n(.*?)\n{END}", patterns.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def calls_in(text: str) -> tuple[str, list[ToolCall]]:
     """The text without its calls, and the calls; what is no JSON stays text."""
     calls: list[ToolCall] = []
 
-    def take(match: re.Match[str]) -> str:
+    def take(match: patterns.Match[str]) -> str:
         value = _object(match[1])
         if not isinstance(value.get("name"), str):
             return match[0]

@@ -175,36 +175,16 @@ class Step:
     seconds: float
 
 
-def task_steps(figures: Figures, *, revisions: int = 0, reviewed: bool = True) -> tuple[Step, ...]:
+def task_steps(figures: Figures, *, revisions: int = 0) -> tuple[Step, ...]:
     """One task alone, step by step: written, the swap, reviewed; for each revision back, revised, and there again.
 
-    Args:
-        figures: speeds and swaps; a revision is taken to be as long as a first proposal.
-        revisions: how many follow.
-        reviewed: whether the last revision is reviewed as well, as each one before it is.
+    A revision is taken to be as long as a first proposal.
     """
     there = (Step("swap to the reviewer", figures.swap_in), Step("review", figures.review_seconds))
     steps = [Step("write", figures.write_seconds), *there]
-    for number in range(1, revisions + 1):
-        steps += [Step("swap to the generator", figures.swap_back), Step("revise", figures.write_seconds)]
-        if reviewed or number < revisions:
-            steps += there
+    back = (Step("swap to the generator", figures.swap_back), Step("revise", figures.write_seconds))
+    steps += (*back, *there) * revisions
     return tuple(steps)
-
-
-def one_task_seconds(
-    figures: Figures = PUBLISHED, *, revisions: int = 0, back: bool = False, reviewed: bool = False
-) -> float:
-    """Seconds of one task alone; see `task_steps`.
-
-    Args:
-        figures: speeds and swaps.
-        revisions: how many follow.
-        back: count the swap back even when nothing is revised.
-        reviewed: count the review of the last revision, which the published figures leave out.
-    """
-    steps = task_steps(figures, revisions=revisions, reviewed=reviewed)
-    return sum(step.seconds for step in steps) + (figures.swap_back if back and not revisions else 0.0)
 
 
 def price(waiting: int, target: int, figures: Figures = PUBLISHED) -> Price:
@@ -252,11 +232,6 @@ def break_even(figures: Figures) -> BreakEven:
         low, high = (low, size) if size * gained >= figures.swaps_in(size) else (size, high)
     batch = max(1, math.ceil(high - 1e-9))
     return BreakEven(batch, high * figures.proposal_tokens, figures.single_speed)
-
-
-def break_even_tokens(figures: Figures) -> float | None:
-    """The tokens of `break_even`."""
-    return break_even(figures).tokens
 
 
 BEST_WITHIN = 0.05

@@ -67,8 +67,9 @@ from navigator.scheduling.rest import rest
 from navigator.scheduling.swap_rule import SwapDecision, decide_swap, is_repair
 from navigator.scheduling.view import (
     CHECKS_AT_ONCE,
+    FILES_HELD_SECONDS,
     answers,
-    files_held,
+    checks_holding,
     final_reviews,
     free_slots,
     hurried,
@@ -211,7 +212,7 @@ def _taken_files(snapshot: SchedulerSnapshot, now: float) -> _Taken:
         picked = written_by(task) is not None and task.id in snapshot.busy
         if picked or (is_repair(snapshot, task) and answers(snapshot, task.writer, now)):
             _take(task, taken)
-    for task in files_held(snapshot, now):
+    for task in checks_holding(snapshot, now, FILES_HELD_SECONDS):
         _take(task, taken)
     return taken
 

@@ -13,10 +13,10 @@ from navigator.scheduling.view import (
     FILES_HELD_SECONDS,
     HOLD_SECONDS,
     final_reviews,
-    first_writes,
     given_up,
     reviewer_work,
     role_of,
+    work_for,
     writes_left,
 )
 
@@ -74,14 +74,7 @@ def _needs(snapshot: SchedulerSnapshot, role: Role) -> bool:
             bool(final_reviews(snapshot)) or bool(writes_left(snapshot, role))
         )
     here = snapshot.both_resident or snapshot.resident is role
-    if not here and not may_swap(snapshot):
-        return False
-    if role is Role.REVIEWER:
-        return bool(reviewer_work(snapshot))
-    left = writes_left(snapshot, role)
-    if not here and snapshot.until == "reviewed":
-        left = first_writes(left)
-    return bool(left)
+    return (here or may_swap(snapshot)) and bool(work_for(snapshot, role))
 
 
 def _left(snapshot: SchedulerSnapshot) -> int:

@@ -49,12 +49,12 @@ from navigator.scheduling.exam import exam_left
 from navigator.scheduling.view import (
     answers,
     checks_holding,
-    first_writes,
     hurried,
     may_be_tried,
     requests_running,
     reviewer_work,
     self_reviews,
+    work_for,
     writes_left,
 )
 
@@ -107,12 +107,6 @@ def decide_swap(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
 def may_swap(snapshot: SchedulerSnapshot) -> bool:
     """Whether this session can still change residency at all."""
     return not snapshot.both_resident and snapshot.swaps_left != 0
-
-
-def wanted_writes(snapshot: SchedulerSnapshot) -> list[TaskView]:
-    """The writes that are worth loading the generator for: under `until="reviewed"` only first proposals."""
-    left = writes_left(snapshot, Role.GENERATOR)
-    return first_writes(left) if snapshot.until == "reviewed" else left
 
 
 def _ready(snapshot: SchedulerSnapshot, to: Role, now: float, why: str) -> SwapDecision:
@@ -179,23 +173,19 @@ def minutes(seconds: float) -> str:
 def _generator_due(snapshot: SchedulerSnapshot, now: float) -> str:
     if reviewer_work(snapshot) or not may_be_tried(snapshot, Role.GENERATOR, now):
         return ""
-    return "everything that waited has its review" if wanted_writes(snapshot) else ""
+    return "everything that waited has its review" if work_for(snapshot, Role.GENERATOR) else ""
 
 
 def _first_load(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
-    to_write = wanted_writes(snapshot)
-    if snapshot.lost is not None and (
-        to_write if snapshot.lost is Role.GENERATOR else reviewer_work(snapshot)
-    ):
-        if not may_be_tried(snapshot, snapshot.lost, now):
-            return None
-        return SwapDecision(snapshot.lost, ready=True, why="its server died")
+    lost = snapshot.lost
+    if lost is not None and work_for(snapshot, lost):
+        tried = may_be_tried(snapshot, lost, now)
+        return SwapDecision(lost, ready=True, why="its server died") if tried else None
+    to_write = work_for(snapshot, Role.GENERATOR)
     if to_write and may_be_tried(snapshot, Role.GENERATOR, now):
         return SwapDecision(Role.GENERATOR, ready=True, why="nothing is loaded")
-    if not reviewer_work(snapshot) or not may_be_tried(snapshot, Role.REVIEWER, now):
-        return None
-    # With the generator out of reach there is nothing better to do with an empty GPU than to review.
-    why = reviewer_due(snapshot, now) or ("the generator cannot be loaded" if to_write else "")
-    if why:
-        return SwapDecision(Role.REVIEWER, ready=True, why=why)
-    return None
+    why = reviewer_due(snapshot, now)
+    if to_write and not why and reviewer_work(snapshot) and may_be_tried(snapshot, Role.REVIEWER, now):
+        # There is nothing better to do with an empty GPU than to review.
+        why = "the generator cannot be loaded"
+    return SwapDecision(Role.REVIEWER, ready=True, why=why) if why else None

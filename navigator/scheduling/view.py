@@ -6,7 +6,6 @@ Pure functions over `SchedulerSnapshot`, shared by the choice of actions and by 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from navigator.domain.snapshot import SchedulerSnapshot, TaskView
 from navigator.domain.standing import Needs, Phase
@@ -88,13 +87,14 @@ def writes_left(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
     return [task for task in snapshot.tasks if written_by(task) is role]
 
 
-def first_writes(tasks: Iterable[TaskView]) -> list[TaskView]:
-    """Those without a first proposal yet: a revision is none."""
-    return [
-        task
-        for task in tasks
-        if task.state is TaskState.QUEUED or (task.state is TaskState.GENERATING and task.round == 0)
-    ]
+def work_for(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
+    """What the role is loaded for: under `until="reviewed"` a revision alone is no reason to load the generator."""
+    if role is Role.REVIEWER:
+        return reviewer_work(snapshot)
+    left = writes_left(snapshot, role)
+    if snapshot.until == "reviewed" and snapshot.resident is not role and not snapshot.both_resident:
+        return [task for task in left if task.round == 0]
+    return left
 
 
 def self_reviews(snapshot: SchedulerSnapshot, role: Role) -> list[TaskView]:
@@ -148,19 +148,9 @@ def reviewer_work(snapshot: SchedulerSnapshot) -> list[TaskView]:
     return reviewable(snapshot) + writes_left(snapshot, Role.REVIEWER)
 
 
-def checks_holding(snapshot: SchedulerSnapshot, now: float) -> list[TaskView]:
-    """Tasks in `checking` that a swap still waits for: a failure goes back to the model that wrote."""
+def checks_holding(snapshot: SchedulerSnapshot, now: float, seconds: float = HOLD_SECONDS) -> list[TaskView]:
+    """Tasks that entered `checking` less than so many seconds ago. A swap waits for them: a failure goes back to the model that
+    wrote."""
     return [
-        task
-        for task in snapshot.tasks
-        if task.state is TaskState.CHECKING and now < task.since + HOLD_SECONDS
-    ]
-
-
-def files_held(snapshot: SchedulerSnapshot, now: float) -> list[TaskView]:
-    """Tasks in `checking` whose files no other task is to change yet."""
-    return [
-        task
-        for task in snapshot.tasks
-        if task.state is TaskState.CHECKING and now < task.since + FILES_HELD_SECONDS
+        task for task in snapshot.tasks if task.state is TaskState.CHECKING and now < task.since + seconds
     ]

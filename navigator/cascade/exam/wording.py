@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from navigator.domain import patterns
 from navigator.domain.diff import FileDiff
 from navigator.domain.text import safe_line
 from navigator.faults.chance import pick
@@ -17,7 +17,7 @@ _ASKS = (
 )
 """Instruction and title."""
 
-_NAME = re.compile(
+_NAME = patterns.compile(
     r"(?:def|class|func(?:\s*\([^)]*\))?|function|fn|struct|impl|interface)\s+([A-Za-z_$][\w$]*)"
 )
 _SHOWN = 3
@@ -47,4 +47,4 @@ def words_of_commit(subject: str, body: str) -> str:
     return f"{subject}\n\n{text}" if text else subject
 
 
-_TRAILER = re.compile(r"(?i)^\s*[\w-]+-by:|^\s*(?:change-id|reverts?|cherry picked from|https?://\S+$)")
+_TRAILER = patterns.compile(r"(?i)^\s*[\w-]+-by:|^\s*(?:change-id|reverts?|cherry picked from|https?://\S+$)")

@@ -8,12 +8,12 @@ constrains decoding sends none of these; one that does not sends all of them.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
+from navigator.domain import patterns
 from navigator.domain.states import Criterion, FindingKind, Severity, Verdict
 
 LONGEST = {"quote": 400, "trigger": 300, "message": 500, "summary": 600, "why": 300}
@@ -53,14 +53,14 @@ _CRITERIA = {
     **dict.fromkeys(("bug", "logic", "correct"), Criterion.CORRECTNESS),
     **dict.fromkeys(("complete", "incomplete"), Criterion.COMPLETENESS),
 }
-_LABEL = re.compile(r"(?:\bhunk\s*)?([HF])\s*(\d+)\b|^\W*(?:hunk\s*)?(\d+)\W*$", re.I)
+_LABEL = patterns.compile(r"(?:\bhunk\s*)?([HF])\s*(\d+)\b|^\W*(?:hunk\s*)?(\d+)\W*$", patterns.IGNORECASE)
 
 
 def _word(value: Any, others: dict[str, Any]) -> Any:
     """A word of a closed list: case, blanks and known synonyms do not matter."""
     if not isinstance(value, str):
         return value
-    plain = re.sub(r"[\s-]+", "_", value.strip().lower())
+    plain = patterns.sub(r"[\s-]+", "_", value.strip().lower())
     return others.get(plain, plain)
 
 
@@ -87,7 +87,7 @@ def _number(value: Any) -> int:
     """A line number that only breaks ties: what is none counts as "not said" (0)."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return 0
-    digits = re.search(r"\d{1,9}", str(value)[:40])
+    digits = patterns.search(r"\d{1,9}", str(value)[:40])
     return int(digits[0]) if digits else 0
 
 
@@ -212,7 +212,9 @@ def _after_thoughts(text: str) -> str:
 
 def _is_bare(text: str) -> bool:
     """Whether a text is one JSON object, perhaps in a fence, and nothing else."""
-    inner = re.sub(r"\A```(?:json)?\s*\n?|\n?```\s*\Z", "", text.strip(), flags=re.I).strip()
+    inner = patterns.sub(
+        r"\A```(?:json)?\s*\n?|\n?```\s*\Z", "", text.strip(), flags=patterns.IGNORECASE
+    ).strip()
     return inner.startswith("{") and inner.endswith("}")
 
 

@@ -6,10 +6,10 @@ search is by word, not by meaning: it shows places, and claims nothing about the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+from navigator.domain import patterns
 from navigator.domain.diff import FileDiff
 from navigator.domain.secrets import secret_in
 from navigator.workspace.git.diffs import decode_lines
@@ -24,7 +24,7 @@ AROUND = 3
 _LARGEST = 400_000
 """Bytes of a file in which places are looked for."""
 
-_DEFINES = re.compile(
+_DEFINES = patterns.compile(
     r"^\s*(?:(?:export|default|public|private|protected|static|pub|async|abstract|final)\s+)*"
     r"(?:def|class|func|fn|function|interface|struct|enum|trait|type)\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w{2,})"
 )
@@ -70,11 +70,13 @@ def callers(source: TreeSource, files: Sequence[FileDiff]) -> Pieces:
 
 
 def _pieces(lines: Sequence[str], words: set[str]) -> Iterator[tuple[int, str]]:
-    pattern = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(words))) + r")\b")
+    pattern = patterns.compile(r"\b(?:" + "|".join(map(patterns.escape, sorted(words))) + r")\b")
     places = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
     # An import alone says little: where there are other places, they are shown.
     uses = [
-        number for number in places if not re.match(r"\s*(?:from|import|use|#include)\b", lines[number - 1])
+        number
+        for number in places
+        if not patterns.match(r"\s*(?:from|import|use|#include)\b", lines[number - 1])
     ]
     last = 0
     for number in (uses or places)[:PLACES_A_FILE]:

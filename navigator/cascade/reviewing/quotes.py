@@ -17,12 +17,13 @@ escaping, HTML's entities.
 from __future__ import annotations
 
 import html
-import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
+
+from navigator.domain import patterns
 
 SHORTEST_PART = 8
 """Characters of a quote that is only a part of a line: `)` is everywhere."""
@@ -45,17 +46,19 @@ _MOST_FORMS = 32
 _MOST_PIECES = 40
 """Pieces of an elided quote."""
 
-_SPACES = re.compile(r"\s+")
-_COLUMN = re.compile(r"\s{0,8}(?:(?:line|l)\s?)?(?:\d{1,9}\s?[|:]|\|)(?P<sign>[ +-]?)", re.I)
-_NUMBER = re.compile(
-    r"\s{0,8}(?P<sign>[+-]?)\s?(?:[(\[]?(?:line|l)\s?)?\d{1,9}(?:[)\].|:]{1,2}\s?|\t|\s{1,6})(?P<after>[+-]?)",
-    re.I,
+_SPACES = patterns.compile(r"\s+")
+_COLUMN = patterns.compile(
+    r"\s{0,8}(?:(?:line|l)\s?)?(?:\d{1,9}\s?[|:]|\|)(?P<sign>[ +-]?)", patterns.IGNORECASE
 )
-_SIGN = re.compile(r"(?P<sign>[+-])")
-_CITED = re.compile(r"\s{0,8}>(?P<sign>) ?")
-_FENCE = re.compile(r"\s{0,8}(?:`{3,}|~{3,})[\w+#.-]*\s*|@@ .{0,80} @@.*")
-_ELISION = re.compile(r"\.{3,}|…")
-_PLACE = re.compile(r"\s{0,8}[\w./@+-]{1,200}:\d{1,9}(?::\d{1,9})?:(?P<sign>) ?")
+_NUMBER = patterns.compile(
+    r"\s{0,8}(?P<sign>[+-]?)\s?(?:[(\[]?(?:line|l)\s?)?\d{1,9}(?:[)\].|:]{1,2}\s?|\t|\s{1,6})(?P<after>[+-]?)",
+    patterns.IGNORECASE,
+)
+_SIGN = patterns.compile(r"(?P<sign>[+-])")
+_CITED = patterns.compile(r"\s{0,8}>(?P<sign>) ?")
+_FENCE = patterns.compile(r"\s{0,8}(?:`{3,}|~{3,})[\w+#.-]*\s*|@@ .{0,80} @@.*")
+_ELISION = patterns.compile(r"\.{3,}|…")
+_PLACE = patterns.compile(r"\s{0,8}[\w./@+-]{1,200}:\d{1,9}(?::\d{1,9})?:(?P<sign>) ?")
 _PAIRS = (
     ("<code>", "</code>"),
     ("<pre>", "</pre>"),
@@ -279,7 +282,7 @@ def sentences(text: str) -> list[str]:
     found: dict[str, None] = {fold(text): None}
     for line in text.splitlines():
         found[fold(line)] = None
-        ends = [0, *(match.end() for match in re.finditer(r"[.!?;:]\s+", line)), len(line)]
+        ends = [0, *(match.end() for match in patterns.finditer(r"[.!?;:]\s+", line)), len(line)]
         for first, last in pairwise(ends):
             found[fold(line[first:last])] = None
     return [part for part in found if part]

@@ -9,19 +9,19 @@ A reversal is a finding against the very text with which the revision answered t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from navigator.cascade.reviewing.answer import RawFinding, RawReview
 from navigator.cascade.reviewing.grounding import BLOCKING, Shown, ground_one
 from navigator.cascade.reviewing.quotes import SHORTEST_PART, fold, fold_unicode
+from navigator.domain import patterns
 from navigator.domain.diff import FileDiff, Hunk
 from navigator.domain.models import Finding
 from navigator.domain.states import FindingKind, Severity
 
 _LONGEST_WORDS = 60
-_NAMED = re.compile(r"`([^`\n]+)`")
+_NAMED = patterns.compile(r"`([^`\n]+)`")
 _SHORTEST_NAMED = 6
 
 

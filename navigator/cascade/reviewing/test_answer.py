@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from navigator.cascade.reviewing.grounding import blocks
+from navigator.domain import patterns
 from navigator.domain.models import Finding
 from navigator.domain.states import ReproductionOutcome, Severity
 from navigator.domain.text import safe_line
@@ -18,7 +18,7 @@ from navigator.workspace.edits import BlockKind, parse_answer, unsafe_path
 LONGEST_TEST = 20_000
 """Characters of a test file."""
 
-_NO_TEST = re.compile(r"^[\s>*#`_]*NO_TEST[*`_]*[ \t]*:[*`_]*\s*(.*)", re.MULTILINE)
+_NO_TEST = patterns.compile(r"^[\s>*#`_]*NO_TEST[*`_]*[ \t]*:[*`_]*\s*(.*)", patterns.MULTILINE)
 _SUPPORT = frozenset({"conftest.py", "__init__.py", "setup.py", "noxfile.py", "sitecustomize.py"})
 _GRAVE = tuple(Severity)
 

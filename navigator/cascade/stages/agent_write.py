@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ from navigator.cascade.stages.proposing import no_change, propose
 from navigator.cascade.stages.testing import TESTS_FAILED, review_as_is
 from navigator.cascade.stages.turn import give_up, keep_report, move, requeue
 from navigator.cascade.stages.turn_journal import TURN_CALLS, TurnJournal
+from navigator.domain import patterns
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import AppliedEdit, Task
 from navigator.domain.records import AgentTurn
@@ -60,7 +60,7 @@ REPAIRS = 2
 DEATHS = 2
 """Runs of one round that may end without a result before the task is given up."""
 
-_NO_CHANGE = re.compile(r"^\W*NO_CHANGE:\s*(\S.*)$", re.MULTILINE)
+_NO_CHANGE = patterns.compile(r"^\W*NO_CHANGE:\s*(\S.*)$", patterns.MULTILINE)
 _SUMMARY = 1_000
 _LAST_WORDS = 200
 

@@ -5,7 +5,6 @@ before, in a stated order. Pure: what the project holds is handed in.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from navigator.cascade.prompts.json_schema import bounded_text, closed_object
 from navigator.cascade.reviewing.quotes import find_quote
+from navigator.domain import patterns
 from navigator.domain.models import Suggestion
 from navigator.domain.states import Complexity, TaskKind
 from navigator.domain.text import safe_line, safe_text
@@ -49,7 +49,7 @@ _ORDER = {
         )
     )
 }
-_WORD = re.compile(r"[^\W_]+")
+_WORD = patterns.compile(r"[^\W_]+")
 
 
 class UnreadableScan(Exception):
@@ -150,7 +150,7 @@ def _entries(text: str) -> list[Any]:
     """The list of the first object that has one: prose, fences and thoughts around it do not matter."""
     decoder = json.JSONDecoder(strict=False)
     why = "the answer holds no JSON object"
-    for match in islice(re.finditer(r"\{", text), 50):
+    for match in islice(patterns.finditer(r"\{", text), 50):
         try:
             value, _ = decoder.raw_decode(text, match.start())
         except json.JSONDecodeError as error:

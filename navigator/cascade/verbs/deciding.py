@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 
 from pydantic import AfterValidator
 
 from navigator.cascade.verbs.base import Subject, SubjectVerb, Told
+from navigator.domain import patterns
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Decision, Model, Proposal, utc_now
 from navigator.domain.states import DecisionKind, LandingState, ProposalState
@@ -27,7 +27,7 @@ def tree_pin(value: str) -> str:
     Raises:
         ValueError: too short, or no hash.
     """
-    if value and not re.fullmatch(rf"[0-9a-fA-F]{{{TREE_DIGITS},64}}", value):
+    if value and not patterns.fullmatch(rf"[0-9a-fA-F]{{{TREE_DIGITS},64}}", value):
         raise ValueError(f"{value!r} is not a hash of at least {TREE_DIGITS} digits")
     return value.lower()
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from navigator.domain import patterns
 from navigator.domain.models import Event
 from navigator.domain.text import safe_line
 
 _NAMES_OF_STATES = frozenset({"from", "to", "state", "outcome", "purpose", "role", "verdict", "kind", "code"})
 """Fields that hold a word of Navigator's own, shown with blanks for underscores. Other text, such as a path, is shown
 as it is."""
-_HASH = re.compile(r"[0-9a-f]{40,64}")
+_HASH = patterns.compile(r"[0-9a-f]{40,64}")
 _SHOWN_OF_HASH = 10
 
 

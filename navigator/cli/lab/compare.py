@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import click
 from navigator.cli import output
 from navigator.cli.session import locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder, state_dir
+from navigator.domain import patterns
 from navigator.domain.errors import UsageError
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
 from navigator.lab.comparing.arms import ARMS, USUAL
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from navigator.lab.comparing.result import ArmResult, Outlook, PairResult
     from navigator.lab.comparing.session import Finished
 
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,60}")
+_NAME = patterns.compile(r"[A-Za-z0-9][\w.-]{0,60}")
 
 
 @click.command()

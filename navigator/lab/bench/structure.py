@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import tomllib
 from functools import cached_property
 from importlib.resources import files
@@ -11,6 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from navigator.domain import patterns
 from navigator.domain.states import Complexity
 from navigator.lab.comparing.functions import SOLUTION, Function, test_file
 
@@ -89,7 +89,7 @@ def structural(task: BenchTask, code: str) -> dict[str, bool]:
 
 def heuristic(answer: str) -> int:
     """The paper's score of an answer's surface: code +20, list or headings +15, 5 for each of six technical words, length +15."""
-    fenced = re.search(r"```|<{7,9} ", answer) is not None
-    listed = re.search(r"(?m)^\s*(?:\d+[.)] |#+ )", answer) is not None
+    fenced = patterns.search(r"```|<{7,9} ", answer) is not None
+    listed = patterns.search(r"(?m)^\s*(?:\d+[.)] |#+ )", answer) is not None
     words = sum(word in answer.lower() for word in _WORDS)
     return 20 * fenced + 15 * listed + min(30, 5 * words) + 15 * (len(answer) > 300)

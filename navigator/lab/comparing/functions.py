@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +23,7 @@ CHECK = "python3 -m unittest test_solution"
 SOLUTION = "solution.py"
 _TESTS = "test_solution.py"
 _LARGEST = 64 << 20
-_NAME = re.compile(r"^[A-Za-z_]\w*\Z")
+_NAME = r"^[A-Za-z_]\w*$"
 
 
 class Function(BaseModel):

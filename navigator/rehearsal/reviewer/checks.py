@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 
+from navigator.domain import patterns
 from navigator.rehearsal.reviewer.diff import Line, ReadFile, ReadHunk, paired
 from navigator.rehearsal.reviewer.remarks import Remark, wrong
 
-_TOKEN = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|\w+(?:\.\d+)?|[<>=!]=|->|\*\*|[^\s\w]")
-_GUARD = re.compile(r"\s*if (\w+) is (not )?None:$")
-_EMPTY_DEFAULT = re.compile(r"(\w+)(?::[^,=]+)?\s*=\s*(\[\]|\{\}|list\(\)|dict\(\)|set\(\))")
+_TOKEN = patterns.compile(r"\"[^\"\n]*\"|'[^'\n]*'|\w+(?:\.\d+)?|[<>=!]=|->|\*\*|[^\s\w]")
+_GUARD = patterns.compile(r"\s*if (\w+) is (not )?None:$")
+_EMPTY_DEFAULT = patterns.compile(r"(\w+)(?::[^,=]+)?\s*=\s*(\[\]|\{\}|list\(\)|dict\(\)|set\(\))")
 _TYPES = "str|int|float|bool|bytes|dict|list|tuple|set|frozenset|[A-Z]\\w*"
-_STEER = re.compile(
+_STEER = patterns.compile(
     r"(ignore (all |any )?(previous|earlier|other) (instructions|findings)|(verdict|answer)\W+approve|reviewer[,:] )",
-    re.I,
+    patterns.IGNORECASE,
 )
-_ABBREVIATED = re.compile(
-    r"(#|//|<!--)\s*\.\.\.|\b(rest|remainder) of (the )?(code|file|function|class|method)\b", re.I
+_ABBREVIATED = patterns.compile(
+    r"(#|//|<!--)\s*\.\.\.|\b(rest|remainder) of (the )?(code|file|function|class|method)\b",
+    patterns.IGNORECASE,
 )
 
 
@@ -39,7 +40,7 @@ def check_file(file: ReadFile, task: str) -> Iterator[Remark]:
 
 def tokens(text: str, *, comments: bool = False) -> list[str]:
     """Words, literals and signs of one line; a comment at its end only on request."""
-    code = text if comments else re.sub(r"(?<!['\"\w])#.*$", "", text)
+    code = text if comments else patterns.sub(r"(?<!['\"\w])#.*", "", text)
     return _TOKEN.findall(code)
 
 
@@ -48,10 +49,10 @@ def _neutral(text: str) -> tuple[list[str], int]:
 
     Equality and identity count as one, and so do isinstance and a comparison of types.
     """
-    text = re.sub(r"\bisinstance\(([\w.]+), ([\w.]+)\)", r"type(\1) == \2", text)
-    text = re.sub(r"\bis not\b|!=", " == not ", text)
-    text = re.sub(r"\bnot in\b", " in not ", text)
-    text = re.sub(r"\bis\b", "==", text)
+    text = patterns.sub(r"\bisinstance\(([\w.]+), ([\w.]+)\)", r"type(\1) == \2", text)
+    text = patterns.sub(r"\bis not\b|!=", " == not ", text)
+    text = patterns.sub(r"\bnot in\b", " in not ", text)
+    text = patterns.sub(r"\bis\b", "==", text)
     parts = tokens(text)
     return [part for part in parts if part != "not"], parts.count("not")
 
@@ -77,7 +78,9 @@ def _literals(file: ReadFile, hunk: ReadHunk, old: Line, new: Line, task: str) -
     if file.python and old.text.lstrip().startswith(("#", '"""')):
         return
     constants = (
-        re.compile(r"\d[\w.]*|True|False") if not file.python else re.compile(r"\d[\w.]*|True|False|['\"].*")
+        patterns.compile(r"\d[\w.]*|True|False")
+        if not file.python
+        else patterns.compile(r"\d[\w.]*|True|False|['\"].*")
     )
     gone = [t for t in before if constants.fullmatch(t)]
     come = [t for t in after if constants.fullmatch(t)]
@@ -117,19 +120,19 @@ def _only(words: list[str], wanted: Counter[str]) -> list[str]:
 def _address(file: ReadFile, hunk: ReadHunk, old: Line, new: Line, task: str) -> Iterator[Remark]:
     if file.python:
         return
-    find = re.compile(r"https?://[^\s<>)\]\"']+")
+    find = patterns.compile(r"https?://[^\s<>)\]\"']+")
     before = {a.rstrip(".,;:") for a in find.findall(old.text)}
     after = {a.rstrip(".,;:") for a in find.findall(new.text)}
     if before and after - before:
         yield wrong("address", file, hunk, new, old=min(before))
-    levels = [re.match(r"(#{1,6})\s*\S", line.text) for line in (old, new)]
+    levels = [patterns.match(r"(#{1,6})\s*\S", line.text) for line in (old, new)]
     if levels[0] and levels[1] and len(levels[0][1]) != len(levels[1][1]):
         yield wrong("level", file, hunk, new)
 
 
 def _narrowed(file: ReadFile, hunk: ReadHunk, old: Line, new: Line, task: str) -> Iterator[Remark]:
-    before = re.match(r"\s*except( Exception| BaseException)?\s*:", old.text)
-    after = re.match(r"\s*except ([\w.]+)", new.text)
+    before = patterns.match(r"\s*except( Exception| BaseException)?\s*:", old.text)
+    after = patterns.match(r"\s*except ([\w.]+)", new.text)
     if before and after and after[1] not in {"Exception", "BaseException"} and after[1] not in task:
         yield wrong("narrowed", file, hunk, new, new=after[1])
 
@@ -139,7 +142,9 @@ _PAIR_CHECKS: tuple[PairCheck, ...] = (_inverted, _boundary, _literals, _swapped
 
 
 def _lost_lines(file: ReadFile, hunk: ReadHunk, lost: list[Line], task: str) -> Iterator[Remark]:
-    if file.status == "deleted" or re.search(r"\b(remove|delete|drop|strip out)\b", task, re.I):
+    if file.status == "deleted" or patterns.search(
+        r"\b(remove|delete|drop|strip out)\b", task, patterns.IGNORECASE
+    ):
         return
     put = [line.text.strip() for line in file.of("+")]
     for line in lost:
@@ -160,16 +165,16 @@ def _added_line(file: ReadFile, hunk: ReadHunk, line: Line, task: str) -> Iterat
         yield wrong("abbreviated", file, hunk, line)
     if not file.python:
         return
-    encoding = re.search(r"encoding=[\"']([\w-]+)[\"']", text)
+    encoding = patterns.search(r"encoding=[\"']([\w-]+)[\"']", text)
     if encoding and encoding[1].lower() not in {"utf-8", "utf8", "utf-8-sig"} and encoding[1] not in task:
         yield wrong("encoding", file, hunk, line, new=encoding[1])
-    if re.search(r"\b__name__ != [\"']__main__[\"']", text):
+    if patterns.search(r"\b__name__ != [\"']__main__[\"']", text):
         yield wrong("inverted.main", file, hunk, line)
-    if re.search(r"\bdef \w+\(\w+, self\b", text):
+    if patterns.search(r"\bdef \w+\(\w+, self\b", text):
         yield wrong("swapped.self", file, hunk, line)
-    if re.search(r"\btimeout=0(?![.\d])", text):
+    if patterns.search(r"\btimeout=0(?![.\d])", text):
         yield wrong("timeout", file, hunk, line)
-    if re.search(rf"\bisinstance\(({_TYPES}), [a-z_][\w.]*\)", text) and not re.search(
+    if patterns.search(rf"\bisinstance\(({_TYPES}), [a-z_][\w.]*\)", text) and not patterns.search(
         rf"\bisinstance\(\w+, ({_TYPES})\)", text
     ):
         yield wrong("isinstance", file, hunk, line)
@@ -184,7 +189,7 @@ def _guards(file: ReadFile) -> Iterator[Remark]:
         before = {name: value for line in hunk.of("-") for name, value in _EMPTY_DEFAULT.findall(line.text)}
         for line in hunk.of("+"):
             for name, value in before.items():
-                if not re.search(rf"\b{name}\b[^,=]*=\s*None", line.text):
+                if not patterns.search(rf"\b{name}\b[^,=]*=\s*None", line.text):
                     continue
                 yield from _guard_of(file, hunk, line, name, value, added)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-_FILE = re.compile(r"### (.+?)(?: \((new file|deleted)\))?")
-_HUNK = re.compile(r"@@ (H\d+) @@ ?(.*)")
-_LINE = re.compile(r" *(\d*)\|([ +-])(.*)")
+from navigator.domain import patterns
+
+_FILE = patterns.compile(r"### (.+?)(?: \((new file|deleted)\))?")
+_HUNK = patterns.compile(r"@@ (H\d+) @@ ?(.*)")
+_LINE = patterns.compile(r" *(\d*)\|([ +-])(.*)")
 _LONGEST_RUN = 80
 _ALIKE = 0.6
 _ALIKE_IN_PLACE = 0.3

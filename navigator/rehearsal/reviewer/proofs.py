@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from navigator.domain import patterns
 from navigator.faults.chance import fraction
 from navigator.rehearsal.reading import ReviewPrompt, blocks_of, key_of, read_review
 from navigator.rehearsal.reviewer.diff import ReadFile, read_diff
@@ -21,8 +21,8 @@ CARELESS_RATE = 0.15
 """Share of tests that fail whatever the code does."""
 
 _LONGEST = 9_000
-_OPENER = re.compile(r"`(<{7,}) WHOLE`")
-_BESIDE = re.compile(r"^- Its test files lie here: ([^,\n]+?\.py)(?:,|\. )", re.MULTILINE)
+_OPENER = patterns.compile(r"`(<{7,}) WHOLE`")
+_BESIDE = patterns.compile(r"^- Its test files lie here: ([^,\n]+?\.py)(?:,|\. )", patterns.MULTILINE)
 
 _TEST = """import itertools
 import sys

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+from navigator.domain import patterns
 from navigator.faults.chance import fraction, pick
 from navigator.rehearsal.reviewer.diff import Line, ReadFile, ReadHunk
 
@@ -81,7 +81,9 @@ def objections(files: list[ReadFile], seed: int, task: str = "") -> Iterator[Rem
 def _objections_to(file: ReadFile, seed: int) -> Iterator[Remark]:
     for entry in _TEXTS["objections"]:
         added = ((hunk, line) for hunk in file.hunks for line in hunk.of("+"))
-        place = next(((hunk, line) for hunk, line in added if re.search(entry["pattern"], line.text)), None)
+        place = next(
+            ((hunk, line) for hunk, line in added if patterns.search(entry["pattern"], line.text)), None
+        )
         if place is None:
             continue
         name, (hunk, line) = entry["name"], place

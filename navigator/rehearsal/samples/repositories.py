@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import posixpath
 import random
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from navigator.domain import patterns
 from navigator.domain.states import Complexity, TaskKind
 from navigator.rehearsal.samples.texts import (
     DOCUMENTS,
@@ -216,11 +216,11 @@ def _fits(wording: Wording, path: str, text: str) -> bool:
         return False
     if wording.kind is TaskKind.TEST and path.endswith("__main__.py"):
         return False
-    return re.search(wording.pattern, text, re.MULTILINE) is not None
+    return patterns.search(wording.pattern, text, patterns.MULTILINE) is not None
 
 
 def _worded(wording: Wording, project: str, path: str, text: str, rng: random.Random) -> SampleTask:
-    count = len(re.findall(wording.pattern, text, re.MULTILINE))
+    count = len(patterns.findall(wording.pattern, text, patterns.MULTILINE))
     complexity = (Complexity.SIMPLE, Complexity.MEDIUM, Complexity.COMPLEX)[min(2, (count - 1) // 2)]
     sentence = rng.choice(wording.texts).format(file=posixpath.basename(path), path=path)
     files = (path,) if rng.random() < 0.85 or "{path}" not in "".join(wording.texts) else ()

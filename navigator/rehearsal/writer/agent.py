@@ -8,12 +8,12 @@ of the conversation.
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from navigator.domain import patterns
 from navigator.faults.lines import lines_of
 from navigator.rehearsal.reading import WritingPrompt, blocks_of
 from navigator.rehearsal.server.engine import Completion
@@ -28,9 +28,9 @@ MOST_READ = 6
 
 _ASKED = "When you are done, say in one or two sentences"
 _FRESH = "An earlier session changed code"
-_FOLDER = re.compile(r"in your working folder (.+?)\.(?:\n| Its change)")
-_LISTED = re.compile(r"(?:^|\s)([\w@+-][\w./@+-]*\.\w+)$", re.MULTILINE)
-_NUMBERED = re.compile(r"^ *\d+(?:: |\||→|\t)", re.MULTILINE)
+_FOLDER = patterns.compile(r"in your working folder (.+?)\.(?:\n| Its change)")
+_LISTED = patterns.compile(r"(?:^|\s)([\w@+-][\w./@+-]*\.\w+)$", patterns.MULTILINE)
+_NUMBERED = patterns.compile(r"^ *\d+(?:: |\||→|\t)", patterns.MULTILINE)
 _TAKE_BACK = "git checkout -q HEAD -- ."
 
 _SHELL = ("bash", "run_shell_command", "shell")
@@ -257,7 +257,7 @@ def file_text(result: str) -> str:
     start = result.find("<content>\n")
     if start >= 0:
         lines = [line for line in lines_of(result[start:]) if _NUMBERED.match(line)]
-        return "".join(f"{_NUMBERED.sub('', line, count=1)}\n" for line in lines)
+        return "".join(f"{_NUMBERED.sub('', line, 1)}\n" for line in lines)
     return _unwrapped(result, "content")
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from navigator.domain import patterns
 from navigator.faults.chance import fraction
 from navigator.rehearsal.reading import WritingPrompt
 from navigator.rehearsal.writer.rules import Rule, choose_rules
@@ -18,8 +18,8 @@ CALLERS = 0.5
 TOO_MANY = 40
 """Files with places to change, beyond which a task is called too large."""
 
-_FOUND = re.compile(r"^search .*: [\d,]+ lines? in ([\d,]+) files?", re.MULTILINE)
-_PATH = re.compile(r"^(\S+\.(?:pyi?|md|markdown))$", re.MULTILINE)
+_FOUND = patterns.compile(r"^search .*: [\d,]+ lines? in ([\d,]+) files?", patterns.MULTILINE)
+_PATH = patterns.compile(r"^(\S+\.(?:pyi?|md|markdown))$", patterns.MULTILINE)
 
 
 def looks_first(prompt: WritingPrompt, seed: int) -> list[str]:
@@ -67,7 +67,7 @@ def _search(rule: Rule) -> list[str]:
 
 
 def _callers(prompt: WritingPrompt, seed: int) -> list[str]:
-    names = re.findall(r"`(?:\w+\.)*(\w+)(?:\(\))?`", prompt.note or prompt.task)
+    names = patterns.findall(r"`(?:\w+\.)*(\w+)(?:\(\))?`", prompt.note or prompt.task)
     if not names or fraction("look", seed, prompt.task) >= CALLERS:
         return []
     return [f"uses {name}" for name in dict.fromkeys(names)][:2]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import posixpath
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import libcst as cst
 
+from navigator.domain import patterns
 from navigator.domain.states import Complexity, TaskKind
 from navigator.faults.chance import fraction
 from navigator.rehearsal.reading import WritingPrompt
@@ -134,7 +134,7 @@ def _places(wording: Wording, path: str, lines: list[str]) -> list[int]:
     """The numbers of the lines that the wording is about."""
     if not path.endswith(wording.suffix):
         return []
-    return [number for number, line in enumerate(lines, 1) if re.search(wording.pattern, line)]
+    return [number for number, line in enumerate(lines, 1) if patterns.search(wording.pattern, line)]
 
 
 def _one(wording: Wording, path: str, lines: list[str], found: list[int], seed: int) -> dict[str, Any]:

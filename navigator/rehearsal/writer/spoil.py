@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
+from navigator.domain import patterns
 from navigator.faults.chance import fraction, pick, shuffled
 from navigator.faults.lines import lines_of
 from navigator.faults.plant import Fault, misspellings, misspelt, mutants
@@ -67,7 +67,7 @@ def _wrong_block(work: Work, file: FileWork, salt: Salt) -> Spoilt:
     for at in shuffled(range(len(edits)), "block", *salt):
         lines = list(edits[at].search)
         for number in shuffled(range(len(lines)), "line", *salt):
-            words = re.findall(r"[A-Za-z_]{5,}", lines[number])
+            words = patterns.findall(r"[A-Za-z_]{5,}", lines[number])
             if not words:
                 continue
             word = pick(words, "word", *salt)

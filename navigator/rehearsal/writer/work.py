@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import posixpath
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from functools import lru_cache
 
 import libcst as cst
 
+from navigator.domain import patterns
 from navigator.faults.lines import lines_of
 from navigator.faults.python import parses
 from navigator.rehearsal.reading import WritingPrompt
@@ -115,7 +115,7 @@ def _named(prompt: WritingPrompt) -> list[str]:
     listed = [path for path in prompt.named if path in prompt.files]
     if listed:
         return listed
-    words = set(re.findall(r"[\w./-]+\.\w+", f"{prompt.note}\n{prompt.task}"))
+    words = set(patterns.findall(r"[\w./-]+\.\w+", f"{prompt.note}\n{prompt.task}"))
     return [path for path in prompt.files if path in words or posixpath.basename(path) in words]
 
 
@@ -143,9 +143,11 @@ def _work_on(rule: Rule, path: str, prompt: WritingPrompt, left_out: list[str]) 
 
 def _focus(task: str, text: str) -> frozenset[str]:
     """Functions and classes of the file that the task names in backticks."""
-    names = re.findall(r"`(?:\w+\.)*(\w+)(?:\(\))?`", task)
+    names = patterns.findall(r"`(?:\w+\.)*(\w+)(?:\(\))?`", task)
     return frozenset(
-        name for name in names if re.search(rf"^\s*(?:async\s+def|def|class)\s+{name}\b", text, re.MULTILINE)
+        name
+        for name in names
+        if patterns.search(rf"^\s*(?:async\s+def|def|class)\s+{name}\b", text, patterns.MULTILINE)
     )
 
 

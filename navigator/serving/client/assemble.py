@@ -6,10 +6,10 @@ Nothing a server sends is trusted: every field is checked before it is used, and
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from navigator.domain import patterns
 from navigator.domain.models import Usage
 from navigator.domain.text import safe_line
 from navigator.serving.client.entropy import EntropySum
@@ -29,7 +29,7 @@ from navigator.serving.client.retry import BACKPRESSURE
 DONE = "[DONE]"
 _TAIL = 400
 _WORDS = 400
-_TOO_LONG = re.compile(r"context (length|window|size)")
+_TOO_LONG = patterns.compile(r"context (length|window|size)")
 """How servers say that a prompt is too long; it only chooses a hint."""
 
 

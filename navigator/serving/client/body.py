@@ -6,10 +6,10 @@ once, and the key is left out of later requests: so no list of servers and versi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from navigator.domain import patterns
 from navigator.domain.errors import ConfigError
 from navigator.serving.client.chat import ChatRequest
 
@@ -25,12 +25,12 @@ _OPTIONAL = (
     "top_logprobs",
     "logprobs",
 )
-_UNWANTED = re.compile(
+_UNWANTED = patterns.compile(
     r"unsupported|not\s+support|unrecogni[sz]ed|unknown|unexpected|not\s+permitted|not\s+allowed|extra_forbidden"
     r"|extra (?:inputs|fields)|invalid (?:field|argument|parameter)",
-    re.IGNORECASE,
+    patterns.IGNORECASE,
 )
-_RENAMED = re.compile(r"use\W+max_completion_tokens", re.IGNORECASE)
+_RENAMED = patterns.compile(r"use\W+max_completion_tokens", patterns.IGNORECASE)
 
 
 class Dialect:
@@ -66,7 +66,7 @@ class Dialect:
         if not _UNWANTED.search(words):
             return False
         for key in _OPTIONAL:
-            if key in body and key not in self.dropped and re.search(rf"\b{key}\b", words):
+            if key in body and key not in self.dropped and patterns.search(rf"\b{key}\b", words):
                 self.dropped.add(key)
                 return True
         return False

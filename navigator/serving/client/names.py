@@ -6,14 +6,14 @@ model only if they name the same owner. Pure functions.
 
 from __future__ import annotations
 
-import re
+from navigator.domain import patterns
 
 REHEARSAL_PREFIX = "rehearsal/"
 """Models that do not exist: their names start with this, and never pass for a real one's."""
 
-_HUB_FOLDER = re.compile(r"(?:.*/)?models--([^/]+?)--([^/]+)(?:/.*)?")
-_DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$")
-_ABSOLUTE = re.compile(r"[/~]|[A-Za-z]:/")
+_HUB_FOLDER = patterns.compile(r"(?:.*/)?models--([^/]+?)--([^/]+)(?:/.*)?")
+_DATED = patterns.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$")
+_ABSOLUTE = patterns.compile(r"[/~]|[A-Za-z]:/")
 
 
 def is_rehearsal(model: str) -> bool:

@@ -7,11 +7,12 @@ Beyond the standard, lines and events are bounded, so that a broken or hostile s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_BREAK = re.compile(rb"\r\n|\n|\r")
+from navigator.domain import patterns
+
+_BREAK = patterns.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -55,9 +56,11 @@ class SSEParser:
         """
         if not chunk:
             return
-        position = 1 if self._after_cr and chunk[:1] == b"\n" else 0
+        if self._after_cr:
+            chunk = chunk.removeprefix(b"\n")
+        position = 0
         self._after_cr = False
-        for match in _BREAK.finditer(chunk, position):
+        for match in _BREAK.finditer(chunk):
             line = self._take(chunk[position : match.start()])
             position = match.end()
             # A CR that ends the chunk ends its line at once; a LF that follows in the next chunk belongs to

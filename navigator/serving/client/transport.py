@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from navigator.domain import patterns
 from navigator.domain.errors import ConfigError, MissingPart
 from navigator.domain.text import safe_line
 from navigator.serving.client.assemble import error_for_status, load_json, server_words
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _MAX_ERROR_BODY = 1 << 16
 _MAX_PROBE_BODY = 4 << 20
-_VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
+_VERSION = patterns.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
 _REDACTED = "[key]"
 
 

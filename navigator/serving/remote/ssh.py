@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import hashlib
 import os
-import re
 import select
 import shlex
 import shutil
@@ -23,9 +22,10 @@ from pathlib import Path
 from typing import IO, Any, ClassVar
 
 from navigator.config.paths import private_folder
+from navigator.domain import patterns
 from navigator.domain.errors import MissingPart, NavigatorError
 from navigator.domain.text import safe_line
-from navigator.process.runner import MOST, PIPE, Ended, Process, run, running, start
+from navigator.process.runner import OUTPUT, PIPE, Ended, Process, run, running, start
 
 SILENT_SECONDS = 15
 """A connection over which nothing came for so long has ended."""
@@ -47,11 +47,15 @@ _BEGIN = (
     "unset SSH_CLIENT SSH2_CLIENT; "
     'while IFS= read -r line && [[ -n $line ]]; do export "$line"; done; '
     ': "${XDG_RUNTIME_DIR:=/run/user/$UID}"; export XDG_RUNTIME_DIR; cd; '
-    'read -r _ _ _ _ group _ </proc/$$/stat; printf "navigator-group %s\\n" "$group"; exec "$@"'
+    'read -r _ _ _ _ group _ </proc/$$/stat; printf "\\nnavigator-group %s\\n" "$group"; exec "$@"'
 )
 _END = 'kill -TERM -- "-$1"; for _ in {1..50}; do kill -0 -- "-$1" || exit 0; sleep 0.1; done; kill -KILL -- "-$1"'
-_BEGAN = re.compile(rb"(?:^|\n)navigator-group ([0-9]+)\n")
+_BEGAN = patterns.compile(rb"\nnavigator-group ([0-9]{1,20})\n")
+_LONGEST_BEGIN = 64
+"""Bytes of that line at most."""
+
 _NOISE = 64 * 1024
+_MOST_OUTPUT = 16 << 20
 
 _OPTIONS = {
     "BatchMode": "yes",
@@ -148,6 +152,7 @@ class Connection:
             try:
                 await asyncio.to_thread(self.open)
                 pause = _LOOK_SECONDS
+                self._trim()
             except ConnectionLost:
                 pause = min(_LONGEST_PAUSE, pause * 2)
             await asyncio.sleep(pause)
@@ -206,17 +211,26 @@ class Connection:
             variables: further environment variables for it.
 
         Raises:
-            ConnectionLost: there is no connection, or it ended meanwhile. TimeoutError: it took longer than `seconds`.
+            ConnectionLost: there is no connection, or it ended meanwhile. TimeoutError: it took longer than `seconds`, or
+            printed more than 16 MiB.
         """
         self.open()
-        given = _header(variables or {}) + given
-        done = run(self._command(words), seconds, given=given, most=MOST, env=self._environment)
+        kept = bytearray()
+        output = _Output(kept.extend)
+        done = run(
+            self._command(words),
+            seconds,
+            given=_header(variables or {}) + given,
+            tail=True,
+            on_output=output.feed,
+            look=lambda pid: OUTPUT if len(kept) > _MOST_OUTPUT else "",
+            env=self._environment,
+        )
         if done.cut:
             raise TimeoutError(f"{words[0]} on {self.host}")
-        began = _BEGAN.search(done.out)
-        if done.code == _LOST or began is None:
+        if done.code == _LOST or not output.group:
             raise self._lost(_last_line(done.err))
-        return replace(done, out=done.out[began.end() :])
+        return replace(done, out=bytes(kept))
 
     async def run(
         self,
@@ -256,7 +270,8 @@ class Connection:
         words = [*self._options("yes")]
         for forward in self._forwards:
             words += ["-L", forward]
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        # Appended to, so that it can be emptied meanwhile. It lives as long as the process.
+        self._said = tempfile.TemporaryFile("a+b")  # noqa: SIM115
         self._process = start(
             [*words, "--", self.host, _STAY],
             stdin=PIPE,
@@ -295,6 +310,12 @@ class Connection:
         error = ConnectionLost(self.host, reason)
         self.trouble = "" if self.alive else str(error)
         return error
+
+    def _trim(self) -> None:
+        """Do not let what the other end says fill the disk."""
+        with self._opening:
+            if self._said is not None and os.fstat(self._said.fileno()).st_size > _MOST_OUTPUT:
+                os.ftruncate(self._said.fileno(), 0)
 
     def _reason(self) -> str:
         """What ssh said last; a guess where it said nothing."""
@@ -335,7 +356,7 @@ class _Output:
     def feed(self, chunk: bytes) -> None:
         """Take some of what ssh printed."""
         if not self.group:
-            self._before = (self._before + chunk)[-_NOISE:]
+            self._before = self._before[-_LONGEST_BEGIN:] + chunk
             began = _BEGAN.search(self._before)
             if began is None:
                 return

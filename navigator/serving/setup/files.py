@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import difflib
 import hashlib
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from navigator.domain import patterns
 from navigator.domain.errors import Conflict
 from navigator.serving.setup.machine import HERE, Machine
 
@@ -21,7 +21,7 @@ State = Literal["absent", "ours", "changed", "foreign"]
 
 Action = Literal["create", "change", "same"]
 
-_SEAL = re.compile(
+_SEAL = patterns.compile(
     r"(?:#|//) Written by `navigator swap install`\. Checksum of what follows: sha256 ([0-9a-f]{64})\n"
 )
 

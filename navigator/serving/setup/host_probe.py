@@ -5,18 +5,19 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from navigator.domain import patterns
+
 MIB = 1 << 20
 
 _LISTEN = "0A"
 _CHUNK = 16 * MIB
-_FLAG = re.compile(r"(--[a-z][\w-]*)(?:[ =]+(?!--)(\"(?:[^\"\\]|\\.)*\"|[^\s\\]+))?")
-_EXEC = re.compile(r"^ExecStart=((?:\\\n|[^\n])*)", re.MULTILINE)
+_FLAG = patterns.compile(r"(--[a-z][\w-]*)(?:[ =]+(\"(?:[^\"\\]|\\.)*\"|-?[^\s\\-][^\s\\]*|-))?")
+_EXEC = patterns.compile(r"^ExecStart=((?:\\\n|[^\n])*)", patterns.MULTILINE)
 
 
 def open_to_others(port: int, text: str | None = None) -> bool | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from navigator.domain import patterns
 from navigator.domain.errors import Conflict, MissingPart
 from navigator.domain.text import safe_line
 from navigator.serving.setup.files import PlannedFile, action_for, read_text, remove_empty, state_of, write
@@ -68,7 +68,7 @@ def unit_state(places: Places, unit: str) -> str:
 def systemd_version(on: Machine = HERE) -> int:
     """systemd's version, such as 252; 0 without systemd."""
     done = on.run(["systemctl", "--version"], _SYSTEMCTL_SECONDS)
-    found = re.match(r"systemd (\d+)", done.out.decode(errors="replace")) if done is not None else None
+    found = patterns.match(r"systemd (\d+)", done.out.decode(errors="replace")) if done is not None else None
     return int(found.group(1)) if found else 0
 
 
@@ -126,7 +126,7 @@ def _keys_in(places: Places) -> frozenset[str]:
     if state_of(path, places.on) != "ours":
         return frozenset()
     text = read_text(path, places.on) or ""
-    return frozenset(re.findall(r'^[a-z-]+: "([^"]+)"$', text, flags=re.MULTILINE))
+    return frozenset(patterns.findall(r'^[a-z-]+: "([^"]+)"$', text, flags=patterns.MULTILINE))
 
 
 def _systemctl(places: Places, *words: str) -> str:

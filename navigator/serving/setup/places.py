@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import pwd
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from navigator.domain import patterns
 from navigator.domain.errors import UsageError
 from navigator.domain.states import Role
 from navigator.serving.setup.machine import HERE, Machine, There
@@ -78,7 +78,7 @@ class Places:
         """Both keys as variables, for Navigator itself: on this machine, wherever the servers are."""
         if not self.on.host:
             return self.keys / "keys.env"
-        return user_places().keys / f"{re.sub('[^A-Za-z0-9.@-]', '_', self.on.host)}.env"
+        return user_places().keys / f"{patterns.sub('[^A-Za-z0-9.@-]', '_', self.on.host)}.env"
 
     def unit(self, name: str) -> Path:
         """The file of a unit."""

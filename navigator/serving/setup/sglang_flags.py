@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from navigator.config.paths import write_private
+from navigator.domain import patterns
 from navigator.domain.errors import MissingPart, UsageError
 from navigator.domain.text import safe_line
 from navigator.serving.setup.machine import HERE, Machine
@@ -134,7 +134,7 @@ def packaged_versions(table_dir: Path) -> list[str]:
 
 def version_key(version: str) -> tuple[int, ...]:
     """A version's leading numbers, for ordering: `0.5.23.post1` → (0, 5, 23)."""
-    match = re.match(r"\d+(?:\.\d+)*", version)
+    match = patterns.match(r"\d+(?:\.\d+)*", version)
     return tuple(map(int, match.group().split("."))) if match else ()
 
 

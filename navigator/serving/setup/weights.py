@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from navigator.domain import patterns
+
 _SUFFIXES = (".safetensors", ".gguf")
-_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+_HUB_NAME = patterns.compile(r"[\w.-]+/[\w.-]+")
 _MOST_FILES = 1000
 
 
@@ -50,7 +51,7 @@ def _snapshot(repository: Path) -> Path | None:
         named = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         named = ""
-    if re.fullmatch(r"[0-9a-f]{40}", named) and (repository / "snapshots" / named).is_dir():
+    if patterns.fullmatch(r"[0-9a-f]{40}", named) and (repository / "snapshots" / named).is_dir():
         return repository / "snapshots" / named
     try:
         found = [entry for entry in (repository / "snapshots").iterdir() if entry.is_dir()]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import errno
-import re
 from typing import Literal
 
+from navigator.domain import patterns
 from navigator.domain.errors import NavigatorError
 from navigator.serving.client.errors import (
     FirstTokenTimeout,
@@ -67,7 +67,7 @@ _WORDS: tuple[tuple[Failure, str], ...] = (
 def class_of_words(words: str) -> Failure:
     """The class that a server's or a program's own words name; "" if they name none. They have no type to go by."""
     return next(
-        (failure for failure, pattern in _WORDS if re.search(pattern, words, re.IGNORECASE)),
+        (failure for failure, pattern in _WORDS if patterns.search(pattern, words, patterns.IGNORECASE)),
         "",
     )
 

@@ -8,11 +8,11 @@ The second form is the last line of `swap/model-swap.sh`; other scripts need not
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass
 from typing import cast, get_args
 
+from navigator.domain import patterns
 from navigator.domain.text import safe_line
 from navigator.serving.swap.base import PhaseEvent, PhaseLog, PhaseName, PhaseState, SwapOutcome
 from navigator.serving.swap.failures import Failure
@@ -22,13 +22,13 @@ LONGEST_LINE = 4096
 
 _DETAIL = r"(?: detail=(?P<detail>.*))?"
 _TIME = r"t=(?P<t>[0-9]{1,9}(?:\.[0-9]{1,9})?)"
-_PHASE = re.compile(
+_PHASE = patterns.compile(
     rf"swap phase=(?P<phase>{'|'.join(get_args(PhaseName))}) state=(?P<state>{'|'.join(get_args(PhaseState))}) {_TIME}{_DETAIL}"
 )
-_OUTCOME = re.compile(
+_OUTCOME = patterns.compile(
     rf"swap outcome=(?P<outcome>{'|'.join(get_args(SwapOutcome))}) {_TIME}(?: (?:from|to)=[a-z_]{{1,40}}){{0,2}}{_DETAIL}"
 )
-_CLASS = re.compile(r"([a-z]+(?:_[a-z]+)*)(?: |$)")
+_CLASS = patterns.compile(r"([a-z]+(?:_[a-z]+)*)(?: |$)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,24 +5,27 @@ Only looks are taken from the text. Addresses stay text, images are named and no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rich.cells import cell_len, chop_cells
 
+from navigator.domain import patterns
 from navigator.domain.text import safe_line
 from navigator.tui.widgets.cells import Piece
 
 Line = list[Piece]
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
-_ITEM = re.compile(r"^(\s*)([-*+]|\d{1,4}[.)])(\s+)(.*)$")
-_QUOTE = re.compile(r"^ {0,3}>\s?(.*)$")
-_RULE = re.compile(r"^ {0,3}([-*_])(?:\s*\1){2,}\s*$")
-_INLINE = re.compile(
-    r"(`+)(?P<code>.+?)\1|\*\*(?P<bold>[^\s*](?:.*?[^\s*])?)\*\*|!?\[(?P<name>[^\]]*)\]\((?P<to>[^)\s]*)[^)]*\)"
+_FENCE = patterns.compile(r"^ {0,3}(`{3,}|~{3,})")
+_HEADING = patterns.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+_ITEM = patterns.compile(r"^(\s*)([-*+]|\d{1,4}[.)])(\s+)(.*)$")
+_QUOTE = patterns.compile(r"^ {0,3}>\s?(.*)$")
+_RULE = patterns.compile(r"^ {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$")
+_INLINE = patterns.compile(
+    r"``(?P<code2>.+?)``|`(?P<code>[^`]+)`|\*\*(?P<bold>[^\s*](?:.*?[^\s*])?)\*\*|!?\[(?P<name>[^\]]*)\]\((?P<to>[^)\s]*)[^)]*\)"
 )
+_LONGEST_READ = 2_000
+"""Characters of a line in which bold words, code and links are looked for; the rest is shown as it is written."""
+
 _TAB = 4
 _INDENT = "  "
 _MOST_INDENT = 12
@@ -81,11 +84,11 @@ def _code(line: str, width: int, indent: str = _INDENT) -> Iterator[Line]:
 def _inline(text: str) -> Line:
     pieces: Line = []
     end = 0
-    for match in _INLINE.finditer(text):
+    for match in _INLINE.finditer(text[:_LONGEST_READ]):
         pieces.append((text[end : match.start()], ""))
         end = match.end()
-        if match["code"] is not None:
-            pieces.append((match["code"], "accent"))
+        if code := match["code"] or match["code2"]:
+            pieces.append((code, "accent"))
         elif match["bold"] is not None:
             pieces.append((match["bold"], "strong"))
         else:
@@ -124,7 +127,7 @@ def wrapped(pieces: Line, width: int, first: Line | None = None, following: str 
 def _words(pieces: Line) -> Iterator[Piece]:
     """Words and the blanks between them, each with its style."""
     for text, style in pieces:
-        for part in re.findall(r"\s+|\S+", text):
+        for part in patterns.findall(r"\s+|\S+", text):
             yield part, style
 
 

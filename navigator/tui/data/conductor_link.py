@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 import sys
 import tempfile
 import time
@@ -18,6 +17,7 @@ from typing import Any
 from navigator.cascade.socket.client import ConductorClient
 from navigator.cascade.socket.wire import NoConductor
 from navigator.config.paths import StatePaths
+from navigator.domain import patterns
 from navigator.domain.errors import MissingPart, NavigatorError
 from navigator.process.runner import start
 from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
@@ -268,5 +268,5 @@ def in_brief(said: str) -> tuple[str, str]:
     The command line says all of it; a long hint, such as the list of every strategy, is one command away here.
     """
     words = said.removeprefix(_SPOKEN).removeprefix(_ENDED).removeprefix(_SPOKEN).strip()
-    first, rest = (*re.split(r"(?<=[.!?])\s+", words, maxsplit=1), "")[:2]
+    first, rest = (*patterns.split(r"(?<=[.!?])\s+", words, most=1), "")[:2]
     return first, rest if len(rest) <= _SHORT_HINT else "`navigator doctor` says how."

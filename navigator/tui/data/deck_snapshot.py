@@ -251,7 +251,7 @@ def _eagerness(card: Card) -> int:
 
 def short_model(name: str) -> str:
     """What tells models of one family apart: `Qwen/Qwen3.5-122B-A10B-GPTQ -> 122B`; else the last part of the name."""
-    import re
+    from navigator.domain import patterns
 
-    found = re.search(r"(?<![0-9A-Za-z.])(\d+(?:\.\d+)?[BMbm])(?![A-Za-z])", name)
+    found = patterns.search(r"(?:^|[^0-9A-Za-z.])(\d+(?:\.\d+)?[BMbm])(?:[^A-Za-z]|$)", name)
     return found[1].upper() if found else name.rsplit("/", 1)[-1]

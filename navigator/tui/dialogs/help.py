@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from textual.app import ComposeResult
 
 from navigator.config.paths import config_path
 from navigator.config.resources import resource_dir
+from navigator.domain import patterns
 from navigator.domain.errors import MissingPart
 from navigator.tui.keys.names import shown_key
 from navigator.tui.keys.registry import ROWS, SCOPES, Action, in_group, title_of
@@ -66,7 +66,7 @@ def glossary() -> dict[str, str]:
         text = (resource_dir("docs") / "glossary.md").read_text(encoding="utf-8")
     except (MissingPart, OSError):
         return {}
-    sections = re.split(r"^## (.+)$", text, flags=re.MULTILINE)[1:]
+    sections = patterns.split(r"^## (.+)$", text, flags=patterns.MULTILINE)[1:]
     return {
         term.strip(): " ".join(body.split()) for term, body in zip(sections[::2], sections[1::2], strict=True)
     }

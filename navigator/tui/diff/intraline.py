@@ -6,11 +6,11 @@ on screen never depends on what a model wrote.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
+from navigator.domain import patterns
 from navigator.domain.diff import DiffLine
 
 MAX_CHARACTERS = 600
@@ -25,7 +25,7 @@ MAX_RUN = 60
 MIN_LIKENESS = 0.45
 """Share of characters that both lines must have in common; below, the whole line is new and emphasis would be noise."""
 
-_WORD = re.compile(r"\w+|\s+|.")
+_WORD = patterns.compile(r"\w+|\s+|.")
 
 Range = tuple[int, int]
 

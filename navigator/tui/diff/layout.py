@@ -7,7 +7,6 @@ a diff goes with the number of its changes, not of its lines; a change of width 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from enum import IntEnum
 from itertools import accumulate
 from typing import NamedTuple, overload
 
+from navigator.domain import patterns
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
 from navigator.tui.diff.cells import rows_needed
 from navigator.tui.diff.model import Mode, Placement
@@ -22,7 +22,7 @@ from navigator.tui.diff.model import Mode, Placement
 CONTEXT = 3
 """Context lines git puts around a change: fewer after the last change means that the file ends there."""
 
-_CHANGES = re.compile(r"( +)|(-*)(\+*)")
+_CHANGES = patterns.compile(r"( +)|(-*)(\+*)")
 
 
 class Kind(IntEnum):

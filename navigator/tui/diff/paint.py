@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -13,6 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from navigator.domain import patterns
 from navigator.domain.diff import DiffLine, FileDiff, choices
 from navigator.tui.diff.boxes import BoxLine, box_lines
 from navigator.tui.diff.cells import display, display_enough, fit, fit_left, window, wrap
@@ -34,7 +34,7 @@ CHOSEN = "◉ chosen"
 """Glyph and word of a hunk that is chosen; a bar runs down its lines beside it."""
 
 # What `safe_text` puts in the place of an unsafe character.
-_SUBSTITUTE = re.compile("[\u2400-\u2421]|<U\\+[0-9A-F]{4,6}>")
+_SUBSTITUTE = patterns.compile("[\u2400-\u2421]|<U\\+[0-9A-F]{4,6}>")
 
 Layer = Sequence[tuple[int, int, Style]]
 
@@ -314,7 +314,10 @@ class Painter:
             layers.append([(start, stop, word) for start, stop in self._changed(row, index)])
         if not (line.text.isascii() and line.text.isprintable()):
             layers.append(
-                [(*match.span(), self.palette.unsafe) for match in _SUBSTITUTE.finditer(text, *seen)]
+                [
+                    (seen[0] + match.start(), seen[0] + match.end(), self.palette.unsafe)
+                    for match in _SUBSTITUTE.finditer(text[slice(*seen)])
+                ]
             )
         return layers
 

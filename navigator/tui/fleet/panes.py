@@ -11,7 +11,7 @@ from navigator.cascade.views.statistics.swaps import swap_table
 from navigator.domain.models import Swap
 from navigator.domain.text import safe_line
 from navigator.evidence.swaps import swap_stats
-from navigator.scheduling.forecast import best_batch, break_even_tokens, forecast
+from navigator.scheduling.forecast import best_batch, break_even, forecast
 from navigator.serving.status import ServerLook
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
@@ -275,7 +275,7 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
     ]
     lines: list[Line] = [[], *wrapped(head, width), []]
     lines += [[(fit(name, 26), "muted"), (right(value, 12), "")] for name, value in rows]
-    earned = break_even_tokens(figures)
+    earned = break_even(figures).tokens
     if earned is not None and not rehearsed:
         text = (
             f"The swaps pay after {thousands(earned)} tokens of proposals, compared with a single model at"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from pathlib import PurePosixPath
 
+from navigator.domain import patterns
 from navigator.domain.models import PolicyItem
 from navigator.domain.secrets import find_secret
 from navigator.domain.states import PolicyAction
@@ -155,17 +155,18 @@ _LONGEST_LINE = 1_000
 _FEWEST_BITS = 3.3
 """Bits per character: words of a language stay below it, keys of sixteen characters and more above."""
 
-_ASSIGNED = re.compile(
+_ASSIGNED = patterns.compile(
     r"(?i)\b[\w.-]{0,40}(?:api_?-?key|secret|token|passw(?:or)?d|passphrase|pwd|credential|private_?-?key|access_?-?key|auth_?-?key"
     r"|client_?-?secret|signing_?-?key|encryption_?-?key)[\w.-]{0,40}[\"']?\s{0,20}(?:[:=]|=>|:=)\s*[\"'`](?P<value>[^\"'`\s]{12,200})[\"'`]"
 )
-_BARE = re.compile(
+_BARE = patterns.compile(
     r"(?i)^\s*(?:export\s+)?[\w.-]{0,40}(?:API_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE_?KEY|ACCESS_?KEY)[\w.-]{0,40}\s*[=:]\s*(?P<value>[^\s\"'`#;,]{16,200})\s*$"
 )
-_IN_ADDRESS = re.compile(
-    r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@\"']{1,80}:(?P<value>[^/\s:@\"'{}$<>]{6,200})@[\w.-]+", re.I
+_IN_ADDRESS = patterns.compile(
+    r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@\"']{1,80}:(?P<value>[^/\s:@\"'{}$<>]{6,200})@[\w.-]+",
+    patterns.IGNORECASE,
 )
-_STAND_IN = re.compile(
+_STAND_IN = patterns.compile(
     r"(?i)example|change_?-?me|placeholder|your[_-]|dummy|sample|fake|test|xxxx|0000|1234567|abcdef|password|secret|redacted"
     r"|<[^>]*>|\$\{|\{\{|%\(|\*\*\*|\.\.\.|environ|getenv|process\.env|localhost|foobar|lorem"
 )
@@ -211,10 +212,10 @@ def _looks_random(line: str) -> bool:
 
 def _random(value: str) -> bool:
     """Letters and digits mixed as no word is; paths, addresses, versions and names in code are none."""
-    if len(value) < 16 or re.fullmatch(r"[\w.]+\(.*|[a-z]+://.*|[./~].*|[\w-]+(?:\.[\w-]+)+", value):
+    if len(value) < 16 or patterns.fullmatch(r"[\w.]+\(.*|[a-z]+://.*|[./~].*|[\w-]+(?:\.[\w-]+)+", value):
         return False
-    kinds = sum(bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
-    if kinds < 2 or not re.search("[0-9]", value):
+    kinds = sum(bool(patterns.search(kind, value)) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
+    if kinds < 2 or not patterns.search("[0-9]", value):
         return False
     counts = Counter(value)
     bits = -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())

@@ -8,10 +8,10 @@ it; these run on `cd`, on opening an editor, on `make`, on `pip install`, on a p
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from navigator.domain import patterns
 from navigator.domain.models import PolicyItem, Project
 from navigator.domain.states import PolicyAction
 from navigator.domain.text import INVISIBLE, safe_line
@@ -25,7 +25,9 @@ _SYMLINK, _GITLINK, _EXECUTABLE = "120000", "160000", "100755"
 
 _REFUSE, _CONFIRM = PolicyAction.REFUSE, PolicyAction.CONFIRM
 
-_WINDOWS_DEVICE = re.compile(r"(?i)^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?$")
+_WINDOWS_DEVICE = patterns.compile(
+    r"(?i)^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?$"
+)
 
 
 def _refuse(rule: str, path: str, detail: str) -> PolicyItem:
@@ -41,12 +43,12 @@ def _like_git_folder(part: str) -> bool:
     names, streams, trailing dots."""
     name = INVISIBLE.sub("", part).casefold()
     name = name.split(":", 1)[0].rstrip(" .")
-    return name == ".git" or re.fullmatch(r"\.?git~[0-9]+", name) is not None
+    return name == ".git" or patterns.fullmatch(r"\.?git~[0-9]+", name) is not None
 
 
 def _name_problem(path: str) -> tuple[str, str] | None:
     """Why a path may not be written at all, as (rule, words), or None."""
-    if not path or path.startswith("/") or re.match(r"[A-Za-z]:", path):
+    if not path or path.startswith("/") or patterns.match(r"[A-Za-z]:", path):
         return "outside", "is not a path inside the project"
     if "\\" in path:
         return "outside", "has a backslash, which other systems read as a folder boundary"

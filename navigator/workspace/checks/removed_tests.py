@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from navigator.domain import patterns
 from navigator.workspace.checks.syntax import parse_python
 
 MOST_BYTES = 1_000_000
@@ -47,11 +47,11 @@ class Found:
         self.bodies[body] += 1
 
 
-_TEST_FILE = re.compile(
+_TEST_FILE = patterns.compile(
     r"(?:^|/)(?:tests?|specs?|__tests__|testing|e2e)/|(?:^|/)(?:test_[^/]*|[^/]*_tests?|conftest)\.py$"
     r"|\.(?:test|spec|cy)\.[cm]?[jt]sx?$|_test\.(?:go|dart|exs?|cc|cpp|c)$|(?:^|/)[^/]*(?:Tests?|Spec|IT)\.(?:java|kt|cs|scala|swift|php)$"
     r"|(?:_spec|_test)\.rb$|\.bats$|(?:^|/)test[^/]*\.(?:c|cc|cpp|rs)$",
-    re.IGNORECASE,
+    patterns.IGNORECASE,
 )
 
 
@@ -127,10 +127,10 @@ def _read(path: str, text: str | None) -> Found:
 
 # Python, by its syntax
 
-_ASSERTS = re.compile(
+_ASSERTS = patterns.compile(
     r"assert|(?:raises|warns|deprecated_call|fail|should|expect|verify|check_call|approx)$|^(?:raises|warns)"
 )
-_OFF_PYTHON = re.compile(
+_OFF_PYTHON = patterns.compile(
     r"\b(?:pytest\.)?mark\.(?:skip|skipif|xfail)\b|\bpytest\.(?:skip|xfail|importorskip)\s*\(|\bunittest\.skip\w*|\bskipTest\s*\("
     r"|@skip\w*\b|\bexpectedFailure\b|\b__test__\s*=\s*False|\bcollect_ignore\w*\b|@(?:unittest\.)?skip\b"
 )
@@ -148,7 +148,7 @@ def _python(path: str, text: str) -> Found:
 
 def _without_strings(text: str) -> str:
     """Comments are no code; strings stay, since few of them look like a call."""
-    return re.sub(r"(?m)^[ \t]*#.*$", "", text)
+    return patterns.sub(r"(?m)^[ \t]*#.*$", "", text)
 
 
 def _walk_python(body: Sequence[ast.stmt], above: str, found: Found) -> None:
@@ -210,9 +210,9 @@ def _shape(body: Sequence[ast.stmt]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    test: re.Pattern[str]
-    asserts: re.Pattern[str]
-    off: re.Pattern[str]
+    test: patterns.Pattern[str]
+    asserts: patterns.Pattern[str]
+    off: patterns.Pattern[str]
     comments: Callable[[str], str]
 
 
@@ -227,113 +227,118 @@ def _c_comments(text: str) -> str:
     return _LINE_COMMENTS.sub(" ", " ".join([*parts, text[at:]]))
 
 
-_HASH_LINES = re.compile(r"(?m)^[ \t]*#(?!\[)[^\n]*")
+_HASH_LINES = patterns.compile(r"(?m)^[ \t]*#(?:[^\[\n][^\n]*|$)")
 
 
 def _hash_comments(text: str) -> str:
     return _HASH_LINES.sub("", text)
 
 
-_LINE_COMMENTS = re.compile(r"(?m)(?<![:\"'`/])//[^\n]*")
+_LINE_COMMENTS = patterns.compile(r"(?m)(?<![:\"'`/])//[^\n]*")
 
 _JS = _Rules(
-    re.compile(
-        r"\b(?:x?it|x?test|specify|Deno\.test)(?:\.\w{1,40}){0,6}(?:\([^()\n]{0,300}\))?\s*\(\s*(['\"`])(?P<name>[^\n]{0,200}?)\1"
+    patterns.compile(
+        r"\b(?:x?it|x?test|specify|Deno\.test)(?:\.\w{1,40}){0,6}(?:\([^()\n]{0,300}\))?\s*\(\s*(?:'(?P<name>[^'\n]{0,200})'|\"(?P<name2>[^\"\n]{0,200})\"|`(?P<name3>[^`\n]{0,200})`)"
     ),
-    re.compile(
+    patterns.compile(
         r"\b(?:expect|assert(?:\.\w{1,40}){0,6}|should|t\.(?:is|true|false|deepEqual|throws|not|like|regex|assert)\w*)\s*\("
     ),
-    re.compile(
+    patterns.compile(
         r"\b(?:it|test|describe|context|suite)\.(?:skip|todo|only|failing|fixme)\b|\bx(?:it|test|describe)\b|\bf(?:it|describe)\b"
         r"|\bskip\s*:\s*(?:true|['\"])|\bt\.skip\("
     ),
     _c_comments,
 )
 _JVM = _Rules(
-    re.compile(
-        r"@(?:Test|ParameterizedTest|RepeatedTest|Theory)\b(?:\([^)]{0,300}\))?(?:\s{0,80}@\w+(?:\([^)]{0,300}\))?){0,8}\s*"
+    patterns.compile(
+        r"@(?:Test|ParameterizedTest|RepeatedTest|Theory)\b(?:\([^)]{0,300}\))?(?:\s{0,80}@\w+(?:\([^)]{0,300}\))?){0,3}\s*"
         r"(?:(?:public|private|protected|internal|open|override|suspend|static|final|void|fun)\s+){0,6}(?P<name>`[^`]+`|\w+)\s*\("
     ),
-    re.compile(r"\b(?:assert\w*|verify|should\w*|expect\w*|fail)\s*[({]"),
-    re.compile(r"@(?:Disabled|Ignore)\w*\b|\bassume\w*\("),
+    patterns.compile(r"\b(?:assert\w*|verify|should\w*|expect\w*|fail)\s*[({]"),
+    patterns.compile(r"@(?:Disabled|Ignore)\w*\b|\bassume\w*\("),
     _c_comments,
 )
 _CSHARP = _Rules(
-    re.compile(
-        r"\[(?:Fact|Theory|Test|TestCase|TestMethod)\b[^\]]{0,300}\](?:\s{0,80}\[[^\]]{0,300}\]){0,8}\s{0,80}(?:[\w<>\[\]?]{1,80}\s{1,80}){1,8}?(?P<name>\w{1,200})\s{0,80}\("
+    patterns.compile(
+        r"\[(?:Fact|Theory|Test|TestCase|TestMethod)\b[^\]]{0,300}\](?:\s{0,80}\[[^\]]{0,300}\]){0,3}\s{0,80}(?:[\w<>\[\]?]{1,80}\s{1,80}){1,8}?(?P<name>\w{1,200})\s{0,80}\(",
+        patterns.ASCII,
     ),
-    re.compile(r"\b(?:Assert\.\w+|\w+\.Should\w*|Verify)\s*[(<]"),
-    re.compile(r"\[Ignore\b|\bSkip\s*=|\[Explicit\b"),
+    patterns.compile(r"\b(?:Assert\.\w+|\w+\.Should\w*|Verify)\s*[(<]"),
+    patterns.compile(r"\[Ignore\b|\bSkip\s*=|\[Explicit\b"),
     _c_comments,
 )
 _CPP = _Rules(
-    re.compile(
+    patterns.compile(
         r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|TEST_CASE|SCENARIO|SECTION|BOOST_AUTO_TEST_CASE|START_TEST)\s{0,80}\(\s{0,80}(?P<name>[^)\n]{1,300})\)"
         r"|\bvoid\s+(?P<name2>test_\w+)\s*\("
     ),
-    re.compile(
+    patterns.compile(
         r"\b(?:EXPECT_|ASSERT_|REQUIRE|CHECK|BOOST_(?:CHECK|REQUIRE|TEST)|assert|ck_assert|TEST_ASSERT)\w*\s*\("
     ),
-    re.compile(r"\bGTEST_SKIP\b|\bDISABLED_\w+|\[\.\]|\[!hide\]|#if\s+0\b"),
+    patterns.compile(r"\bGTEST_SKIP\b|\bDISABLED_\w+|\[\.\]|\[!hide\]|#if\s+0\b"),
     _c_comments,
 )
 _RUBY = _Rules(
-    re.compile(
-        r"(?m)^[ \t]*(?:it|specify|test|scenario|example)[ \t]{0,40}\(?[ \t]{0,40}(['\"])(?P<name>.*?)\1"
-        r"|^[ \t]*def[ \t]+(?P<name2>test_\w+)"
+    patterns.compile(
+        r"(?m)^[ \t]*(?:it|specify|test|scenario|example)[ \t]{0,40}\(?[ \t]{0,40}(?:'(?P<name>[^'\n]*)'|\"(?P<name2>[^\"\n]*)\")"
+        r"|^[ \t]*def[ \t]+(?P<name3>test_\w+)"
     ),
-    re.compile(r"\b(?:expect|assert\w*|refute\w*|should\w*|must_\w+|wont_\w+)\b"),
-    re.compile(r"\b(?:xit|xdescribe|xcontext|pending|skip|fit|fdescribe)\b"),
+    patterns.compile(r"\b(?:expect|assert\w*|refute\w*|should\w*|must_\w+|wont_\w+)\b"),
+    patterns.compile(r"\b(?:xit|xdescribe|xcontext|pending|skip|fit|fdescribe)\b"),
     _hash_comments,
 )
 _RULES: dict[str, _Rules] = {
     ".py": _Rules(
-        re.compile(r"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(?P<name>test\w*)\s*\("),
-        re.compile(r"\bassert\b|\.assert\w+\(|\braises\("),
+        patterns.compile(r"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(?P<name>test\w*)\s*\("),
+        patterns.compile(r"\bassert\b|\.assert\w+\(|\braises\("),
         _OFF_PYTHON,
         _hash_comments,
     ),
     ".go": _Rules(
-        re.compile(
+        patterns.compile(
             r"(?m)^func\s+(?P<name>(?:Test|Benchmark|Fuzz|Example)\w*)\s*\(|\bt\.Run\(\s*\"(?P<name2>[^\"]+)\""
         ),
-        re.compile(
+        patterns.compile(
             r"\b[tb]\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:assert|require)\.\w+\(|\bExpect\("
         ),
-        re.compile(r"\b[tb]\.(?:Skip|Skipf|SkipNow)\(|//go:build\s+ignore"),
+        patterns.compile(r"\b[tb]\.(?:Skip|Skipf|SkipNow)\(|//go:build\s+ignore"),
         _c_comments,
     ),
     ".rs": _Rules(
-        re.compile(
-            r"#\[(?:\w+::)*(?:test|rstest|test_case|quickcheck|proptest)\b[^\]]{0,300}\](?:\s{0,80}#\[[^\]]{0,300}\]){0,8}\s*(?:pub\s+)?(?:async\s+)?"
+        patterns.compile(
+            r"#\[(?:\w+::)*(?:test|rstest|test_case|quickcheck|proptest)\b[^\]]{0,300}\](?:\s{0,80}#\[[^\]]{0,300}\]){0,3}\s*(?:pub\s+)?(?:async\s+)?"
             r"fn\s+(?P<name>\w+)"
         ),
-        re.compile(r"\b(?:assert\w*|prop_assert\w*|debug_assert\w*|panic|matches)!\s*[(\[{]|#\[should_panic"),
-        re.compile(r"#\[ignore\b|#\[cfg\(any\(\)\)\]"),
+        patterns.compile(
+            r"\b(?:assert\w*|prop_assert\w*|debug_assert\w*|panic|matches)!\s*[(\[{]|#\[should_panic"
+        ),
+        patterns.compile(r"#\[ignore\b|#\[cfg\(any\(\)\)\]"),
         _c_comments,
     ),
     ".ex": _Rules(
-        re.compile(r"\btest\s+\"(?P<name>[^\"]+)\""),
-        re.compile(r"\b(?:assert|refute)\w*\b"),
-        re.compile(r"@tag\s+:?skip"),
+        patterns.compile(r"\btest\s+\"(?P<name>[^\"]+)\""),
+        patterns.compile(r"\b(?:assert|refute)\w*\b"),
+        patterns.compile(r"@tag\s+:?skip"),
         _hash_comments,
     ),
     ".php": _Rules(
-        re.compile(r"\bfunction\s+(?P<name>test\w+)\s*\("),
-        re.compile(r"->assert\w+\(|::assert\w+\(|->expect\w+\(|\bexpect\("),
-        re.compile(r"markTest(?:Skipped|Incomplete)"),
+        patterns.compile(r"\bfunction\s+(?P<name>test\w+)\s*\("),
+        patterns.compile(r"->assert\w+\(|::assert\w+\(|->expect\w+\(|\bexpect\("),
+        patterns.compile(r"markTest(?:Skipped|Incomplete)"),
         _c_comments,
     ),
     ".swift": _Rules(
-        re.compile(r"\bfunc\s+(?P<name>test\w+)\s*\(|@Test(?:\([^)]{0,300}\))?\s*func\s+(?P<name2>\w+)"),
-        re.compile(r"\bXCT\w+\(|#expect\(|#require\("),
-        re.compile(r"\bXCTSkip\w*|\.disabled\("),
+        patterns.compile(
+            r"\bfunc\s+(?P<name>test\w+)\s*\(|@Test(?:\([^)]{0,300}\))?\s*func\s+(?P<name2>\w+)"
+        ),
+        patterns.compile(r"\bXCT\w+\(|#expect\(|#require\("),
+        patterns.compile(r"\bXCTSkip\w*|\.disabled\("),
         _c_comments,
     ),
     ".bats": _Rules(
-        re.compile(r"(?m)^@test\s+(['\"])(?P<name>.*?)\1"),
-        re.compile(r"(?m)^[ \t]*(?:\[|assert\w*|refute\w*)"),
-        re.compile(r"(?m)^[ \t]*skip\b"),
+        patterns.compile(r"(?m)^@test\s+(?:'(?P<name>[^'\n]*)'|\"(?P<name2>[^\"\n]*)\")"),
+        patterns.compile(r"(?m)^[ \t]*(?:\[|assert\w*|refute\w*)"),
+        patterns.compile(r"(?m)^[ \t]*skip\b"),
         _hash_comments,
     ),
     **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"), _JS),
@@ -351,7 +356,7 @@ def _by_patterns(text: str, rules: _Rules) -> Found:
     places = [
         (
             match.start(),
-            (match.groupdict().get("name") or match.groupdict().get("name2") or "").strip("`\"' "),
+            next(filter(None, match.groupdict().values()), "").strip("`\"' "),
         )
         for match in rules.test.finditer(code)
     ]
@@ -366,22 +371,22 @@ def _by_patterns(text: str, rules: _Rules) -> Found:
 
 # How tests are run
 
-_SETTINGS = re.compile(
+_SETTINGS = patterns.compile(
     r"(?:^|/)(?:pytest\.ini|tox\.ini|\.coveragerc|noxfile\.py|jest\.config\.\w+|vitest\.(?:config|workspace)\.\w+|\.mocharc\.\w+"
     r"|karma\.conf\.\w+|phpunit\.xml(?:\.dist)?|\.rspec|nextest\.toml|playwright\.config\.\w+|cypress\.config\.\w+)$"
 )
 _SECTIONS = {
-    "pyproject.toml": (re.compile(r"\[tool\.(?:pytest|coverage|tox|nox|hatch\.envs)"), None),
-    "setup.cfg": (re.compile(r"\[tool:pytest\]"), None),
+    "pyproject.toml": (patterns.compile(r"\[tool\.(?:pytest|coverage|tox|nox|hatch\.envs)"), None),
+    "setup.cfg": (patterns.compile(r"\[tool:pytest\]"), None),
     "Cargo.toml": (
-        re.compile(r"\[\[(?:test|bench)\]\]"),
-        re.compile(r"[ \t]*(?:autotests|test|harness)[ \t]*="),
+        patterns.compile(r"\[\[(?:test|bench)\]\]"),
+        patterns.compile(r"[ \t]*(?:autotests|test|harness)[ \t]*="),
     ),
 }
 """File name -> the headers of its sections about tests, and the lines about tests in any other section."""
 
 _PACKAGE_KEYS = ("jest", "mocha", "ava", "vitest")
-_PACKAGE_SCRIPT = re.compile(r"(?:pre|post)?test(?::[\w:-]+)?")
+_PACKAGE_SCRIPT = patterns.compile(r"(?:pre|post)?test(?::[\w:-]+)?")
 
 
 def changed_settings(file: FileText) -> str:

@@ -12,7 +12,7 @@ Wrapper", GNU Guile and Emacs "Per-Directory Local Variables", VS Code "Workspac
 
 from __future__ import annotations
 
-import re
+from navigator.domain import patterns
 
 SPECIAL_NAMES: dict[str, tuple[str, str]] = {
     name: (rule, why)
@@ -427,7 +427,7 @@ SPECIAL_FOLDERS: dict[str, tuple[str, str]] = {
 """Folder names in lower case, at any depth: (rule, why)."""
 
 SPECIAL_PATTERNS = tuple(
-    (re.compile(pattern), rule, why)
+    (patterns.compile(pattern), rule, why)
     for pattern, rule, why in (
         (r"\.env\..+", "environment", "sets variables for whatever runs in the folder"),
         (

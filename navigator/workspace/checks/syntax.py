@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import configparser
 import json
-import re
 import threading
 import tomllib
 import warnings
@@ -17,6 +16,7 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from xml.parsers import expat
 
+from navigator.domain import patterns
 from navigator.workspace.bounded.run import WorkerLost, run_bounded
 
 _MAX_BYTES = 5_000_000
@@ -36,15 +36,15 @@ _QUIET = threading.Lock()
 
 # Grammar of newer Pythons, which the Python that runs this may not know: PEP 695 (type statements and parameters),
 # PEP 701 (the same quotes inside an f-string), PEP 750 (t-strings), PEP 758 (except without parentheses).
-_NEWER_PYTHON = re.compile(
+_NEWER_PYTHON = patterns.compile(
     r"^\s*type\s+\w+\s*(?:\[.*\]\s*)?=|^\s*(?:async\s+)?(?:def|class)\s+\w+\s*\[|^\s*except\*?\s+[\w.]+\s*,|\bt[\"']"
     r"|\b[fF][rR]?\"[^\"]*\{[^\"}]*\"[^\"]*\"[^\"]*\}|\b[fF][rR]?'[^']*\{[^'}]*'[^']*'[^']*\}"
 )
 # JSON that its tools allow comments and trailing commas in.
-_LENIENT_JSON = re.compile(
+_LENIENT_JSON = patterns.compile(
     r"(?:[tj]sconfig[^/]*|\.?devcontainer|\.eslintrc|\.swcrc|\.babelrc|deno|api-extractor[^/]*)\.json"
 )
-_TOML_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
+_TOML_PLACE = patterns.compile(r"\(at line (\d+), column (\d+)\)")
 
 
 def syntax_check(path: str, content: bytes) -> str | None:
@@ -197,12 +197,12 @@ _STANDS = (
     r"|unchanged|remains?|stays?|omitted|elided|goes here|go here|here|as before|as is|as above|same as before|for brevity"
     r"|not shown|continues?(?: here)?)"
 )
-_WITH_DOTS = re.compile(
+_WITH_DOTS = patterns.compile(
     rf"\b{_WHICH}\b(?:\s+\w+){{0,3}}?\s+{_CODE}\b|\b(?:rest|remainder)\s+of\b|\b{_CODE}\s+{_STANDS}\b"
     rf"|\b(?:same as before|as before|unchanged|no changes?|omitted|for brevity|remains? the same)\b|^\W*{_WHICH}\W*$",
-    re.IGNORECASE,
+    patterns.IGNORECASE,
 )
-_WITHOUT_DOTS = re.compile(
+_WITHOUT_DOTS = patterns.compile(
     rf"(?:keep\s+)?(?:the\s+|all\s+|your\s+)*"
     rf"(?:(?:rest|remainder)\s+of\s+(?:(?:the|this|your|that)\s+)?(?:\w+\s+)?{_CODE}(?:\s+{_STANDS})?"
     rf"|(?:rest|remainder)\s+{_STANDS}"
@@ -210,15 +210,17 @@ _WITHOUT_DOTS = re.compile(
     rf"|{_CODE}\s+(?:omitted|elided|unchanged|remains? (?:unchanged|the same))"
     rf"|no\s+changes?\s+(?:here|below|above|needed here|to the rest.*)"
     rf"|same\s+as\s+before|(?:everything|all) else\s+{_STANDS})[\s.)\]]*",
-    re.IGNORECASE,
+    patterns.IGNORECASE,
 )
-_COMMENT = re.compile(_LEADER, re.IGNORECASE)
+_COMMENT = patterns.compile(_LEADER, patterns.IGNORECASE)
 _CLOSERS = ("*/}", "*/", "-->", "#}", "*)", '"""', "'''")
-_BARE = re.compile(rf"{_DOTS}|[\[(<]")
-_HAS_DOTS = re.compile(_DOTS)
+_BARE = patterns.compile(rf"{_DOTS}|[\[(<]")
+_HAS_DOTS = patterns.compile(_DOTS)
 # JavaScript spreads (`...rest,`): dots that touch a word, in code, unless dots follow the words too.
-_SPREAD = re.compile(rf"{_DOTS}\w(?!.*{_DOTS}[\s)\]>]*$)")
-_ONLY_DOTS = re.compile(rf"(?:{_LEADER}\s*)?{_DOTS}(?:\s*(?:\*/\}}?|-->|#\}}|\*\)))?", re.IGNORECASE)
+_SPREAD, _DOTS_LAST = patterns.compile(rf"{_DOTS}\w"), patterns.compile(rf"{_DOTS}[\s)\]>]*$")
+_ONLY_DOTS = patterns.compile(
+    rf"(?:{_LEADER}\s*)?{_DOTS}(?:\s*(?:\*/\}}?|-->|#\}}|\*\)))?", patterns.IGNORECASE
+)
 
 
 def omission_in(old: str, new: str) -> str | None:
@@ -260,7 +262,7 @@ def _is_placeholder(line: str, *, shorter: bool) -> bool:
         said = said[comment.end() :]
         closer = next((closer for closer in _CLOSERS if said.endswith(closer)), "")
         said = said.removesuffix(closer).strip()
-    elif _BARE.match(said) is None or _SPREAD.search(line):
+    elif _BARE.match(said) is None or (_SPREAD.search(line) and not _DOTS_LAST.search(line)):
         return False
     if _HAS_DOTS.search(said):
         return _WITH_DOTS.search(_HAS_DOTS.sub(" ", said).strip(" ()[]<>.")) is not None

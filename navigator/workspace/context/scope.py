@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache
 
+from navigator.domain import patterns
 from navigator.domain.models import Project
 
 IGNORE_FILE = ".navigatorignore"
@@ -13,10 +13,10 @@ IGNORE_FILE = ".navigatorignore"
 
 _LONGEST_IGNORE = 256 * 1024
 
-_SECRET_NAMES = re.compile(
+_SECRET_NAMES = patterns.compile(
     r"""(?xi) ^(?:
         \.env (?: [._-] .* )? | .+ \.env | \.envrc
-      | id_(?: rsa | dsa | ecdsa | ed25519 ) (?: _ sk )? (?: \. (?!pub$) .* )?
+      | id_(?: rsa | dsa | ecdsa | ed25519 ) (?: _ sk )? (?: \. .* )?
       | .+ \. (?: pem | key | p8 | p12 | pfx | jks | keystore | kdbx | ppk | asc | gpg | age | ovpn | tfvars | tfstate )
       | \.netrc | _netrc | \.pypirc | \.npmrc | \.pgpass | \.my\.cnf | \.mylogin\.cnf | \.htpasswd | \.git-credentials
       | \.dockercfg | \.dockerconfigjson | \.vault-token | \.terraformrc | terraform\.rc | \.s3cfg | \.boto | rclone\.conf
@@ -28,9 +28,9 @@ _SECRET_NAMES = re.compile(
       | .* service[-_]?account .* \.json
     )$"""
 )
-_EXAMPLES = re.compile(r"(?i)\.(?:example|sample|template|dist)$")
+_EXAMPLES = patterns.compile(r"(?i)\.(?:example|sample|template|dist)$|^id_[a-z0-9_]+\.pub$")
 _SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube", ".azure", ".gcloud", ".password-store"})
-_SECRET_PATHS = re.compile(
+_SECRET_PATHS = patterns.compile(
     r"(?i)(?:^|/)(?:\.docker/config\.json|\.m2/settings(?:-security)?\.xml|\.gem/credentials|\.config/(?:gh/hosts\.yml|gcloud/.+)"
     r"|\.cargo/credentials(?:\.toml)?|\.bundle/config|\.gradle/gradle\.properties)$"
 )
@@ -52,7 +52,7 @@ def is_secret(path: str) -> bool:
 
 
 @cache
-def _pattern(glob: str) -> re.Pattern[str]:
+def _pattern(glob: str) -> patterns.Pattern[str]:
     """A glob as a regular expression on the whole path.
 
     `*` and `?` stay within a folder, `**` crosses folders; a pattern without a slash fits names at any
@@ -73,8 +73,8 @@ def _pattern(glob: str) -> re.Pattern[str]:
         elif text[at] == "?":
             out, at = out + "[^/]", at + 1
         else:
-            out, at = out + re.escape(text[at]), at + 1
-    return re.compile(out + "(?:/.*)?", re.DOTALL)
+            out, at = out + patterns.escape(text[at]), at + 1
+    return patterns.compile(out + "(?:/.*)?", patterns.DOTALL)
 
 
 def fits(path: str, globs: tuple[str, ...]) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from navigator.config.guarded import NotPlain, read_file
 from navigator.domain.models import Project
-from navigator.domain.secrets import Redactor, values_in
+from navigator.domain.secrets import MOST_VALUES, Redactor, values_in
 from navigator.workspace.context.scope import is_secret
 from navigator.workspace.git.private import PrivateRepo
 
@@ -24,6 +24,7 @@ def learn_withheld(redact: Redactor, project: Project, private: PrivateRepo, tre
 
     The latter need not be tracked: tests reach them through mounts, or without a sandbox. Blocks: call it in a thread.
     """
+    before = redact.left_out
     for path, entry in private.tree_entries(tree).items():
         if is_secret(path) and entry.size <= _LARGEST and entry.mode.startswith("100"):
             redact.learn(values_in(private.read_blob(entry.sha)))
@@ -34,4 +35,11 @@ def learn_withheld(redact: Redactor, project: Project, private: PrivateRepo, tre
     except OSError as error:
         log.warning(
             "%s: files with secrets cannot be read, so their values are not redacted: %s", project.name, error
+        )
+    if left := redact.left_out - before:
+        log.warning(
+            "%s: files with secrets hold too many values: %d are not redacted beyond the first %d in all",
+            project.name,
+            left,
+            MOST_VALUES,
         )

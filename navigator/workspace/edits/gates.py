@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from navigator.domain import patterns
 from navigator.domain.states import EditCode
 from navigator.workspace.checks.syntax import omission_in
 from navigator.workspace.edits.closest import find_closest
@@ -21,7 +21,7 @@ from navigator.workspace.edits.textfile import TextFile
 _PROSE = frozenset(
     {".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc", ".textile", ".org", ".qmd", ".rmd", ""}
 )
-_WORD = re.compile(r"[^\W_]{3}")
+_WORD = patterns.compile(r"[^\W_]{3}")
 _SURE_PERCENT = 80
 """From this likeness on, a place elsewhere in the file is what SEARCH meant."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
+
+from navigator.domain import patterns
 
 MarkerLength = Literal[7, 9]
 
@@ -26,16 +27,18 @@ CLOSING_WORD = {
     BlockKind.RENAME: "RENAME",
 }
 
-_OPENER = re.compile(r"(<{7}|<{9}) (SEARCH|WHOLE|DELETE|RENAME)")
-_CLOSER = re.compile(r"(>{7}|>{9}) (SEARCH|REPLACE|WHOLE|DELETE|RENAME)")
-_NEAR_OPENER = re.compile(r"[ \t>*+-]{0,40}<{5,40}[ \t]{0,8}(?:SEARCH|WHOLE|DELETE|RENAME)\b", re.IGNORECASE)
-_NEAR_CLOSER = re.compile(
-    r"[ \t>*+-]{0,40}>{5,40}[ \t]{0,8}(?:SEARCH|REPLACE|WHOLE|DELETE|RENAME)\b", re.IGNORECASE
+_OPENER = patterns.compile(r"(<{7}|<{9}) (SEARCH|WHOLE|DELETE|RENAME)")
+_CLOSER = patterns.compile(r"(>{7}|>{9}) (SEARCH|REPLACE|WHOLE|DELETE|RENAME)")
+_NEAR_OPENER = patterns.compile(
+    r"[ \t>*+-]{0,40}<{5,40}[ \t]{0,8}(?:SEARCH|WHOLE|DELETE|RENAME)\b", patterns.IGNORECASE
 )
-_LOOK = re.compile(r"(<|>){5,9}[ \t]*LOOK", re.IGNORECASE)
-_FENCE = re.compile(r"[ \t]*(?:`{3,}[^`]*|~{3,}.*)")
-_MARKER_IN_TEXT = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?:[ \t].*)?\r?$", re.MULTILINE)
-_CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?:[ \t].*)?")
+_NEAR_CLOSER = patterns.compile(
+    r"[ \t>*+-]{0,40}>{5,40}[ \t]{0,8}(?:SEARCH|REPLACE|WHOLE|DELETE|RENAME)\b", patterns.IGNORECASE
+)
+_LOOK = patterns.compile(r"(<|>){5,9}[ \t]*LOOK", patterns.IGNORECASE)
+_FENCE = patterns.compile(r"[ \t]*(?:`{3,}[^`]*|~{3,}.*)")
+_MARKER_IN_TEXT = patterns.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?:[ \t].*)?\r?$", patterns.MULTILINE)
+_CONFLICT = patterns.compile(r"(?:<{7}|>{7}|\|{7})(?:[ \t].*)?")
 
 
 def opener(line: str) -> tuple[BlockKind, int] | None:

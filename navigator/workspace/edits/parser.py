@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
+from navigator.domain import patterns
 from navigator.domain.states import EditCode
 from navigator.workspace.edits.markers import (
     CLOSING_WORD,
@@ -20,7 +20,7 @@ from navigator.workspace.edits.markers import (
 from navigator.workspace.edits.paths import clean_path_line
 from navigator.workspace.edits.problems import EditProblem, quote
 
-_OUTCOME = re.compile(r"[\s>*#`_]*(NO_CHANGE|TOO_LARGE)[*`_]*[ \t]*:[*`_]*(.*)")
+_OUTCOME = patterns.compile(r"[\s>*#`_]*(NO_CHANGE|TOO_LARGE)[*`_]*[ \t]*:[*`_]*(.*)")
 _NUMBER_WORDS = {7: "seven", 9: "nine"}
 
 
@@ -325,5 +325,5 @@ class _Parser:
                 rest = (self.lines[k].strip() for k in range(i + 1, len(self.lines)) if k not in self.taken)
                 reason = next((text for text in rest if text and not is_fence(text)), "")
             reasons[match[1]] = reason
-        text = re.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()
+        text = patterns.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()
         return reasons.get("NO_CHANGE"), reasons.get("TOO_LARGE"), text

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import difflib
-import re
 import unicodedata
 from collections.abc import Collection
 from itertools import islice
 
+from navigator.domain import patterns
 from navigator.domain.text import INVISIBLE, is_unsafe
 from navigator.workspace.edits.problems import quote
 
 _AROUND = " \t\r\f\v\u00a0#*`'\"\u2018\u2019\u201c\u201d"
-_NTFS_SHORT = re.compile(r"git~[0-9]+")
-_DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
-_LISTED = re.compile(r"(?:[-+>]|[0-9]+[.)])\s")
+_NTFS_SHORT = patterns.compile(r"git~[0-9]+")
+_DRIVE = patterns.compile(r"[A-Za-z]:(?:[\\/]|$)")
+_LISTED = patterns.compile(r"(?:[-+>]|[0-9]+[.)])\s")
 _MAX_NAME = 255
 _MAX_PATH = 4096
 _MAX_SUGGEST_FROM = 5_000

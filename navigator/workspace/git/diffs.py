@@ -7,17 +7,17 @@ at its position. Hunk bodies are read by the counts of their header, so no conte
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from navigator.domain import patterns
 from navigator.domain.diff import DiffLine, FileDiff, Hunk, LineKind
 from navigator.workspace.git.runner import GitError
 
 ABSENT = "000000"
 """The mode of a side on which a path does not exist."""
 
-_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)", re.DOTALL)
+_HUNK = patterns.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)", patterns.DOTALL)
 _SIGNS: dict[int, LineKind] = {ord(" "): " ", ord("+"): "+", ord("-"): "-"}
 
 

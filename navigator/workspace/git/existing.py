@@ -6,12 +6,12 @@ commit says of itself is its author's word: it is filtered and bounded here, and
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from navigator.domain import patterns
 from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.secrets import Redactor
 from navigator.domain.text import cut_title, safe_line, safe_text
@@ -34,7 +34,7 @@ _TITLE = 72
 _WHEN = "2000-01-01T00:00:00+0000"
 """Always the same, so that the same work is the same commit."""
 
-_RANGE = re.compile(r"(?P<from>.*?)(?P<dots>\.{2,3})(?P<to>.*)", re.DOTALL)
+_RANGE = patterns.compile(r"(?P<from>.*?)(?P<dots>\.{2,3})(?P<to>.*)", patterns.DOTALL)
 
 _BY_FORM = Redactor()
 """Takes tokens out of messages before they are cut: half a token is not recognised."""
@@ -196,7 +196,7 @@ def _commit_of(facts: RepoFacts, name: str, shown: str) -> str:
     found = facts.git().run(
         "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False
     )
-    if found.status != 0 or not re.fullmatch(r"[0-9a-f]{40,64}", found.text):
+    if found.status != 0 or not patterns.fullmatch(r"[0-9a-f]{40,64}", found.text):
         raise NothingToReview(
             f"{facts.path} has no commit {safe_line(shown)!r}.",
             hint="Give a commit, a branch or a range such as main..topic.",

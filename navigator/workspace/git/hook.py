@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 from navigator.config.guarded import NotPlain, holding, kind_of, read_file, write_file
+from navigator.domain import patterns
 from navigator.domain.errors import NavigatorError
 from navigator.workspace.git.facts import HOOK_MARK, KEPT_HOOKS, LARGEST_HOOK, RepoFacts, own_settings
 
 NAME = "post-commit"
 _KEPT = f"{KEPT_HOOKS}/{NAME}"
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_COMMIT = patterns.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 # A commit waits for this shell and a file or two of git's: HEAD has to be read before the next commit moves it. Where
 # it is not in a file as usual, git is asked. Only the process in the background touches the state folder, however slow that

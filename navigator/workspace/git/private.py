@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import shutil
 import tempfile
 import threading
@@ -21,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
+from navigator.domain import patterns
 from navigator.domain.diff import FileDiff
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
@@ -41,9 +41,9 @@ from navigator.workspace.git.runner import Git, GitError
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-_OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-_PAIR = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64})\n")
+_OID = patterns.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_NAME = patterns.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_PAIR = patterns.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64})\n")
 _KEPT_INDEXES = 4
 _EXCLUDED_BASES = 8
 _CACHED_LINES = 200_000

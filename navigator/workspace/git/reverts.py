@@ -10,12 +10,12 @@ A rebase or a cherry-pick leaves the change under another commit: the one with t
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from navigator.domain import patterns
 from navigator.workspace.git.runner import Git
 
 MOST_COMMITS = 5_000
@@ -26,11 +26,11 @@ _MOST_BYTES = 64 * 1024 * 1024
 _MOST_MERGES = 200
 """Reverted merges whose commits are listed; MOST_COMMITS of them for each."""
 
-_NAMES = re.compile(
+_NAMES = patterns.compile(
     r"^This reverts commit ([0-9a-f]{7,64})(?:,\s+reversing\s+changes made to ([0-9a-f]{7,64}))?",
-    re.MULTILINE,
+    patterns.MULTILINE,
 )
-_SECTION = re.compile(rb"^([0-9a-f]{40}(?:[0-9a-f]{24})?)\n", re.MULTILINE)
+_SECTION = patterns.compile(rb"^([0-9a-f]{40}(?:[0-9a-f]{24})?)\n", patterns.MULTILINE)
 _DIFF = (
     # --no-prefix: a diff that is turned around begins `diff --git b/… a/…`, and a patch id counts that line too.
     "diff-tree", "--stdin", "-r", "--root", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-prefix",
@@ -236,7 +236,7 @@ def _paths(git: Git, commits: Iterable[str]) -> dict[str, frozenset[bytes]]:
 
 
 def _is_id(field: bytes) -> bool:
-    return re.fullmatch(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?", field) is not None
+    return len(field) in (40, 64) and not field.strip(b"0123456789abcdef")
 
 
 def _patch_ids(git: Git, commits: Iterable[str], *, reverse: bool = False) -> dict[str, str]:

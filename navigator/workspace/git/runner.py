@@ -11,7 +11,6 @@ their callers give them.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import ClassVar
 
+from navigator.domain import patterns
 from navigator.domain.errors import MissingPart, NavigatorError
 from navigator.domain.text import safe_text
 from navigator.process.runner import TIME, run
@@ -136,8 +136,8 @@ def _version_of(executable: str) -> tuple[int, ...]:
     out = run([executable, "version"], DEFAULT_TIMEOUT, env=environment, cwd="/").out.decode(
         "ascii", "replace"
     )
-    match = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", out)
-    return tuple(int(part) for part in match.groups(default="0")) if match else (0, 0, 0)
+    match = patterns.search(r"(\d+)\.(\d+)(?:\.(\d+))?", out)
+    return tuple(int(part or 0) for part in match.groups()) if match else (0, 0, 0)
 
 
 def safe_path(outside: Iterable[Path] = ()) -> str:

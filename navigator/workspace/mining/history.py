@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from navigator.domain import patterns
 from navigator.domain.text import safe_line, safe_text
 from navigator.workspace.checks.removed_tests import is_test_file
 from navigator.workspace.git.diffs import path_text
@@ -16,31 +16,34 @@ from navigator.workspace.git.facts import RepoFacts
 _MOST_OUTPUT = 64 * 1024 * 1024
 _LONGEST_MESSAGE = 4_000
 
-_CODE = re.compile(
+_CODE = patterns.compile(
     r"\.(?:pyi?|[cm]?[jt]sx?|go|rs|java|kts?|scala|rb|php|cs|swift|dart|exs?|lua|c|cc|cpp|cxx|h|hh|hpp|m|mm|zig|nim|jl|pl|sh)$",
-    re.IGNORECASE,
+    patterns.IGNORECASE,
 )
-_NOT_CODE = re.compile(r"(?:^|/)(?:docs?|examples?|bench(?:marks?)?|vendor|third_party|node_modules)/", re.I)
+_NOT_CODE = patterns.compile(
+    r"(?:^|/)(?:docs?|examples?|bench(?:marks?)?|vendor|third_party|node_modules)/", patterns.IGNORECASE
+)
 
-_FIX = re.compile(
+_FIX = patterns.compile(
     r"\b(?:fix(?:e[sd]|ing)?|bugs?|bugfix|hotfix|repair(?:s|ed)?|regression|crash(?:es|ed)?|wrong(?:ly)?|incorrect(?:ly)?"
     r"|correct(?:s|ed|ly)?|broken|prevent(?:s|ed)?|avoid(?:s|ed)?|race|leak(?:s|ed)?|overflow|off.by.one|typeerror|keyerror"
     r"|valueerror|handle[sd]?|edge.case|don'?t|do not|never|properly)\b",
-    re.IGNORECASE,
+    patterns.IGNORECASE,
 )
-_SAME_BEHAVIOUR = re.compile(
+_SAME_BEHAVIOUR = patterns.compile(
     r"\b(?:refactor(?:s|ed|ing)?|renam(?:e[sd]?|ing)|simplif(?:y|ies|ied)|clean(?:s|ed|ing|up)?|tidy|style|format(?:ted|ting)?|lint"
     r"|typing|annotat(?:e[sd]?|ions?)|docstrings?|comments?|extract(?:s|ed)?|inline[sd]?|moderni[sz]e[sd]?|pyupgrade|f-?strings?"
     r"|black|ruff|isort|mypy|flake8|pep ?8|reorgani[sz]e[sd]?|reorder(?:s|ed)?|whitespace|typos?|readab(?:le|ility)|spelling"
     r"|redundant|unused|type hints?|restructur(?:e[sd]?|ing)|shorten(?:s|ed)?|rewrite|rework(?:s|ed)?|use)\b",
-    re.IGNORECASE,
+    patterns.IGNORECASE,
 )
-_NEW = re.compile(
+_NEW = patterns.compile(
     r"\b(?:feat(?:ure)?|add(?:s|ed|ing)?|extends?|supports?|implements?|introduces?|new|allows?|enables?|quick)\b",
-    re.IGNORECASE,
+    patterns.IGNORECASE,
 )
-_NO_CHANGE_OF_CODE = re.compile(
-    r"^(?:merge|revert|release|bump|version|prepare release|back to development|\[?pre-commit)\b", re.I
+_NO_CHANGE_OF_CODE = patterns.compile(
+    r"^(?:merge|revert|release|bump|version|prepare release|back to development|\[?pre-commit)\b",
+    patterns.IGNORECASE,
 )
 
 
@@ -142,10 +145,10 @@ def read_history(facts: RepoFacts, head: str, limit: int) -> list[Commit]:
     return [commit for commit in commits if commit is not None]
 
 
-_TAKEN_BACK = re.compile(
-    r"(?:reverts commit|fixes:?|fixup of|regression from) ([0-9a-f]{7,40})\b", re.IGNORECASE
+_TAKEN_BACK = patterns.compile(
+    r"(?:reverts commit|fixes:?|fixup of|regression from) ([0-9a-f]{7,40})\b", patterns.IGNORECASE
 )
-_REVERT = re.compile(r'^Revert "(.+)"')
+_REVERT = patterns.compile(r'^Revert "(.+)"')
 
 
 def named_faulty(commits: Iterable[Commit]) -> frozenset[str]:

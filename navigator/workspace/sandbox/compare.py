@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from navigator.domain import patterns
 from navigator.domain.models import TESTS, Baseline, CheckResult
 from navigator.domain.states import CheckOutcome
 from navigator.workspace.sandbox.suite import SHOWN, SuiteRun
@@ -113,7 +113,7 @@ def _passed_line(before: Baseline | None, after: SuiteRun) -> str:
 
 def passed_before(before: Baseline) -> int:
     """How many tests a base's run counted as passed; 0 where it counted none."""
-    found = re.search(r"\b(\d+) passed$", _line(before))
+    found = patterns.search(r"\b(\d+) passed$", _line(before))
     return int(found[1]) if found else 0
 
 

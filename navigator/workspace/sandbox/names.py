@@ -5,16 +5,17 @@ A name is only used to tell one run from another of the same command, so it need
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
+
+from navigator.domain import patterns
 
 MOST_NAMES = 2_000
 _LONGEST = 300
 _ENDING = 40
 """Characters at the end of a name in which a duration is looked for."""
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_DURATION = re.compile(r"\s*[\[(]?\b\d+(?:[.,]\d+)?\s?(?:ms|s|sec|seconds|m)\b[\])]?\s*$")
+_ANSI = patterns.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_DURATION = patterns.compile(r"\s*[\[(]?\b\d+(?:[.,]\d+)?\s?(?:ms|s|sec|seconds|m)\b[\])]?\s*$")
 
 
 LONGEST_LINE = 1_000
@@ -58,31 +59,31 @@ def failing_tests(text: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-_PYTEST = re.compile(r"(?:FAILED|ERROR) ((?:[^\s:]+\.\w+)(?:::.*?)?)(?: - .*)?")
-_UNITTEST = re.compile(r"(?:FAIL|ERROR): (\S+) \(([\w.<>]+)\)(.*)")
-_CARGO = re.compile(r"test (\S.*?)(?: - should panic)? \.\.\. FAILED")
-_CARGO_DOC = re.compile(r"test (\S.*? \(line \d+\))(?: - compile.*)? \.\.\. FAILED")
-_RUST_ERROR = re.compile(r"error(?:\[E\d+\])?: could not compile `([^`]+)`(?: \((.*?)\))?.*")
-_GO = re.compile(r"\s*--- FAIL: (\S+)(?: \(.*\))?")
-_GO_PACKAGE = re.compile(r"(FAIL|ok|\?)\s+(\S+)(?:\s+(?:[\d.]+s|\(cached\)|\[.*\]).*)")
-_TAP = re.compile(r"(\s*)not ok \d+(?: -)? ?(.*)")
-_TAP_OPEN = re.compile(r"(\s*)# Subtest: (.*)")
-_NODE_SPEC = re.compile(r"(\s*)✖ (.+)")
-_JEST = re.compile(r"\s*● (.+ › .+|.+)")
-_JEST_FILE = re.compile(r"\s*FAIL\s+(\S+\.\w+)(?: \(.*\))?\s*")
-_VITEST = re.compile(r"\s*(?:FAIL|×)\s+(?:\|.*?\|\s+)?(\S+\.\w+ > .+)")
-_MOCHA = re.compile(r"\s{2}(\d+)\) (.+)")
-_RSPEC = re.compile(r"rspec (\S+(?::\d+|\[[\d:]+\]))(?: # (.*))?")
-_GRADLE = re.compile(r"(\S.*) FAILED")
-_MAVEN = re.compile(r"\[ERROR\]\s+([\w.$]+[.:][\w\[\]]+)(?::\d+.*| -- .*|\s+<<<.*| » .*)")
-_PHPUNIT = re.compile(r"\d+\) ([\w\\]+::\S+.*)")
-_DOTNET = re.compile(r"\s+Failed (\S.*) \[[^\[\]]*\]")
-_CTEST = re.compile(r"\s+\d+ - (\S.*) \((?:Failed|Timeout|SEGFAULT|Not Run|[^()]*\*\*\*[^()]*)\)")
-_BATS = re.compile(r" ✗ (.+)")
+_PYTEST = patterns.compile(r"(?:FAILED|ERROR) ((?:[^\s:]+\.\w+)(?:::.*?)?)(?: - .*)?")
+_UNITTEST = patterns.compile(r"(?:FAIL|ERROR): (\S+) \(([\w.<>]+)\)(.*)")
+_CARGO = patterns.compile(r"test (\S.*?)(?: - should panic)? \.\.\. FAILED")
+_CARGO_DOC = patterns.compile(r"test (\S.*? \(line \d+\))(?: - compile.*)? \.\.\. FAILED")
+_RUST_ERROR = patterns.compile(r"error(?:\[E\d+\])?: could not compile `([^`]+)`(?: \((.*?)\))?.*")
+_GO = patterns.compile(r"\s*--- FAIL: (\S+)(?: \(.*\))?")
+_GO_PACKAGE = patterns.compile(r"(FAIL|ok|\?)\s+(\S+)(?:\s+(?:[\d.]+s|\(cached\)|\[.*\]).*)")
+_TAP = patterns.compile(r"(\s*)not ok \d+(?: -)? ?(.*)")
+_TAP_OPEN = patterns.compile(r"(\s*)# Subtest: (.*)")
+_NODE_SPEC = patterns.compile(r"(\s*)✖ (.+)")
+_JEST = patterns.compile(r"\s*● (.+ › .+|.+)")
+_JEST_FILE = patterns.compile(r"\s*FAIL\s+(\S+\.\w+)(?: \(.*\))?\s*")
+_VITEST = patterns.compile(r"\s*(?:FAIL|×)\s+(?:\|.*?\|\s+)?(\S+\.\w+ > .+)")
+_MOCHA = patterns.compile(r"\s{2}(\d+)\) (.+)")
+_RSPEC = patterns.compile(r"rspec (\S+(?::\d+|\[[\d:]+\]))(?: # (.*))?")
+_GRADLE = patterns.compile(r"(\S.*) FAILED")
+_MAVEN = patterns.compile(r"\[ERROR\]\s+([\w.$]+[.:][\w\[\]]+)(?::\d+.*| -- .*|\s+<<<.*| » .*)")
+_PHPUNIT = patterns.compile(r"\d+\) ([\w\\]+::\S+.*)")
+_DOTNET = patterns.compile(r"\s+Failed (\S.*) \[[^\[\]]*\]")
+_CTEST = patterns.compile(r"\s+\d+ - (\S.*) \((?:Failed|Timeout|SEGFAULT|Not Run|[^()]*\*\*\*[^()]*)\)")
+_BATS = patterns.compile(r" ✗ (.+)")
 
 
 def _each(
-    pattern: re.Pattern[str], name: Callable[[re.Match[str]], str]
+    pattern: patterns.Pattern[str], name: Callable[[patterns.Match[str]], str]
 ) -> Callable[[list[str]], Iterator[str]]:
     def read(lines: list[str]) -> Iterator[str]:
         for line in lines:
@@ -93,7 +94,7 @@ def _each(
     return read
 
 
-def _unittest(match: re.Match[str]) -> str:
+def _unittest(match: patterns.Match[str]) -> str:
     method, where, rest = match[1], match[2], match[3]
     # Python 3.11 and later name the method in both places.
     name = where if where.endswith(f".{method}") else f"{where}.{method}"
@@ -125,7 +126,7 @@ def _tap(lines: list[str]) -> Iterator[str]:
             above[len(match[1])] = match[2]
         elif match := _TAP.fullmatch(line.rstrip()):
             depth, said = len(match[1]), match[2]
-            if re.search(r"#\s*(?:todo|skip)\b", said, re.IGNORECASE):
+            if patterns.search(r"#\s*(?:todo|skip)\b", said, patterns.IGNORECASE):
                 continue
             path = [name for at, name in sorted(above.items()) if at < depth]
             if any(at > depth and said in name for at, name in named):
@@ -167,7 +168,7 @@ def _jest(lines: list[str]) -> Iterator[str]:
 
 def _mocha(lines: list[str]) -> Iterator[str]:
     """The list at the end: a number, then the suites and the test, each deeper than the one before."""
-    start = next((at for at, line in enumerate(lines) if re.fullmatch(r"\s+\d+ failing", line)), None)
+    start = next((at for at, line in enumerate(lines) if patterns.fullmatch(r"\s+\d+ failing", line)), None)
     if start is None:
         return
     at = start + 1
@@ -204,13 +205,13 @@ _READERS: tuple[Callable[[list[str]], Iterator[str]], ...] = (
     _each(_BATS, lambda m: m[1]),
 )
 
-_COUNTS: tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...] = (
-    (re.compile(r"^test result: \w+\. (\d+) passed"), None),  # cargo: one line a binary
-    (re.compile(r"^Ran (\d+) tests? in "), re.compile(r"^FAILED \((.*)\)$")),
-    (re.compile(r"^\s*Tests:?\s+(?:.*?[,|] )?(\d+) passed"), None),  # jest, vitest
-    (re.compile(r"^[#ℹ] pass (\d+)$"), None),  # node
-    (re.compile(r"^\s+(\d+) passing(?: \(.*\))?$"), None),  # mocha
-    (re.compile(r"^=*\s*(?:.*?, )?(\d+) passed\b.* in [\d.]+s.*"), None),  # pytest
+_COUNTS: tuple[tuple[patterns.Pattern[str], patterns.Pattern[str] | None], ...] = (
+    (patterns.compile(r"^test result: \w+\. (\d+) passed"), None),  # cargo: one line a binary
+    (patterns.compile(r"^Ran (\d+) tests? in "), patterns.compile(r"^FAILED \((.*)\)$")),
+    (patterns.compile(r"^\s*Tests:?\s+(?:.*?[,|] )?(\d+) passed"), None),  # jest, vitest
+    (patterns.compile(r"^[#ℹ] pass (\d+)$"), None),  # node
+    (patterns.compile(r"^\s+(\d+) passing(?: \(.*\))?$"), None),  # mocha
+    (patterns.compile(r"^=*\s*(?:.*?, )?(\d+) passed\b.* in [\d.]+s.*"), None),  # pytest
 )
 
 
@@ -225,31 +226,32 @@ def passed_count(text: str) -> int | None:
         if failed is not None:
             for line in lines:
                 if match := failed.match(line):
-                    total -= sum(int(n) for n in re.findall(r"(?:failures|errors)=(\d+)", match[1]))
+                    total -= sum(int(n) for n in patterns.findall(r"(?:failures|errors)=(\d+)", match[1]))
         return max(0, total)
     return None
 
 
-_NONE_SAID = re.compile(
+_NONE_SAID = patterns.compile(
     r"^=*[ \t]*(?:no tests (?:ran|collected)"
     r"|\d+ (?:deselected|warnings?)(?:, \d+ (?:deselected|warnings?))*) in [\d.]+s"  # pytest
     r"|^Ran 0 tests in |^NO TESTS RAN$"  # unittest
     r"|^No tests? (?:files? )?found\b"  # jest, vitest
     r"|^No tests executed!|^No tests were found!!!|^No test (?:modules found|is available)\b",  # phpunit, ctest, deno, dotnet
-    re.MULTILINE,
+    patterns.MULTILINE,
 )
-_ZERO = re.compile(
+_ZERO = patterns.compile(
     r"^test result: ok\. 0 passed; 0 failed\b"  # cargo
     r"|^ok[ \t]+\S+[ \t].*\[no tests to run\]$|^\?[ \t]+\S+[ \t]+\[no test files\]$"  # go
     r"|^[#ℹ] tests 0$|^[ \t]+0 passing\b|^0 examples, 0 failures\b|^[ \t]*Tests:[ \t]+0 total$",  # node, mocha, rspec, jest
-    re.MULTILINE,
+    patterns.MULTILINE,
 )
-_SOME = re.compile(
-    r"(?<![\w.-])[1-9]\d*[ \t]+(?:tests? )?(?:passed|passing|pass|skipped|pending|failed|xfailed|xpassed|errors?|examples?|ok)\b"
-    r"|^Ran [1-9]\d* tests? in |^[#ℹ] tests [1-9]|^Tests run: [1-9]|^OK \([1-9]"
-    r"|^ok[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))(?!.*\[no tests)",
-    re.MULTILINE,
+_SOME = patterns.compile(
+    r"(?:^|[^\w.-])[1-9]\d*[ \t]+(?:tests? )?(?:passed|passing|pass|skipped|pending|failed|xfailed|xpassed|errors?|examples?|ok)"
+    r"\b"
+    r"|^Ran [1-9]\d* tests? in |^[#ℹ] tests [1-9]|^Tests run: [1-9]|^OK \([1-9]",
+    patterns.MULTILINE,
 )
+_GO_OK = patterns.compile(r"^ok[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))(.*)$", patterns.MULTILINE)
 
 
 def none_ran(text: str, *, ended_well: bool = True) -> bool:
@@ -260,4 +262,5 @@ def none_ran(text: str, *, ended_well: bool = True) -> bool:
         ended_well: whether the exit status was 0. Else only the words of runners that fail where they find no test count.
     """
     said = _NONE_SAID.search(text) is not None or (ended_well and _ZERO.search(text) is not None)
-    return said and _SOME.search(text) is None
+    some = _SOME.search(text) or any("[no tests" not in match[1] for match in _GO_OK.finditer(text))
+    return said and not some

@@ -7,11 +7,12 @@ node's own runner, jest, vitest, mocha and cargo only the exit status and the na
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from navigator.domain import patterns
 
 REPORTER = "/build/reporter"
 """Where the reporter lies inside."""
@@ -19,11 +20,11 @@ REPORTER = "/build/reporter"
 _SETTING = frozenset({"cd", "export", "set", ".", "source", "unset"})
 """Commands that only prepare: they stay in front of the one that runs a test."""
 
-_BETWEEN = re.compile(r"&&|;|\n")
-_NOT_SIMPLE = re.compile(r"[|<>`()]|\$\(|(?<!&)&(?!&)")
-_GO_TEST = re.compile(r"^func (Test\w*)\(", re.MULTILINE)
+_BETWEEN = patterns.compile(r"&&|;|\n")
+_NOT_SIMPLE = patterns.compile(r"[|<>`()]|\$\(|(?<!&)&(?!&)")
+_GO_TEST = patterns.compile(r"^func (Test\w*)\(", patterns.MULTILINE)
 _PYTEST_FILES = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", ".pytest.ini")
-_ADDOPTS = re.compile(r"^\s*addopts\s*=[^\n]*(?:\n[ \t]+[^\n]*|\n\])*", re.MULTILINE)
+_ADDOPTS = patterns.compile(r"^\s*addopts\s*=[^\n]*(?:\n[ \t]+[^\n]*|\n\])*", patterns.MULTILINE)
 _JS = frozenset({"jest", "vitest", "mocha"})
 
 
@@ -95,7 +96,7 @@ def _runner(words: list[str], path: str, text: str, read: FileReading) -> OneCom
 def _pytest(head: list[str], path: str, read: FileReading) -> OneCommand:
     more = ["-p", "navigator_reporter", "-p", "no:cacheprovider", "-p", "no:randomly", "--maxfail=0", "-q"]
     settings = "\n".join(found[0] for name in _PYTEST_FILES for found in _ADDOPTS.finditer(read(name) or ""))
-    if re.search(r"(?:-n|--numprocesses)[= ]?(?:auto|logical|\d)", settings):
+    if patterns.search(r"(?:-n|--numprocesses)[= ]?(?:auto|logical|\d)", settings):
         more += ["-n0"]
     if "--cov" in settings:
         more += ["--no-cov"]
@@ -115,7 +116,8 @@ def _environment() -> str:
 def _line(words: Sequence[str]) -> str:
     """Words as a shell reads them; what assigns a variable in front of a command stays an assignment."""
     return " ".join(
-        word if re.fullmatch(r"\w+=[\w./:,+-]*|[\w./:=,@%+-]+", word) else shlex.quote(word) for word in words
+        word if patterns.fullmatch(r"\w+=[\w./:,+-]*|[\w./:=,@%+-]+", word) else shlex.quote(word)
+        for word in words
     )
 
 
@@ -149,7 +151,7 @@ def _javascript(words: list[str], names: list[str], path: str, read: FileReading
         names = [PurePosixPath(word).name for word in words]
     if names and names[0] == "npx":
         words, names = words[1:], names[1:]
-    if not names or not re.search(r"\.[cm]?[jt]sx?$", path):
+    if not names or not patterns.search(r"\.[cm]?[jt]sx?$", path):
         return None
     if names[0] == "node" and "--test" in words:
         return OneCommand(f"{_line([words[0], '--test', path])}", "node --test")

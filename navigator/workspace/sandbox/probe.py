@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shutil
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from navigator.domain import patterns
 from navigator.domain.text import safe_line
 from navigator.process.runner import TIME, run
 from navigator.workspace.git.runner import safe_path
@@ -167,7 +167,7 @@ def _probe(path: str) -> Sandbox:
             hint="Install it (`apt install bubblewrap`, `dnf install bubblewrap`), then `navigator doctor`.",
         )
     version = _said([found, "--version"])[1]
-    match = re.search(r"(\d+)\.(\d+)", version)
+    match = patterns.search(r"(\d+)\.(\d+)", version)
     if match is None or (int(match[1]), int(match[2])) < OLDEST:
         return Sandbox(
             reason=f"bubblewrap is too old: {safe_line(version.strip())[:60] or 'it does not say its version'}",

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+from navigator.domain import patterns
 from navigator.workspace.bounded.run import WorkerLost, run_bounded
 
 Read = Callable[[str], bytes | None]
 """Content of a file of the tree by path; None where there is none."""
 
-_CASES = re.compile(rb"TestCase\b|\bload_tests\b")
+_CASES = patterns.compile(rb"TestCase\b|\bload_tests\b")
 """What only unittest's own runner needs: without it, it finds no test in a file."""
 _TEST_FILES = 200
 """Test files that are looked into, at most."""
-_TARGET = re.compile(r"^(test|check)\s*:(?!=)", re.MULTILINE)
+_TARGET = patterns.compile(r"^(test|check)\s*:(?:[^=]|$)", patterns.MULTILINE)
 
 
 def proposed_command(paths: Collection[str], read: Read, checkout: Path | None = None) -> str:
@@ -40,7 +40,7 @@ def _make(paths: Collection[str], read: Read) -> str:
             targets = _TARGET.findall(_text(read(name)))
             if "test" in targets:
                 return "make test"
-    if "justfile" in paths and re.search(r"^test\b.*:", _text(read("justfile")), re.MULTILINE):
+    if "justfile" in paths and patterns.search(r"^test\b.*:", _text(read("justfile")), patterns.MULTILINE):
         return "just test"
     return ""
 
@@ -60,7 +60,7 @@ def _node(paths: Collection[str], read: Read) -> str:
 
 
 def _python(paths: Collection[str], read: Read, checkout: Path | None) -> str:
-    tests = sorted(path for path in paths if re.search(r"(?:^|/)(?:test_[^/]+|[^/]+_test)\.py$", path))
+    tests = sorted(path for path in paths if patterns.search(r"(?:^|/)(?:test_[^/]+|[^/]+_test)\.py$", path))
     project = _toml(read("pyproject.toml"))
     if not tests and not project:
         return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from navigator.domain import patterns
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
 from navigator.domain.secrets import Redactor
@@ -53,13 +53,13 @@ _READING = 20.0
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 
-_ABSENT = re.compile(
+_ABSENT = patterns.compile(
     r"^(?:/bin/sh: (?:\d+: )?|sh: (?:\d+: )?|bash: (?:line \d+: )?|make: |env: [‘'\"]?)(?P<what>[^\s:‘’'\"]+)[’'\"]?: "
     r"(?:not found|command not found|No such file or directory|Permission denied).*",
-    re.MULTILINE,
+    patterns.MULTILINE,
 )
-_NO_MODULE = re.compile(
-    r"(?:No module named |Cannot find (?:module|package) )['\"]?(?P<what>[\w@./-]+)", re.MULTILINE
+_NO_MODULE = patterns.compile(
+    r"(?:No module named |Cannot find (?:module|package) )['\"]?(?P<what>[\w@./-]+)", patterns.MULTILINE
 )
 
 
@@ -261,10 +261,10 @@ def excerpt(text: str, names: Sequence[str] = (), limit: int = SHOWN) -> str:
 
 def _first_failure(text: str, names: Sequence[str]) -> int:
     """Where the first lines about a failure begin; 0 where none are recognised."""
-    match = re.search(
+    match = patterns.search(
         r"^(?:=+ (?:FAILURES|ERRORS) =+|(?:FAIL|ERROR): |failures:|---- .* stdout|--- FAIL|error\[)",
         text,
-        re.M,
+        patterns.MULTILINE,
     )
     if match is not None:
         return match.start()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shlex
 import shutil
 from collections.abc import Collection, Iterable
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from navigator.config.guarded import read_file
+from navigator.domain import patterns
 from navigator.workspace.git.runner import safe_path
 from navigator.workspace.sandbox.binds import Bind
 
@@ -66,8 +66,8 @@ _ALONG = {
     "uv": ("python3",),
 }
 _LARGEST_VERSION = 4096
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_SECRET_LINE = re.compile(r"(?i)^[^#\n]*(?:token|secret|password|credential)", re.MULTILINE)
+_ASSIGNMENT = patterns.compile(r"[A-Za-z_]\w*=")
+_SECRET_LINE = patterns.compile(r"(?i)^[^#\n]*(?:token|secret|password|credential)", patterns.MULTILINE)
 
 
 @dataclass
@@ -176,7 +176,7 @@ def _behind_shim(found: Path, checkout: Path) -> list[str]:
     for folder, name in ((checkout, ".python-version"), (found.parent.parent, "version")):
         with contextlib.suppress(OSError):
             named = named or read_file(folder, name, _LARGEST_VERSION).decode("utf-8", "replace")
-    for version in re.split(r"[\s:]+", named.strip()):
+    for version in patterns.split(r"[\s:]+", named.strip()):
         folder = versions / version / "bin"
         if version and "/" not in version and (folder / found.name).exists():
             return [str(folder)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import resources
@@ -26,11 +25,12 @@ from navigator.cascade.views.statistics.page import (
 )
 from navigator.cascade.views.statistics.pages import PAGES
 from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
+from navigator.domain import patterns
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 
-_CODE = re.compile(r"`([^`]+)`")
+_CODE = patterns.compile(r"`([^`]+)`")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for the page: nothing."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from navigator.domain import patterns
 from navigator.domain.text import safe_line
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@-])")
+_MARKUP = patterns.compile(r"([\\`*_{}\[\]<>()#+!|~&@-])")
 
 
 def text(documents: Sequence[dict[str, Any]]) -> str:
@@ -77,5 +77,5 @@ def _plain(said: str) -> str:
 def _code(said: str) -> str:
     """A code span that its own backticks cannot end."""
     shown = safe_line(said)
-    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))
+    fence = "`" * (1 + max((len(run) for run in patterns.findall(r"`+", shown)), default=0))
     return f"{fence} {shown} {fence}" if "`" in shown else f"{fence}{shown}{fence}"

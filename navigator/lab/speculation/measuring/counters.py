@@ -6,10 +6,11 @@ counts are the draft's own: everything it drafted. An engine that has one of the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from navigator.domain import patterns
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Counts:
 
 # llama.cpp
 
-_STATISTICS = re.compile(
+_STATISTICS = patterns.compile(
     r"statistics\s+(?P<type>\S+):\s*#calls\(b,g,a\)\s*=\s*\d+\s+(?P<calls>\d+)\s+(?P<rounds>\d+),\s*"
     r"#gen drafts\s*=\s*(?P<drafts>\d+),\s*#acc drafts\s*=\s*\d+,\s*#gen tokens\s*=\s*(?P<drafted>\d+),\s*"
     r"#acc tokens\s*=\s*(?P<accepted>\d+),(?:\s*#mean acc len\s*=\s*[\d.]+,)?"
@@ -90,10 +91,10 @@ def _positions(histogram: Sequence[int]) -> tuple[int, ...]:
 
 # vLLM
 
-_METRIC = re.compile(
+_METRIC = patterns.compile(
     r"^vllm:spec_decode_(?P<name>num_drafts|num_draft_tokens|num_accepted_tokens|num_accepted_tokens_per_pos)_total"
     r"(?:\{(?P<labels>[^}]*)\})?\s+(?P<value>[\d.eE+]+)",
-    re.MULTILINE,
+    patterns.MULTILINE,
 )
 
 
@@ -106,7 +107,7 @@ def vllm_metrics(text: str) -> Counts:
         seen = True
         value = float(found["value"])
         if found["name"] == "num_accepted_tokens_per_pos":
-            position = re.search(r'position="(\d+)"', found["labels"] or "")
+            position = patterns.search(r'position="(\d+)"', found["labels"] or "")
             if position is not None:
                 positions[int(position[1])] = positions.get(int(position[1]), 0.0) + value
         else:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from importlib import resources
 
+from navigator.domain import patterns
 from navigator.rehearsal.writer.rules.base import MAX_PLACES, Apply, Outcome, Rule, transforming
 from navigator.rehearsal.writer.rules.calls import (
     BareExcept,
@@ -90,4 +90,4 @@ def choose_rules(task: str, kind: str, note: str = "") -> tuple[tuple[Rule, ...]
 
 
 def _score(rule: Rule, text: str) -> int:
-    return sum(1 for word in rule.words if re.search(word, text, re.IGNORECASE))
+    return sum(1 for word in rule.words if patterns.search(word, text, patterns.IGNORECASE))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,6 +9,8 @@ from typing import ClassVar
 
 import libcst as cst
 from libcst.metadata import MetadataWrapper, ProviderT, QualifiedNameProvider, QualifiedNameSource
+
+from navigator.domain import patterns
 
 MAX_PLACES = 40
 """Places one rule changes in one file; an answer has to stay readable, and within the tokens it is given."""
@@ -54,7 +55,7 @@ class Rule:
 
     def may_apply(self, text: str) -> bool:
         """A cheap look at a file: False means that the rule finds nothing in it."""
-        return any(re.search(hint, text, re.MULTILINE) for hint in self.hints)
+        return any(patterns.search(hint, text, patterns.MULTILINE) for hint in self.hints)
 
 
 class Places:

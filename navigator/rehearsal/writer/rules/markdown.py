@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from navigator.domain import patterns
 from navigator.rehearsal.writer.rules.base import Apply, Outcome, Places
 
-_FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})(.*)$")
-_HEADING = re.compile(r"^(#{1,6})([ \t]*)(\S.*?)([ \t]+#+)?[ \t]*$")
-_ADDRESS = re.compile(r"https?://[^\s<>`\"')\]}|]+")
-_COMMAND = re.compile(r"^(\$ |pip |python3? |git |make |npm |uv |curl |docker |cd |export )")
+_FENCE = patterns.compile(r"^( {0,3})(`{3,}|~{3,})(.*)$")
+_HEADING = patterns.compile(r"^(#{1,6})([ \t]*)(\S.*?)([ \t]+#+)?[ \t]*$")
+_ADDRESS = patterns.compile(r"https?://[^\s<>`\"')\]}|]+")
+_COMMAND = patterns.compile(r"^(\$ |pip |python3? |git |make |npm |uv |curl |docker |cd |export )")
 
 
 def _with_fences(lines: list[str]) -> Iterator[tuple[int, str, bool]]:
@@ -107,13 +107,13 @@ def _language(body: list[str]) -> str:
     first = next((line.strip() for line in body if line.strip()), "")
     if _COMMAND.match(first):
         return "console" if first.startswith("$ ") else "bash"
-    if re.match(r"^(import |from \w+ import |def |class |>>> )", first):
+    if patterns.match(r"^(import |from \w+ import |def |class |>>> )", first):
         return "python"
     if first.startswith(("{", "[{")):
         return "json"
-    if re.match(r"^\[[\w.\"-]+\]$", first) or re.match(r"^\w+ = ", first):
+    if patterns.match(r"^\[[\w.\"-]+\]$", first) or patterns.match(r"^\w+ = ", first):
         return "toml"
-    if re.match(r"^[\w-]+:( |$)", first):
+    if patterns.match(r"^[\w-]+:( |$)", first):
         return "yaml"
     return "text"
 
@@ -121,13 +121,18 @@ def _language(body: list[str]) -> str:
 def _addresses(lines: list[str], places: Places) -> list[str]:
     result = list(lines)
     for at, line, prose in _with_fences(lines):
-        if not prose or line.startswith(("    ", "\t")) or re.match(r"^\s*\[[^\]]+\]:", line) or "<" in line:
+        if (
+            not prose
+            or line.startswith(("    ", "\t"))
+            or patterns.match(r"^\s*\[[^\]]+\]:", line)
+            or "<" in line
+        ):
             continue
         result[at] = _ADDRESS.sub(partial(_linked, line=line, places=places), line)
     return result
 
 
-def _linked(match: re.Match[str], line: str, places: Places) -> str:
+def _linked(match: patterns.Match[str], line: str, places: Places) -> str:
     before = line[: match.start()]
     if before.count("`") % 2 or before.endswith(("(", "[", '"', "'", "=")):
         return match[0]

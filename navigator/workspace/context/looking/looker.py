@@ -328,10 +328,10 @@ class Looker:
         return self._match(request, request.target, literal_in(request.target), request.glob, room)
 
     def _uses(self, request: LookRequest, room: int) -> LookAnswer:
-        import re
+        from navigator.domain import patterns
 
         name = request.target.replace("::", ".").rsplit(".", 1)[-1]
-        return self._match(request, rf"(?<!\w){re.escape(name)}(?!\w)", name, "", room)
+        return self._match(request, rf"(?:^|\W){patterns.escape(name)}(?:\W|$)", name, "", room)
 
     def _match(self, request: LookRequest, expression: str, literal: str, glob: str, room: int) -> LookAnswer:
         room = min(room, self._at_most(SEARCH_OF_ALL))

@@ -1,10 +1,10 @@
-"""Searches text by a model's regular expression: in a process that can be ended, since an expression may take for ever."""
+"""Searches text by a model's regular expression: in a process of its own, since it may read many files."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from navigator.domain import patterns
 from navigator.domain.errors import NavigatorError
 from navigator.workspace.bounded.run import run_bounded
 
@@ -37,9 +37,9 @@ def matching_lines(expression: str, texts: Sequence[str]) -> list[list[int]]:
 def _search(expression: str, texts: list[str]) -> list[list[int]]:
     """What `matching_lines` does, in the process that may be ended."""
     try:
-        pattern = re.compile(expression)
-    except (re.error, OverflowError) as error:
-        raise BadExpression(f"it is no regular expression: {error}") from None
+        pattern = patterns.compile(expression).check()
+    except patterns.PatternError as error:
+        raise BadExpression(str(error)) from None
     left = _MOST_HITS
     found: list[list[int]] = []
     for text in texts:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-_OF_TESTS = re.compile(r"^tests?[_-]|[_.-](?:tests?|spec)$")
+from navigator.domain import patterns
+
+_OF_TESTS = patterns.compile(r"^tests?[_-]|[_.-](?:tests?|spec)$")
 _FOLDERS = frozenset({"src", "lib", "test", "tests", "__tests__", "spec", "unit", "testing"})
 """Folders that say where code and tests are kept, and not what they are about."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from navigator.domain import patterns
 from navigator.domain.states import LookKind
 
 MOST_REQUESTS = 8
@@ -24,9 +24,9 @@ FORMS = {
 }
 """How each is written."""
 
-_RANGE = re.compile(r":L?(\d{1,7})(?:\s*[-–:]\s*L?(\d{1,7}))?$")
-_NAME = re.compile(r"[^\W\d]\w*[!?]?")
-_AROUND = re.compile(r"^[\s>*+\-\d.)`]*(?=[A-Za-z])")
+_RANGE = patterns.compile(r":L?(\d{1,7})(?:\s*[-–:]\s*L?(\d{1,7}))?$")
+_NAME = patterns.compile(r"[^\W\d]\w*[!?]?")
+_BEFORE = patterns.compile(r"[\s>*+\-\d.)`]*([A-Za-z])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,8 @@ def read_requests(lines: Iterable[str]) -> list[LookRequest | NotARequest]:
 
 
 def _request(text: str) -> LookRequest | NotARequest:
-    bare = _AROUND.sub("", text).strip().strip("`")
+    before = _BEFORE.match(text)
+    bare = text[before.start(1) if before and before[1] else 0 :].strip().strip("`")
     word, _, rest = bare.partition(" ")
     target = rest.strip()
     try:
@@ -109,10 +110,10 @@ def _reading(target: str) -> LookRequest | NotARequest:
 
 def _searching(target: str) -> LookRequest:
     """The expression, and the glob behind it: the last word, where it looks like a path and the rest is not empty."""
-    quoted = re.fullmatch(r"([\"'`/])(.+)\1(?:\s+(\S+))?", target)
-    if quoted:
-        return LookRequest(LookKind.SEARCH, quoted[2], glob=_glob(quoted[3] or ""))
     head, _, tail = target.rpartition(" ")
+    for whole, glob in ((target, ""), (head.rstrip(), tail)):
+        if len(whole) > 2 and whole[0] in "\"'`/" and whole[-1] == whole[0]:
+            return LookRequest(LookKind.SEARCH, whole[1:-1], glob=_glob(glob))
     if head and _is_glob(tail.strip("`'\"")):
         return LookRequest(LookKind.SEARCH, head.strip(), glob=_glob(tail))
     return LookRequest(LookKind.SEARCH, target)
@@ -120,12 +121,12 @@ def _searching(target: str) -> LookRequest:
 
 def _is_glob(word: str) -> bool:
     """Whether a search's last word limits it: a path or a pattern of paths, and nothing an expression would end with."""
-    if re.search(r"[\\()\[\]^$|+]", word):
+    if patterns.search(r"[\\()\[\]^$|+]", word):
         return False
     return (
         "/" in word.rstrip("/")
         or word.endswith("/")
-        or re.fullmatch(r"\*(?:\.\w+)+|[\w*-]+\.\w{1,5}", word) is not None
+        or patterns.fullmatch(r"\*(?:\.\w+)+|[\w*-]+\.\w{1,5}", word) is not None
     )
 
 

@@ -6,11 +6,11 @@ Nothing here reads a file: `pool` hands the bytes to a worker process.
 from __future__ import annotations
 
 import importlib
-import re
 from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from navigator.domain import patterns
 from navigator.domain.secrets import secret_in
 from navigator.workspace.context.repomap.languages import LANGUAGES
 from navigator.workspace.context.repomap.words import SYNTAX, WORD, count_parts
@@ -31,7 +31,7 @@ _MOST_DEFINITIONS = 1500
 _MOST_WORDS = 4000
 _MOST_IMPORTS = 300
 _SIGNATURE = 160
-_WORD = re.compile(WORD.pattern.encode())
+_WORD = patterns.compile(WORD.pattern.encode())
 _LFS = b"version https://git-lfs.github.com/spec/"
 _LOOKED_AT = 8_000
 

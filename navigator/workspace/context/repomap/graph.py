@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import posixpath
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from navigator.domain import patterns
 from navigator.workspace.context.repomap.files import MapFile
 from navigator.workspace.context.repomap.resolve import FAMILIES, Resolver
 
@@ -18,7 +18,7 @@ _MOST_EDGES = 80
 _MOST_DEFINERS = 20
 _SHARED_BY = 5
 _LONG = 8
-_COMPOUND = re.compile(r"_|[a-z0-9][A-Z]")
+_COMPOUND = patterns.compile(r"_|[a-z0-9][A-Z]")
 
 Edges = list[list[tuple[int, float]]]
 """For each file: (other file, weight); the weights of one file add up to 1, or there are none."""

@@ -7,16 +7,17 @@ chosen on commits of sphinx and cli (docs/context.md); they were measured on oth
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from navigator.domain import patterns
 from navigator.workspace.context.repomap.graph import pagerank
 from navigator.workspace.context.repomap.index import RepoMap
 from navigator.workspace.context.repomap.words import STOP, WORD, parts
 
-_QUOTED = re.compile(r"`([^`\n]{2,120})`|\"([^\"\n]{2,80})\"|'([^'\n]{2,80})'")
-_NAME_IN_PATH = re.compile(r"(?<![\w./-])[\w./-]*[\w-]\.[A-Za-z0-9]+")
+_QUOTED = patterns.compile(r"`([^`\n]{2,120})`|\"([^\"\n]{2,80})\"|'([^'\n]{2,80})'")
+_PATH_LIKE = patterns.compile(r"[\w./-]+")
+_TO_A_SUFFIX = patterns.compile(r"[\w./-]*[\w-]\.[A-Za-z0-9]+")
 _PLAIN = {
     "path": "its name is in the task",
     "names": "defines what the task names",
@@ -29,7 +30,7 @@ _PLAIN = {
     "rank": "near what the task is about",
     "central": "many files lean on it",
 }
-GENERATED = re.compile(
+GENERATED = patterns.compile(
     r"(?i)(?:^|/)(?:node_modules|vendor|third_party|dist|build|\.venv|__snapshots__)/"
     r"|\.min\.(?:js|css)$|\.(?:lock|map|svg|snap)$|(?:^|/)(?:package-lock\.json|pnpm-lock\.yaml|go\.sum)$"
 )
@@ -83,6 +84,14 @@ class TaskTerms:
     words: Mapping[str, str]
 
 
+def _without_path(run: str, known: Collection[str]) -> str:
+    """A run of letters, dots and slashes, without the known path at its beginning."""
+    found = _TO_A_SUFFIX.match(run)
+    if found is None or found[0].rsplit("/", 1)[-1].casefold() not in known:
+        return run
+    return " " + run[found.end() :]
+
+
 def read_task(text: str, paths: Iterable[str] = ()) -> TaskTerms:
     """What of a task's words can be looked for.
 
@@ -90,13 +99,11 @@ def read_task(text: str, paths: Iterable[str] = ()) -> TaskTerms:
         paths: the project's; the parts of a path that is written out are no words of their own.
     """
     known = {path.rsplit("/", 1)[-1].casefold() for path in paths}
-    words = _NAME_IN_PATH.sub(
-        lambda match: " " if match[0].rsplit("/", 1)[-1].casefold() in known else match[0], text
-    )
+    words = _PATH_LIKE.sub(lambda match: _without_path(match[0], known), text)
     quoted = [word for match in _QUOTED.finditer(words) for word in match.groups() if word]
     names = [part for word in quoted for part in WORD.findall(word)]
     found = WORD.findall(words)
-    names += [word for word in found if "_" in word.strip("_") or re.search(r"[a-z0-9][A-Z]", word)]
+    names += [word for word in found if "_" in word.strip("_") or patterns.search(r"[a-z0-9][A-Z]", word)]
     plain = [word for word in found if word.lower() not in STOP]
     stems: dict[str, float] = {}
     origin: dict[str, str] = {}
@@ -255,7 +262,9 @@ def _scaled(values: Sequence[float]) -> list[float]:
 
 def _paths(repo: RepoMap, query: TaskTerms) -> list[float]:
     """Whether a path (1) or a file's name (0.6) is written in the task."""
-    mentioned = {match[0].strip("./") for match in _NAME_IN_PATH.finditer(query.text)}
+    mentioned = {
+        found[0].strip("./") for run in _PATH_LIKE.findall(query.text) if (found := _TO_A_SUFFIX.match(run))
+    }
     tails = {name.rsplit("/", 1)[-1] for name in mentioned}
     scores = [0.0] * len(repo.files)
     for number, file in enumerate(repo.files):

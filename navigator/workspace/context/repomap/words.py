@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,63}")
+from navigator.domain import patterns
+
+WORD = patterns.compile(r"[A-Za-z_][A-Za-z0-9_]{2,63}")
 """A word that could be a name in code."""
 
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_RUNS = patterns.compile(r"[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]+")
 _SHORTEST = 3
 
 _STOP_TEXT = """
@@ -58,12 +59,26 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=200_000)
 def parts(word: str) -> tuple[str, ...]:
     """The stems in a name, and the name itself where it is made of several: `HTTPServer` → http, server, httpserver."""
-    found = [part.lower() for part in _PARTS.findall(word)]
+    found = [part.lower() for part in _cased(word)]
     stems = [stem(part) for part in found if len(part) >= _SHORTEST and not part.isdigit()]
     whole = "".join(found)
     if len(found) > 1 and whole not in stems and len(whole) >= _SHORTEST:
         stems.append(whole)
     return tuple(stems)
+
+
+def _cased(word: str) -> Iterator[str]:
+    """Runs of letters and of digits; the last capital before small letters begins their word: `HTTPServer` is HTTP, Server."""
+    capitals = ""
+    for part in [*_RUNS.findall(word), ""]:
+        run = part if part.isascii() else ""
+        if run.islower():
+            yield from filter(None, (capitals[:-1], capitals[-1:] + run))
+        elif capitals:
+            yield capitals
+        capitals = run if run.isupper() else ""
+        if run.isdigit():
+            yield run
 
 
 def count_parts(words: Iterable[tuple[str, int]]) -> dict[str, int]:
@@ -79,6 +94,6 @@ def path_parts(path: str) -> tuple[str, ...]:
     """The stems in a path, once each; its extension is none of them."""
     bare = path.rsplit(".", 1)[0] if "." in path.rsplit("/", 1)[-1][1:] else path
     found: dict[str, None] = {}
-    for word in re.findall(r"[A-Za-z0-9_]+", bare):
+    for word in patterns.findall(r"[A-Za-z0-9_]+", bare):
         found.update(dict.fromkeys(parts(word)))
     return tuple(found)

@@ -7,10 +7,10 @@ journaled.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from navigator.domain import patterns
 from navigator.domain.text import safe_line, safe_text
 from navigator.workspace.git.facts import RepoFacts
 from navigator.workspace.git.landing.plan import LandingRefused, SignatureFailed
@@ -27,8 +27,8 @@ from navigator.workspace.git.runner import (
 SIGNING_TIMEOUT = 120.0
 """Seconds in which the user may answer a passphrase dialog."""
 
-_IDENT = re.compile(r"(?P<name>.*) <(?P<email>.*)> \d+ [+-]\d{4}")
-_TRAILER_KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+_IDENT = patterns.compile(r"(?P<name>.*) <(?P<email>.*)> \d+ [+-]\d{4}")
+_TRAILER_KEY = patterns.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _TRUE = frozenset({"true", "yes", "on", "1"})
 # Programs are only taken from configuration that no repository brings along.
 _OWN_SCOPES = frozenset({"system", "global"})

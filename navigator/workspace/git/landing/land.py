@@ -8,11 +8,11 @@ got.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Literal
 
+from navigator.domain import patterns
 from navigator.domain.models import Project, Proposal
 from navigator.domain.states import PolicyAction
 from navigator.domain.text import safe_line
@@ -39,7 +39,7 @@ from navigator.workspace.git.snapshot import not_committed_yet
 
 Progress = Literal["done", "not_done", "partial", "diverged"]
 
-_BRANCH_CHARS = re.compile(r"[^A-Za-z0-9._-]+")
+_BRANCH_CHARS = patterns.compile(r"[^A-Za-z0-9._-]+")
 _BATCH_TRAILER = "Navigator-Batch"
 
 
@@ -180,7 +180,7 @@ def _transplant(private: PrivateRepo, raw: list[RawChange], base: str, parent: s
 def branch_name(batch: str) -> str:
     """`navigator/<batch>` with every character that a branch name cannot hold replaced."""
     name = _BRANCH_CHARS.sub("-", batch).strip("-.")
-    name = re.sub(r"\.{2,}", ".", name)
+    name = patterns.sub(r"\.{2,}", ".", name)
     name = name.removesuffix(".lock")
     return f"navigator/{name or 'batch'}"
 
@@ -206,7 +206,9 @@ def _target(
         return f"refs/heads/{checkout.require_branch(facts)}", facts.head_commit, facts.head_commit
     git = facts.git()
     name = branch_name(batch)
-    pattern = re.compile(rf"(?:{re.escape(name)}|{re.escape(name.replace('/', '-'))})(?:-(\d+))?")
+    pattern = patterns.compile(
+        rf"(?:{patterns.escape(name)}|{patterns.escape(name.replace('/', '-'))})(?:-(\d+))?"
+    )
     candidates = [(int(m[1] or 1), b) for b in facts.branches if (m := pattern.fullmatch(b)) is not None]
     last = ""
     for _, branch in sorted(candidates):

@@ -1,0 +1,30 @@
+"""Every pattern that the program holds, on texts made from its own pieces: twice the text, at most 2.3 times the time."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+import pytest
+
+from navigator.domain import patterns
+from tests.fuzz.growth import MOST, growth
+from tests.pattern_pieces import every_pattern, pieces
+
+TEXTS = 1_000 if float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "20")) > 60 else 8
+"""Texts for each pattern: a few of each by default, always the same ones."""
+
+
+@pytest.mark.parametrize("pattern", every_pattern(), ids=lambda pattern: repr(pattern.pattern)[:60])
+def test_twice_the_text_takes_twice_the_time(pattern: patterns.Pattern[Any]) -> None:
+    def read(text: str) -> None:
+        given: Any = text.encode("latin-1", "replace") if isinstance(pattern.pattern, bytes) else text
+        for _ in pattern.finditer(given):
+            pass
+
+    texts = [(head, piece, tail) for head, piece in pieces(pattern) for tail in ("", "\n!")]
+    if len(texts) > TEXTS:
+        texts = random.Random(0).sample(texts, TEXTS)
+    for head, piece, tail in texts:
+        assert growth(read, head, piece, tail) <= MOST, (head, piece, tail)
