@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from navigator.domain.json_text import read_json
 from navigator.domain.states import Role
 from navigator.process.runner import running
 from navigator.serving.read_ahead import page_cache
@@ -143,7 +144,7 @@ class ReadAhead:
         def heard(chunk: bytes) -> None:
             nonlocal ended, line
             *lines, line = (line + chunk).split(b"\n")
-            for said in map(json.loads, lines):
+            for said in map(read_json, lines):
                 self._note(role, read_bytes=int(said["read"]))
                 ended = said.get("ended", ended)
 
