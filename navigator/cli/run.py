@@ -8,7 +8,6 @@ import logging
 import logging.handlers
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from navigator.config.paths import STATE_VARIABLE, StatePaths
 from navigator.config.settings import time_scale as scale_of
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.secrets import Redactor
+from navigator.process.runner import start
 
 _LOG_BYTES = 4 * 1024 * 1024
 _LOG_FILES = 3
@@ -263,14 +263,7 @@ def _detach(as_json: bool) -> None:
         raise _unwritable(errors, error) from error
     with stream:
         os.fchmod(stream.fileno(), 0o600)
-        child = subprocess.Popen(
-            [sys.executable, "-m", "navigator", *arguments, "--json"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=stream,
-            start_new_session=True,
-            cwd="/",
-        )
+        child = start([sys.executable, "-m", "navigator", *arguments, "--json"], stderr=stream, cwd="/")
     deadline = time.monotonic() + _DETACH_WAIT
     while time.monotonic() < deadline:
         with contextlib.suppress(NoConductor):

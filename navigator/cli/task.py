@@ -35,6 +35,9 @@ from navigator.domain.states import Complexity, TaskKind, TaskState
 from navigator.store.lock import read_holder
 
 _KINDS = click.Choice([kind.value for kind in TaskKind])
+_LARGEST_FILE = 4 << 20
+"""Bytes of a file of tasks."""
+
 _DETAIL = 120
 """Characters of an event's details that are shown."""
 _COMPLEXITIES = click.Choice([complexity.value for complexity in Complexity])
@@ -141,7 +144,11 @@ def _targets(words: tuple[str, ...], everywhere: bool) -> list[tuple[str, str]]:
 def _from_file(source: Path) -> list[dict[str, Any]]:
     """`[[task]]` tables with project (or all = true), text, kind, complexity, files, priority, name, after, variants, vary."""
     try:
-        document = tomllib.loads(source.read_text(encoding="utf-8"))
+        with source.open("rb") as stream:
+            content = stream.read(_LARGEST_FILE + 1)
+        if len(content) > _LARGEST_FILE:
+            raise UsageError(f"{source} has more than {_LARGEST_FILE >> 20} MiB.")
+        document = tomllib.loads(content.decode())
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

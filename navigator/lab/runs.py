@@ -11,7 +11,6 @@ import fcntl
 import hashlib
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -27,6 +26,7 @@ from navigator.config.paths import private_folder, state_dir, write_private
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.text import safe_line
 from navigator.evidence.intervals import ANECDOTAL_BELOW
+from navigator.process import runner
 
 STARTS = (("speculation", "measure"), ("compare",), ("bench",))
 """Words after `navigator lab` that make a run."""
@@ -273,8 +273,7 @@ def stop(run: LabRun) -> None:
     if run.state != "running":
         raise Conflict(f"{run.name} is not running.", hint="`navigator lab runs` lists the runs.")
     # Its lock is held, so the number is still its own.
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(run.pid, signal.SIGTERM)
+    runner.send(run.pid, signal.SIGTERM)
 
 
 def resume(run: LabRun) -> Started:
@@ -304,13 +303,8 @@ def start(command: Sequence[str], folder: Path) -> Started:
     with log_file().open("ab") as log:
         before = log.tell()
         try:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "navigator", *command],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
+            process = runner.start(
+                [sys.executable, "-m", "navigator", *command], cwd=folder, stdout=log, stderr=log
             )
         except (FileNotFoundError, NotADirectoryError) as error:
             raise UsageError(f"The folder {folder} is gone.") from error
@@ -320,7 +314,7 @@ def start(command: Sequence[str], folder: Path) -> Started:
 class Started:
     """A run's process as its starter sees it. `pid` is its number."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log_from: int) -> None:
+    def __init__(self, process: runner.Process, log_from: int) -> None:
         self._process, self._log_from = process, log_from
         self.pid = process.pid
 
