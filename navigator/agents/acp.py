@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from navigator.agents.errors import AgentFailed, AgentUnavailable
+from navigator.domain.json_text import read_json
 from navigator.domain.text import safe_line, safe_text
 
 PROTOCOL = 1
-LONGEST_MESSAGE = 32 << 20
-"""Bytes; agents send half a megabyte in one message."""
+LONGEST_MESSAGE = 4 << 20
+"""Bytes; agents send half a megabyte in one message. Longer ones would hold up everything else while they are read."""
 
 MOST_OUTPUT = 512 << 20
 KEPT_TEXT = 200_000
@@ -135,6 +136,11 @@ class Connection:
         finally:
             self._waiting.pop(number, None)
 
+    def close(self) -> None:
+        """Close the agent's input; what it has not read of it is lost."""
+        if not self._writer.is_closing():
+            self._writer.transport.abort()
+
     async def tell(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification."""
         await self._send({"method": method, "params": params})
@@ -172,8 +178,8 @@ class Connection:
         if not line.strip():
             return
         try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
+            message = read_json(line)
+        except ValueError:
             return  # some print a line for people before they begin to speak the protocol
         if isinstance(message, dict):
             await self._take(message)

@@ -8,10 +8,8 @@ conductor uses it again, or ends it.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import signal
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
@@ -21,8 +19,10 @@ from pathlib import Path
 import navigator
 from navigator.config.paths import StatePaths
 from navigator.config.settings import ServerSettings, Settings
+from navigator.domain.json_text import read_json
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
+from navigator.process.runner import Process, start
 from navigator.serving.client.chat import Timeouts
 from navigator.serving.client.client import ModelClient
 from navigator.serving.client.errors import Unreachable
@@ -98,7 +98,7 @@ class RehearsalStrategy(SwapStrategy):
         self._patience = patience
         self._boot_seconds = boot_seconds
         self._load_seconds = boot_seconds + 60.0 * time_scale
-        self._children: dict[int, subprocess.Popen[bytes]] = {}
+        self._children: dict[int, Process] = {}
 
     @property
     def recorded(self) -> str:
@@ -227,15 +227,7 @@ class RehearsalStrategy(SwapStrategy):
         # Files, not pipes: the process has to survive a conductor that dies.
         try:
             with output.open("wb") as out, output.with_suffix(".err").open("wb") as err:
-                child = subprocess.Popen(
-                    argv,
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
-                    cwd=self._folder,
-                    env=self._environment(),
-                    start_new_session=True,
-                )
+                child = start(argv, stdout=out, stderr=err, cwd=self._folder, env=self._environment())
         except OSError as error:
             raise SwapFailed(f"The rehearsal cannot be started: {error.strerror}.") from error
         self._children[child.pid] = child
@@ -364,7 +356,7 @@ def _port_in(output: Path) -> int:
         return 0
     for line in lines[:20]:
         try:
-            said = json.loads(line)
+            said = read_json(line)
         except ValueError:
             continue
         port = said.get("port") if isinstance(said, dict) else None
