@@ -51,7 +51,7 @@ agents: install
 
 # SIZE=--tiny shows that each runs, SIZE=--full measures everything that the documentation quotes.
 bench: install
-	@case "$(SIZE)" in --full) echo "This takes hours.";; --tiny) ;; *) echo "This takes about ten minutes.";; esac >&2
+	@case "$(SIZE)" in --full) echo "This takes hours.";; --tiny) ;; *) echo "This takes several minutes.";; esac >&2
 	@for file in $$(grep -l '^if __name__' benchmarks/*.py); do \
 		echo "== $$file" && $(BIN)/python $$file $(SIZE) || exit 1; \
 	done
