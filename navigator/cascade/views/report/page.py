@@ -22,7 +22,7 @@ from navigator.cascade.views.statistics.page import (
     StatisticsPage,
     Table,
 )
-from navigator.cascade.views.statistics.pages import PAGES
+from navigator.cascade.views.statistics.pages import PAGES, REVIEWER
 from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.domain import patterns
 from navigator.domain.text import SIMULATED
@@ -47,7 +47,7 @@ def report(reader: Reader, question: Question, *, written: str, period: str) -> 
         groups = _groups(reader, question)
     links = " ".join(f'<a href="#{page.name}">{text(page.title)}</a>' for page, _ in found)
     sections = "".join(
-        _section(page, (*page.tables(counts), *(groups if page is REVISE_RATE else ())))
+        _section(page, (*page.tables(counts), *(groups if page is REVIEWER else ())))
         for page, counts in found
     )
     simulated = f'<p class="simulated">{SIMULATED}</p>' if reader.rehearsal else ""
