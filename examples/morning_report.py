@@ -26,8 +26,8 @@ def main() -> None:
     """Print the report."""
     status = ask("status")
     proposals = ask("proposals", "--waiting")["proposals"]
-    rate = ask("stats", "revise-rate")
-    swaps = ask("stats", "swaps")["directions"]
+    rate = ask("stats", "reviewer")
+    swaps = ask("stats", "cost")["swaps"]["directions"]
 
     if rate["rehearsal"]:
         print("REHEARSAL: every figure is simulated.")
@@ -36,7 +36,7 @@ def main() -> None:
     for proposal in first[:10]:
         verdict = (proposal["review"] or {}).get("verdict", "not reviewed")
         print(f"  {proposal['id']:>5} {verdict:<12} {proposal['project']:<16} {proposal['title']}")
-    for row in rate["rows"]:
+    for row in rate["revise_rate"]["rows"]:
         low, high = 100 * row["low"], 100 * row["high"]
         print(f"revise rate: {100 * row['rate']:.0f}% [{low:.0f}-{high:.0f}], n {row['n']} {row['note']}")
     for row in swaps:
