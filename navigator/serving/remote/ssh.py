@@ -47,11 +47,15 @@ _BEGIN = (
     "unset SSH_CLIENT SSH2_CLIENT; "
     'while IFS= read -r line && [[ -n $line ]]; do export "$line"; done; '
     ': "${XDG_RUNTIME_DIR:=/run/user/$UID}"; export XDG_RUNTIME_DIR; cd; '
-    'read -r _ _ _ _ group _ </proc/$$/stat; printf "navigator-group %s\\n" "$group"; exec "$@"'
+    'read -r _ _ _ _ group _ </proc/$$/stat; printf "\\nnavigator-group %s\\n" "$group"; exec "$@"'
 )
 _END = 'kill -TERM -- "-$1"; for _ in {1..50}; do kill -0 -- "-$1" || exit 0; sleep 0.1; done; kill -KILL -- "-$1"'
-_BEGAN = patterns.compile(rb"(?:^|\n)navigator-group ([0-9]+)\n")
+_BEGAN = patterns.compile(rb"\nnavigator-group ([0-9]{1,20})\n")
+_LONGEST_BEGIN = 64
+"""Bytes of that line at most."""
+
 _NOISE = 64 * 1024
+_MOST_OUTPUT = 16 << 20
 
 _OPTIONS = {
     "BatchMode": "yes",
@@ -148,6 +152,7 @@ class Connection:
             try:
                 await asyncio.to_thread(self.open)
                 pause = _LOOK_SECONDS
+                self._trim()
             except ConnectionLost:
                 pause = min(_LONGEST_PAUSE, pause * 2)
             await asyncio.sleep(pause)
@@ -206,25 +211,32 @@ class Connection:
             variables: further environment variables for it.
 
         Raises:
-            ConnectionLost: there is no connection, or it ended meanwhile. TimeoutError: it took longer than `seconds`.
+            ConnectionLost: there is no connection, or it ended meanwhile. TimeoutError: it took longer than `seconds`, or
+            printed more than 16 MiB.
         """
         self.open()
-        try:
-            done = subprocess.run(
+        kept = bytearray()
+        output = _Output(kept.extend)
+        with tempfile.TemporaryFile() as source:
+            source.write(_header(variables or {}) + given)
+            source.seek(0)
+            process = subprocess.Popen(
                 self._command(words),
-                input=_header(variables or {}) + given,
-                capture_output=True,
-                timeout=seconds,
-                check=False,
+                stdin=source,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 env=self._environment,
             )
-        except subprocess.TimeoutExpired:
-            raise TimeoutError(f"{words[0]} on {self.host}") from None
-        began = _BEGAN.search(done.stdout)
-        if done.returncode == _LOST or began is None:
-            raise self._lost(_last_line(done.stderr))
-        done.stdout = done.stdout[began.end() :]
-        return done
+        with process:
+            try:
+                said = _heard(process, time.monotonic() + seconds, output, kept)
+            except TimeoutError:
+                raise TimeoutError(f"{words[0]} on {self.host}") from None
+            finally:
+                process.kill()
+        if process.returncode == _LOST or not output.group:
+            raise self._lost(_last_line(said))
+        return subprocess.CompletedProcess(words, process.returncode, bytes(kept), said)
 
     async def run(
         self,
@@ -260,7 +272,8 @@ class Connection:
         words = [*self._options("yes")]
         for forward in self._forwards:
             words += ["-L", forward]
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        # Appended to, so that it can be emptied meanwhile. It lives as long as the process.
+        self._said = tempfile.TemporaryFile("a+b")  # noqa: SIM115
         self._process = subprocess.Popen(
             [*words, "--", self.host, _STAY],
             stdin=subprocess.PIPE,
@@ -310,6 +323,12 @@ class Connection:
         self.trouble = "" if self.alive else str(error)
         return error
 
+    def _trim(self) -> None:
+        """Do not let what the other end says fill the disk."""
+        with self._opening:
+            if self._said is not None and os.fstat(self._said.fileno()).st_size > _MOST_OUTPUT:
+                os.ftruncate(self._said.fileno(), 0)
+
     def _reason(self) -> str:
         """What ssh said last; a guess where it said nothing."""
         said = b""
@@ -357,7 +376,7 @@ class _Output:
     def feed(self, chunk: bytes) -> None:
         """Take some of what ssh printed."""
         if not self.group:
-            self._before = (self._before + chunk)[-_NOISE:]
+            self._before = self._before[-_LONGEST_BEGIN:] + chunk
             began = _BEGAN.search(self._before)
             if began is None:
                 return
@@ -365,6 +384,30 @@ class _Output:
         if chunk:
             self.kept = (self.kept + chunk)[-_NOISE:]
             self._on_output(chunk)
+
+
+def _heard(process: subprocess.Popen[bytes], deadline: float, output: _Output, kept: bytearray) -> bytes:
+    """Read what a command prints until it has ended; returns the end of its error output.
+
+    Raises:
+        TimeoutError: it does not end in time, or prints too much.
+    """
+    assert process.stdout is not None and process.stderr is not None
+    streams, said = [process.stdout, process.stderr], b""
+    while streams:
+        ready, _, _ = select.select(streams, [], [], max(0.0, deadline - time.monotonic()))
+        if not ready or len(kept) > _MOST_OUTPUT:
+            raise TimeoutError
+        for stream in ready:
+            chunk = os.read(stream.fileno(), _NOISE)
+            if not chunk:
+                streams.remove(stream)
+            elif stream is process.stdout:
+                output.feed(chunk)
+            else:
+                said = (said + chunk)[-_NOISE:]
+    process.wait(max(0.1, deadline - time.monotonic()))
+    return said
 
 
 def _greeted(process: subprocess.Popen[bytes], deadline: float) -> bool:
