@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from navigator.domain.states import Role
 from navigator.domain.timing import StepTimes
+from navigator.scheduling.remaining import PUBLISHED_TIMES
 from navigator.scheduling.session import Job, Machine, Request
 
 ARRIVALS = ("at once", "steady", "bursts", "overnight")
 
 _HOUR = 3600.0
-_GENERATOR = StepTimes(load_seconds=32.7, decode=184.0, prefill=8333.0, expert_share=0.154, kv_share=0.017)
-_REVIEWER = StepTimes(load_seconds=42.7, decode=48.0, prefill=2500.0, expert_share=0.106, kv_share=0.005)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,8 @@ class Scenario:
     both: bool = False
     urgent: float = 0.0
     seed: int = 1
-    generator: StepTimes = field(default=_GENERATOR)
-    reviewer: StepTimes = field(default=_REVIEWER)
+    generator: StepTimes = PUBLISHED_TIMES[Role.GENERATOR]
+    reviewer: StepTimes = PUBLISHED_TIMES[Role.REVIEWER]
 
     def machine(self) -> Machine:
         """The GPU of the scenario."""

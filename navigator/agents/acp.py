@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from navigator.agents.errors import AgentFailed, AgentUnavailable
+from navigator.domain.json_text import read_json
 from navigator.domain.text import safe_line, safe_text
 
 PROTOCOL = 1
@@ -172,8 +173,8 @@ class Connection:
         if not line.strip():
             return
         try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
+            message = read_json(line)
+        except ValueError:
             return  # some print a line for people before they begin to speak the protocol
         if isinstance(message, dict):
             await self._take(message)

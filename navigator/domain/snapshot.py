@@ -15,6 +15,7 @@ class TaskView:
     `own_due`: it waits for its review, and its writer is to read its own change first, while it is loaded. `reviewed`: it is
     in `checking` for the tests of its review's findings. `escalated`: the developer asked for its next reading by name.
     `group`: the first of the variants of one task; "" where a task is written once.
+    `standing`: what it waits for, and its phase.
     `doubt`: how unsure its writer was of the proposal that waits, in bits a token; 0 where that is not known.
     """
 
@@ -34,11 +35,10 @@ class TaskView:
     escalated: bool = False
     group: str = ""
     doubt: float = 0.0
+    standing: Standing = field(init=False, repr=False, compare=False)
 
-    @property
-    def standing(self) -> Standing:
-        """What it waits for, and its phase."""
-        return standing(self.state, self.writer, proving=self.reviewed)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "standing", standing(self.state, self.writer, proving=self.reviewed))
 
 
 @dataclass(frozen=True, slots=True)

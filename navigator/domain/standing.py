@@ -5,7 +5,7 @@ Everything that asks "whose turn is it?" asks here: the scheduler, `status`, the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 
@@ -39,11 +39,19 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a task needs, its phase, and whether a stage has begun on it. One that ended needs nothing."""
+    """What a task needs, its phase, and whether a stage has begun on it. One that ended needs nothing.
+
+    `role` is the role that it needs; None where that is no model.
+    """
 
     needs: Needs
     phase: Phase
     running: bool = False
+    role: Role | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Asked for every task of every step of a forecast: kept, not derived each time.
+        object.__setattr__(self, "role", next((role for role in Role if role == self.needs.value), None))
 
 
 _S = TaskState

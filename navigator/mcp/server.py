@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 from navigator import __version__
 from navigator.domain.errors import NavigatorError
+from navigator.domain.json_text import read_json
 from navigator.mcp.tools import Tools
 
 log = logging.getLogger(__name__)
@@ -59,8 +60,8 @@ class Server:
     def answer(self, line: bytes) -> dict[str, Any] | None:
         """The answer to one message; None to a notification and to an answer, which need none."""
         try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
+            message = read_json(line)
+        except ValueError:
             return _error(None, _PARSE, "This is not JSON.")
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             return _error(None, _REQUEST, "This is not a JSON-RPC 2.0 message.")

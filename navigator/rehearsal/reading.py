@@ -6,12 +6,12 @@ under another key is part of some file's content and is not read as a block.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from navigator.domain import patterns
+from navigator.domain.json_text import read_json
 
 _BEGIN = patterns.compile(r"\[\[begin ([a-z_-]+) ([0-9a-f]{12})(?: (\{.*\}))?\]\]\r?")
 _SKILL = patterns.compile(
@@ -112,7 +112,7 @@ def _attributes(text: str | None) -> dict[str, Any]:
     if not text:
         return {}
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
@@ -220,7 +220,7 @@ def _findings(blocks: Sequence[DataBlock], kind: str) -> tuple[Mapping[str, Any]
     if block is None:
         return None
     try:
-        value = json.loads(block.text)
+        value = read_json(block.text)
     except ValueError:
         return ()
     return tuple(item for item in _list(value) if isinstance(item, dict))

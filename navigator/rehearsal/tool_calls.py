@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from navigator.domain import patterns
+from navigator.domain.json_text import read_json
 
 BEGIN, END = "<tool_call>", "</tool_call>"
 _TOOLS = patterns.compile(r"^<tools>\n(.*?)^</tools>$", patterns.MULTILINE | patterns.DOTALL)
@@ -89,7 +90,7 @@ class CallReader:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}

@@ -157,7 +157,7 @@ def _writes(
 ) -> list[TaskView]:
     """The tasks that `role` starts to write now, at most `slots` of them, whose files join `taken`."""
     chosen: list[TaskView] = []
-    for task in _in_turn(snapshot, role):
+    for task in _in_turn(snapshot, role) if slots else ():
         if len(chosen) == slots:
             break
         if is_repair(snapshot, task):
@@ -209,6 +209,8 @@ def _taken_files(snapshot: SchedulerSnapshot, now: float) -> _Taken:
     """The files of tasks whose writing is under way: no task that names one of them is begun beside it."""
     taken: _Taken = defaultdict(dict)
     for task in snapshot.tasks:
+        if not task.files:
+            continue
         picked = written_by(task) is not None and task.id in snapshot.busy
         if picked or (is_repair(snapshot, task) and answers(snapshot, task.writer, now)):
             _take(task, taken)

@@ -49,8 +49,14 @@ SUPPOSED_REVISE_RATE = 0.35
 CHECK_FAILURES = 0.1
 """share of proposals whose checks fail, and which are repaired: both as long as nothing is known."""
 
-_GENERATOR = StepTimes(load_seconds=32.7, decode=184.0, prefill=8333.0, expert_share=0.154, kv_share=0.017)
-_REVIEWER = StepTimes(load_seconds=42.7, decode=48.0, prefill=2500.0, expert_share=0.106, kv_share=0.005)
+PUBLISHED_TIMES = {
+    Role.GENERATOR: StepTimes(
+        load_seconds=32.7, decode=184.0, prefill=8333.0, expert_share=0.154, kv_share=0.017
+    ),
+    Role.REVIEWER: StepTimes(
+        load_seconds=42.7, decode=48.0, prefill=2500.0, expert_share=0.106, kv_share=0.005
+    ),
+}
 """How the published models' speeds grow with their streams."""
 
 
@@ -254,8 +260,11 @@ def _machine(figures: Figures, plan: Plan, number: int) -> Machine:
     writing, reading = (math.exp(rng.gauss(0.0, PACE_SPREAD)) for _ in range(2))
     return Machine(
         times={
-            Role.GENERATOR: _paced(_GENERATOR, writing * figures.generator_speed, figures.generator_streams),
-            Role.REVIEWER: _paced(_REVIEWER, reading * figures.reviewer_speed, figures.reviewer_streams),
+            role: _paced(PUBLISHED_TIMES[role], pace * speed, streams)
+            for role, pace, speed, streams in (
+                (Role.GENERATOR, writing, figures.generator_speed, figures.generator_streams),
+                (Role.REVIEWER, reading, figures.reviewer_speed, figures.reviewer_streams),
+            )
         },
         swap={Role.REVIEWER: figures.swap_in, Role.GENERATOR: figures.swap_back},
         capacity=dict(zip((Role.GENERATOR, Role.REVIEWER), plan.streams, strict=True)),

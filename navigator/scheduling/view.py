@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from navigator.domain.snapshot import SchedulerSnapshot, TaskView
-from navigator.domain.standing import Needs, Phase
+from navigator.domain.standing import Phase
 from navigator.domain.states import Role, TaskState
 
 CHECKS_AT_ONCE = 4
@@ -20,8 +20,6 @@ FILES_HELD_SECONDS = 75.0
 HOLD_SECONDS = 5.0
 """How long running checks hold up a swap, counted from when their task entered `checking`: those without tests end within it, and
 their repair costs no round trip of its own. Tests go on while the models are swapped."""
-
-_MODELS = {Needs(role.value): role for role in Role}
 
 
 def may_be_tried(snapshot: SchedulerSnapshot, role: Role, now: float) -> bool:
@@ -67,12 +65,12 @@ def requests_running(snapshot: SchedulerSnapshot, role: Role) -> int:
 
 def role_of(task: TaskView) -> Role | None:
     """The role that the task waits for or is with; None where it needs no model now."""
-    return _MODELS.get(task.standing.needs)
+    return task.standing.role
 
 
 def written_by(task: TaskView) -> Role | None:
     """The role that is to write it, or writes it; None where that is done, or not begun."""
-    return role_of(task) if task.standing.phase is Phase.WRITE else None
+    return task.standing.role if task.standing.phase is Phase.WRITE else None
 
 
 def free_slots(snapshot: SchedulerSnapshot, role: Role) -> int:

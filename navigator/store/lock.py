@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from navigator.domain.json_text import read_json
 from navigator.domain.models import utc_now
 from navigator.store.errors import DatabaseLocked, StoreError
 
@@ -177,7 +178,7 @@ def _own_note(command: str) -> dict[str, Any]:
 
 def _read_note(path: Path) -> dict[str, Any] | None:
     try:
-        note = json.loads(path.read_bytes())
+        note = read_json(path.read_bytes())
     except (OSError, ValueError):
         return None
     return note if isinstance(note, dict) and isinstance(note.get("pid"), int) else None

@@ -18,6 +18,7 @@ from typing import Any, TypeVar, get_origin
 from pydantic import BaseModel
 
 from navigator.domain.ids import Lettered, number_of, proposal_id, task_id
+from navigator.domain.json_text import read_json
 
 _M = TypeVar("_M", bound=BaseModel)
 _JSON, _FLAG = "json", "flag"
@@ -59,7 +60,7 @@ def decoded(model: type[BaseModel], row: sqlite3.Row) -> dict[str, Any]:
 
 def _value(kind: str, column: Any) -> Any:
     if kind == _JSON:
-        return json.loads(column)
+        return read_json(column)
     if kind == _FLAG:
         return bool(column)
     return _IDS[kind](column) if kind else column

@@ -11,6 +11,7 @@ import json
 from typing import Any
 
 from navigator.domain.errors import NavigatorError
+from navigator.domain.json_text import read_json
 
 MAX_LINE = 8 * 1024 * 1024
 """Bytes in one line at most; more is a broken peer."""
@@ -56,7 +57,7 @@ def decode(line: bytes) -> dict[str, Any]:
     Raises:
         ValueError: not a JSON object.
     """
-    document = json.loads(line)
+    document = read_json(line)
     if not isinstance(document, dict):
         raise ValueError("a line of the conductor's socket is a JSON object")
     return document

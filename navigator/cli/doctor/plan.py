@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from pydantic import TypeAdapter
 from navigator.cli import output
 from navigator.config.settings import Settings, load_settings
 from navigator.domain.errors import UsageError
+from navigator.domain.json_text import read_json
 from navigator.domain.states import Role
 from navigator.serving.client.names import same_model
 from navigator.serving.setup.memory import MIB, shape_from_config
@@ -145,7 +145,7 @@ def _weights(
 
 def _stated(index: Path) -> int:
     try:
-        return int(json.loads(index.read_bytes())["metadata"]["total_size"])
+        return int(read_json(index.read_bytes())["metadata"]["total_size"])
     except (OSError, ValueError, KeyError, TypeError):
         return 0
 

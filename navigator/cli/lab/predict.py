@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import click
 
 from navigator.cli import output
 from navigator.domain.errors import UsageError
+from navigator.domain.json_text import read_json
 from navigator.lab.speculation.predict import BATCH_FORM_FLAW, Experts, Given, Prediction
 from navigator.lab.speculation.predict import predict as predicted
 
@@ -135,7 +135,7 @@ def _shape(options: dict[str, Any]) -> tuple[Experts | None, float]:
 
         path = options["config"] / "config.json" if options["config"].is_dir() else options["config"]
         try:
-            read = routing(json.loads(path.read_bytes()))
+            read = routing(read_json(path.read_bytes()))
         except (OSError, ValueError) as error:
             raise UsageError(f"{path} cannot be read: {error}.") from error
         shape = shape_from_config(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.domain.errors import UsageError
+from navigator.domain.json_text import read_json
 from navigator.domain.states import Complexity, TaskKind
 from navigator.domain.text import safe_text
 from navigator.lab.comparing.journal import LabTask
@@ -118,7 +118,7 @@ def _rows(path: Path, text: str) -> Iterator[Function]:
         if not line.strip():
             continue
         try:
-            document = json.loads(line)
+            document = read_json(line)
             kind = _Mbpp if isinstance(document, dict) and "test_list" in document else _HumanEval
             found = kind.model_validate(document).function()
         except ValidationError as error:

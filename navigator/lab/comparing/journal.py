@@ -5,7 +5,6 @@ Nothing of it is in the database: it enters no inbox, no rate and no statistic o
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from navigator.domain.errors import Conflict, UsageError
+from navigator.domain.json_text import read_json
 from navigator.domain.models import Usage
 from navigator.domain.states import Complexity, TaskKind
 
@@ -182,7 +182,7 @@ class Journal:
         found: list[_T] = []
         for number, line in enumerate(whole.splitlines(), 1):
             try:
-                document: Any = json.loads(line)
+                document: Any = read_json(line)
                 found.append(kind.model_validate(document))
             except (ValueError, ValidationError) as error:
                 raise UsageError(

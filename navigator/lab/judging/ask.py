@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from navigator.domain.json_text import read_json
 from navigator.lab.judging.votes import Item, Vote, Winner
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def read_verdict(text: str) -> Winner | None:
     """The place that a judge's answer names; None where it is no verdict."""
     begin, end = text.find("{"), text.rfind("}")
     try:
-        found = json.loads(text[begin : end + 1], strict=False) if begin >= 0 else None
+        found = read_json(text[begin : end + 1], strict=False) if begin >= 0 else None
     except ValueError:
         return None
     better = found.get("better") if isinstance(found, dict) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -11,6 +10,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from navigator.domain.errors import UsageError
+from navigator.domain.json_text import read_json
 
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Winner = Literal["first", "second", "tie"]
@@ -78,7 +78,7 @@ def _read(path: Path, kind: type[_T]) -> list[_T]:
         if not line.strip():
             continue
         try:
-            found.append(kind.model_validate(json.loads(line)))
+            found.append(kind.model_validate(read_json(line)))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"])) or "the line"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from navigator.domain.errors import UsageError
+from navigator.domain.json_text import read_json
 from navigator.domain.text import safe_line
 
 _MOST_BYTES = 256 << 20
@@ -203,7 +204,7 @@ def _each_json(text: str, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         if not words.strip():
             continue
         try:
-            row = json.loads(words)
+            row = read_json(words)
         except ValueError as error:
             raise UsageError(f"{path}, line {line} is no JSON: {error}.") from error
         if not isinstance(row, dict):
@@ -283,7 +284,7 @@ def _run(line: int, row: Mapping[str, str]) -> Run:
 
 
 def _list(text: str, kind: type[_T]) -> list[_T]:
-    values = json.loads(text) if text else []
+    values = read_json(text) if text else []
     if not isinstance(values, list) or not all(isinstance(value, kind) for value in values):
         raise ValueError(f"{safe_line(text[:40])} is no list of {kind.__name__}")
     return values

@@ -8,11 +8,11 @@ was shown; then the answer is NO_TEST. Now and then the test is careless and fai
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from navigator.domain import patterns
+from navigator.domain.json_text import read_json
 from navigator.faults.chance import fraction
 from navigator.rehearsal.reading import ReviewPrompt, blocks_of, key_of, read_review
 from navigator.rehearsal.reviewer.diff import ReadFile, read_diff
@@ -77,7 +77,7 @@ def write_test(messages: Sequence[Mapping[str, str]], seed: int) -> str:
     system = "\n".join(m["content"] for m in messages if m["role"] == "system")
     asked = next(m["content"] for m in reversed(messages) if "[[begin finding" in m["content"])
     blocks = blocks_of(asked, None if key_of(system) is None else key_of(system))
-    finding = json.loads(blocks[0].text) if blocks else {}
+    finding = read_json(blocks[0].text) if blocks else {}
     if "That test cannot be used" in messages[-1]["content"]:
         return "NO_TEST: the test could not be made to work."
     marker = _OPENER.search(asked)

@@ -6,11 +6,11 @@ The model's name is not checked: an SGLang server serves one model and answers t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from navigator.domain.json_text import read_json
 from navigator.rehearsal.server.http import Request, Response, json_response
 from navigator.rehearsal.server.timing import estimate_tokens
 from navigator.rehearsal.tool_calls import ToolCall, call_text, tools_text
@@ -83,7 +83,7 @@ def json_body(request: Request) -> dict[str, Any]:
     if request.content_type.partition(";")[0].strip().lower() != "application/json":
         raise misshapen("content-type", "Unsupported Media Type: Only 'application/json' is allowed")
     try:
-        value = json.loads(request.body)
+        value = read_json(request.body)
     except ValueError as error:
         raise misshapen("", f"JSON decode error: {error}") from error
     if not isinstance(value, dict):
@@ -231,7 +231,7 @@ def _calls(value: object) -> list[ToolCall]:
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
             raise misshapen("messages.tool_calls", "Input should be a list of calls")
         try:
-            arguments = json.loads(function.get("arguments") or "{}")
+            arguments = read_json(function.get("arguments") or "{}")
         except (TypeError, ValueError):
             raise misshapen("messages.tool_calls", "arguments: Input should be JSON") from None
         calls.append(ToolCall(function["name"], arguments if isinstance(arguments, dict) else {}))

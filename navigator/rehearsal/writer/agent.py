@@ -7,13 +7,13 @@ of the conversation.
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from navigator.domain import patterns
+from navigator.domain.json_text import read_json
 from navigator.faults.lines import lines_of
 from navigator.rehearsal.reading import WritingPrompt, blocks_of
 from navigator.rehearsal.server.engine import Completion
@@ -201,7 +201,7 @@ def _writing(talk: _Talk, *, again: bool) -> WritingPrompt:
 
 def _objects(text: str) -> list[dict[str, Any]]:
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError:
         return []
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
@@ -264,7 +264,7 @@ def file_text(result: str) -> str:
 def _unwrapped(result: str, *keys: str) -> str:
     """The strings of a result that is a JSON object, of these keys or of all; else the result."""
     try:
-        value = json.loads(result)
+        value = read_json(result)
     except ValueError:
         return result
     if not isinstance(value, dict):

@@ -5,11 +5,11 @@ Nothing a server sends is trusted: every field is checked before it is used, and
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
 from navigator.domain import patterns
+from navigator.domain.json_text import read_json
 from navigator.domain.models import Usage
 from navigator.domain.text import safe_line
 from navigator.serving.client.entropy import EntropySum
@@ -39,10 +39,7 @@ def load_json(text: str) -> Any:
     Raises:
         ValueError: no JSON, or nested or numbered beyond reason.
     """
-    try:
-        return json.loads(text, strict=False)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    return read_json(text, strict=False)
 
 
 def mended(text: str) -> str:

@@ -11,7 +11,6 @@ vocabularies, and a CJK character (3 bytes) at about one token.
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 import unicodedata
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from navigator.domain.errors import ConfigError
+from navigator.domain.json_text import read_json
 
 if TYPE_CHECKING:
     import tiktoken
@@ -183,10 +183,10 @@ def _load(path: Path) -> BpeCounter | EstimatedCounter:
     try:
         if path.stat().st_size > _MAX_FILE:
             raise ConfigError(f"{path} is too large to be a tokenizer.", hint=hint)
-        spec = json.loads(path.read_bytes())
+        spec = read_json(path.read_bytes())
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}.", hint=hint) from error
-    except (ValueError, RecursionError):
+    except ValueError:
         raise ConfigError(f"{path} is not JSON.", hint=hint) from None
     if not isinstance(spec, dict):
         raise ConfigError(f"{path} is not a tokenizer.", hint=hint)

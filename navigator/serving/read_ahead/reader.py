@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from navigator.domain.json_text import read_json
 from navigator.domain.states import Role
 from navigator.serving.read_ahead import page_cache
 from navigator.serving.read_ahead.page_cache import MIB, CachedBytes
@@ -154,7 +155,7 @@ class ReadAhead:
             await self._process.stdin.drain()
         ended: Ended = "failed"
         async for line in self._process.stdout:
-            said = json.loads(line)
+            said = read_json(line)
             self._note(role, read_bytes=int(said["read"]))
             ended = said.get("ended", ended)
         await self._process.wait()

@@ -6,13 +6,14 @@ request for layers with linear attention (Gated DeltaNet; `Mamba2StateShape` in 
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
+from navigator.domain.json_text import read_json
 
 MIB = 1 << 20
 
@@ -58,7 +59,7 @@ class Shape(BaseModel):
 def shape_from_config(path: Path) -> Shape | None:
     """The shape that a model's config.json states; None where it is not there or of an unknown form."""
     try:
-        config: dict[str, Any] = json.loads(path.read_bytes())
+        config: dict[str, Any] = read_json(path.read_bytes())
         config = config.get("text_config", config)
         layers = int(config["num_hidden_layers"])
         heads = int(config["num_attention_heads"])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+
+from navigator.domain.json_text import read_json
 
 
 def weights_from_config(path: Path) -> int | None:
@@ -14,7 +15,7 @@ def weights_from_config(path: Path) -> int | None:
     and draft heads are left out, so the files are some per cent larger.
     """
     try:
-        whole: dict[str, Any] = json.loads(path.read_bytes())
+        whole: dict[str, Any] = read_json(path.read_bytes())
         config: dict[str, Any] = whole.get("text_config", whole)
         quantised = whole.get("quantization_config") or config.get("quantization_config") or {}
         method = str(quantised.get("quant_method", ""))

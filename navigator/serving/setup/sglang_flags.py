@@ -19,6 +19,7 @@ from typing import Any, Literal
 from navigator.config.paths import write_private
 from navigator.domain import patterns
 from navigator.domain.errors import MissingPart, UsageError
+from navigator.domain.json_text import read_json
 from navigator.domain.text import safe_line
 from navigator.serving.setup.machine import HERE, Machine
 
@@ -116,7 +117,7 @@ class FlagSource:
         if self.installed.on.host:
             return _run_program(self.installed, program, question)  # a change there would not be noticed
         with contextlib.suppress(OSError, ValueError):
-            answer = json.loads(kept.read_bytes())
+            answer = read_json(kept.read_bytes())
             if isinstance(answer, dict) and {"flags", "errors"} <= answer.keys():
                 return answer
         answer = _run_program(self.installed, program, question)
@@ -243,7 +244,7 @@ def _run_program(installed: Installed, program: Path, question: str) -> dict[str
         words = done.stderr.decode(errors="replace").strip().splitlines()
         last = safe_line(words[-1]) if words else f"exit code {done.returncode}"
         raise MissingPart(f"SGLang {installed.version} does not list its flags: {last}", hint=hint)
-    answer: dict[str, Any] = json.loads(said)
+    answer: dict[str, Any] = read_json(said)
     return answer
 
 

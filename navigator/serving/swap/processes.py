@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from navigator.config.paths import write_private
+from navigator.domain.json_text import read_json
 
 MARK = "NAVIGATOR_REHEARSAL_HOME"
 _PROC = Path("/proc")
@@ -123,7 +124,7 @@ def save(path: Path, record: ProcessRecord) -> None:
 def load(path: Path) -> ProcessRecord | None:
     """The record, or None where there is none that can be read."""
     try:
-        fields = json.loads(path.read_bytes())
+        fields = read_json(path.read_bytes())
         record = ProcessRecord(**{**fields, "argv": tuple(fields["argv"])})
     except (OSError, ValueError, TypeError, KeyError):
         return None

@@ -21,6 +21,7 @@ from typing import Any, Literal, Protocol
 from navigator.config.paths import write_private
 from navigator.config.settings import ServerSettings, SleepSettings
 from navigator.domain.errors import MissingPart
+from navigator.domain.json_text import read_json
 from navigator.domain.states import Role
 from navigator.serving.client.chat import Timeouts
 from navigator.serving.client.client import ModelClient
@@ -61,7 +62,7 @@ class Ledger:
     def read(self, role: Role) -> Note:
         """The role's note; a blank one if none can be read."""
         try:
-            fields = json.loads(self._path.read_bytes())[role.value]
+            fields = read_json(self._path.read_bytes())[role.value]
             note = Note(**fields)
         except (OSError, ValueError, TypeError, KeyError):
             return Note()

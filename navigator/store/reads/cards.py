@@ -6,12 +6,12 @@ event only the tasks it names are read again.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from navigator.domain.ids import number_of, proposal_id, task_id
+from navigator.domain.json_text import read_json
 from navigator.domain.standing import LIVE_TASK_STATES, Standing, standing
 from navigator.domain.states import CheckOutcome, PolicyAction, TaskState, Verdict
 from navigator.store.reads.queries import LINKED, MET, Queries
@@ -179,8 +179,8 @@ def _card(row: sqlite3.Row) -> Card:
         "report_length": row["report_length"],
         "suggestions": row["suggestions"],
         "change": row["of_change"],
-        "named": tuple(json.loads(row["named"])) if row["named"] != "[]" else (),
-        "after": tuple(json.loads(row["after"])) if row["after"] != "[]" else (),
+        "named": tuple(read_json(row["named"])) if row["named"] != "[]" else (),
+        "after": tuple(read_json(row["after"])) if row["after"] != "[]" else (),
         "variant_of": task_id(row["variant_of"]) if row["variant_of"] else "",
         "variant": row["variant"],
         "variants": row["variants"],
@@ -203,7 +203,7 @@ def _card(row: sqlite3.Row) -> Card:
         findings=findings,
         added=row["added"],
         removed=row["removed"],
-        paths=tuple(dict.fromkeys(edit["path"] for edit in json.loads(row["edits"]))),
+        paths=tuple(dict.fromkeys(edit["path"] for edit in read_json(row["edits"]))),
         confirm=_to_confirm(row["policy"]),
         tests=row["tests"],
         reproduced=row["reproduced"],
@@ -224,7 +224,7 @@ def _waits(text: str | None) -> tuple[tuple[str, TaskState], ...]:
 def _findings(text: str | None) -> tuple[int, int]:
     if text is None or text == "[]":
         return 0, 0
-    found = json.loads(text)
+    found = read_json(text)
     return sum(item["severity"] in ("blocker", "major") and item["anchored"] for item in found), len(found)
 
 
@@ -232,11 +232,11 @@ def _to_confirm(text: str) -> tuple[str, ...]:
     if text == "[]":
         return ()
     asked = PolicyAction.CONFIRM.value
-    return tuple(f"{item['rule']}:{item['path']}" for item in json.loads(text) if item["action"] == asked)
+    return tuple(f"{item['rule']}:{item['path']}" for item in read_json(text) if item["action"] == asked)
 
 
 def _failed(text: str) -> str:
     failed = CheckOutcome.FAILED.value
     if failed not in text:
         return ""
-    return next((str(check["name"]) for check in json.loads(text) if check["outcome"] == failed), "")
+    return next((str(check["name"]) for check in read_json(text) if check["outcome"] == failed), "")

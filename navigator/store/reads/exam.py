@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from navigator.domain.errors import NotFound
 from navigator.domain.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial, OpenItem
 from navigator.domain.ids import proposal_id
+from navigator.domain.json_text import read_json
 from navigator.domain.models import CheckResult
 from navigator.domain.outcomes import ExamRepeat
 from navigator.domain.records import VerdictCount
@@ -163,9 +163,7 @@ class ExamReads(Queries):
             " ORDER BY a.id DESC LIMIT 1",
             project_id,
         )
-        return tuple(
-            CheckResult.model_validate(check) for row in found for check in json.loads(row["checks"])
-        )
+        return tuple(CheckResult.model_validate(check) for row in found for check in read_json(row["checks"]))
 
     def passed_baseline(self, project_id: int) -> str:
         """The first line of what a project's tests said when they last passed on a base; "" where they never did."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of
+from navigator.domain.json_text import read_json
 from navigator.domain.models import Canary, Event, Swap, Usage
 from navigator.domain.records import Batch, Comment, ForecastRecord, JournalEntry, Look, ModelCall
 from navigator.domain.states import Role
@@ -56,7 +56,7 @@ class LedgerReads(Queries):
     def meta(self, key: str) -> Any:
         """A small stored value (JSON), or None."""
         found = self._all("SELECT value FROM meta WHERE key = ?", key)
-        return json.loads(found[0]["value"]) if found else None
+        return read_json(found[0]["value"]) if found else None
 
     def drafts(self, prefix: str = "") -> dict[str, str]:
         """Unfinished texts by key, of the keys that begin with `prefix`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -10,6 +9,7 @@ from typing import Any
 
 from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of, task_id
+from navigator.domain.json_text import read_json
 from navigator.domain.models import Event, Proposal, Review, Uncertainty, Usage
 from navigator.domain.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN
@@ -87,7 +87,7 @@ class Predecessor:
 
 @lru_cache(maxsize=4096)
 def _files(listed: str) -> frozenset[str]:
-    return frozenset(json.loads(listed))
+    return frozenset(read_json(listed))
 
 
 _USAGE = (
@@ -338,7 +338,7 @@ class LoopReads(ReproductionReads):
             raise NotFound(
                 f"{identifier} has no journaled landing.", hint="`navigator proposals` lists what landed."
             )
-        plan: dict[str, Any] = json.loads(found[0]["plan"])
+        plan: dict[str, Any] = read_json(found[0]["plan"])
         return plan
 
     def landed_commits(self, project_id: int) -> frozenset[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Collection, Iterator
 from typing import Any
 
 from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of
+from navigator.domain.json_text import read_json
 from navigator.domain.models import (
     Baseline,
     Decision,
@@ -340,7 +340,7 @@ class Reader(
             if table in _MODELS:
                 values |= decoded(_MODELS[table], row)
             if table == "meta":
-                values["value"] = json.loads(values["value"])
+                values["value"] = read_json(values["value"])
             if table == "calls" and values["answer"] is not None:
                 values["answer"] = unpacked(values["answer"])
             yield values

@@ -12,6 +12,7 @@ from typing import Any
 from navigator.cascade.variations import Vary
 from navigator.cascade.verbs.task_add import AddTasksArgs, NewTask
 from navigator.domain.errors import NavigatorError
+from navigator.domain.json_text import read_json
 from navigator.domain.models import Project
 from navigator.domain.states import Complexity, TaskKind
 from navigator.domain.text import safe_line
@@ -49,7 +50,7 @@ class Sheet:
         if not text:
             return cls()
         try:
-            held: Any = json.loads(text)
+            held: Any = read_json(text)
             return cls(
                 text=str(held["text"]),
                 projects=tuple(map(str, held["projects"])),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from navigator.config.paths import write_private
+from navigator.domain.json_text import read_json
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +20,7 @@ class Prefs:
         self._path = root / "screens.json"
         self._values: dict[str, Any] = {}
         try:
-            held = json.loads(self._path.read_text(encoding="utf-8"))
+            held = read_json(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return
         if isinstance(held, dict):

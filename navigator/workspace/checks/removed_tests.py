@@ -7,13 +7,13 @@ separately, so that no batch key and no verdict includes it.
 from __future__ import annotations
 
 import ast
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from navigator.domain import patterns
+from navigator.domain.json_text import read_json
 from navigator.workspace.checks.syntax import parse_python
 
 MOST_BYTES = 1_000_000
@@ -418,7 +418,7 @@ def _about_tests(path: str, text: str) -> object:
 
 def _package_tests(text: str) -> object:
     try:
-        package = json.loads(text)
+        package = read_json(text)
         scripts = package.get("scripts", {})
         told = {name: said for name, said in scripts.items() if _PACKAGE_SCRIPT.fullmatch(name)}
     except (ValueError, AttributeError):

@@ -17,6 +17,7 @@ from pathlib import PurePosixPath
 from xml.parsers import expat
 
 from navigator.domain import patterns
+from navigator.domain.json_text import TooDeep, read_json
 from navigator.workspace.bounded.run import WorkerLost, run_bounded
 
 _MAX_BYTES = 5_000_000
@@ -110,7 +111,9 @@ def _json(content: bytes) -> str | None:
     if not text.strip():
         return None
     try:
-        json.loads(text)
+        read_json(text, deepest=900)
+    except TooDeep:
+        raise RecursionError from None  # it may be right: no verdict
     except json.JSONDecodeError as error:
         return f"{error.lineno}:{error.colno}: {error.msg}"
     except ValueError as error:

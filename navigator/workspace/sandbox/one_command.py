@@ -6,13 +6,13 @@ node's own runner, jest, vitest, mocha and cargo only the exit status and the na
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from navigator.domain import patterns
+from navigator.domain.json_text import read_json
 
 REPORTER = "/build/reporter"
 """Where the reporter lies inside."""
@@ -144,7 +144,7 @@ def _javascript(words: list[str], names: list[str], path: str, read: FileReading
     """node's own runner, and those that a package's `test` script starts."""
     if names[0] in ("npm", "pnpm", "yarn", "bun") and "test" in words[1:3]:
         try:
-            script = json.loads(read("package.json") or "{}")["scripts"]["test"]
+            script = read_json(read("package.json") or "{}")["scripts"]["test"]
             words = shlex.split(script)
         except (ValueError, KeyError, TypeError, AttributeError):
             return None

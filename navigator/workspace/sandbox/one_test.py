@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from navigator.config.guarded import NotPlain, read_file, walk, write_file
 from navigator.domain.errors import NavigatorError
+from navigator.domain.json_text import read_json
 from navigator.domain.secrets import Redactor
 from navigator.domain.states import CheckOutcome
 from navigator.domain.text import safe_line, safe_text
@@ -219,8 +220,8 @@ def _read(build: Path) -> dict[str, Any]:
 
 def _json(build: Path, name: str) -> Any:
     try:
-        return json.loads(read_file(build, name, _LARGEST_REPORT))
-    except (OSError, ValueError, RecursionError):
+        return read_json(read_file(build, name, _LARGEST_REPORT))
+    except (OSError, ValueError):
         return None
 
 

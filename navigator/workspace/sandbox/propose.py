@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 from navigator.domain import patterns
+from navigator.domain.json_text import read_json
 from navigator.workspace.bounded.run import WorkerLost, run_bounded
 
 Read = Callable[[str], bytes | None]
@@ -150,8 +150,8 @@ def _text(content: bytes | None) -> str:
 
 def _json(content: bytes | None) -> dict[str, Any]:
     try:
-        return _object(json.loads(_text(content)))
-    except (ValueError, RecursionError):
+        return _object(read_json(_text(content)))
+    except ValueError:
         return {}
 
 

@@ -6,7 +6,6 @@ first. Every answer has exactly the wanted length: the end-of-text token is igno
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from navigator.domain.errors import MissingPart
+from navigator.domain.json_text import read_json
 from navigator.domain.text import safe_line
 from navigator.lab.speculation.measuring.counters import (
     Counts,
@@ -197,12 +197,12 @@ ENGINES: dict[EngineName, type[Server]] = {"llama.cpp": Llama, "sglang": Sglang,
 def _said(http: httpx.Client, path: str, name: str) -> str:
     """A word about itself that a server may give."""
     response = http.get(path)
-    found = response.json() if response.status_code == 200 else None
+    found = read_json(response.content) if response.status_code == 200 else None
     return safe_line(str(found.get(name, ""))) if isinstance(found, dict) else ""
 
 
 def _posted(http: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    found = _checked(http.post(path, json=body)).json()
+    found = read_json(_checked(http.post(path, json=body)).content)
     if not isinstance(found, dict):
         raise _strange(path)
     return found
@@ -216,7 +216,7 @@ def _streamed(http: httpx.Client, path: str, body: dict[str, Any]) -> Iterator[t
             _checked(response)
         for line in response.iter_lines():
             if line.startswith("data:") and (data := line[5:].strip()) != "[DONE]":
-                yield time.monotonic(), json.loads(data)
+                yield time.monotonic(), read_json(data)
 
 
 def _checked(response: httpx.Response) -> httpx.Response:
@@ -236,7 +236,7 @@ def _ids(found: dict[str, Any], name: str) -> list[int]:
 
 
 def _model(http: httpx.Client) -> str:
-    listed = _checked(http.get("/v1/models")).json()
+    listed = read_json(_checked(http.get("/v1/models")).content)
     return str(listed["data"][0]["id"])
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import write_private
 from navigator.domain.errors import Conflict, MissingPart, UsageError
+from navigator.domain.json_text import read_json
 from navigator.lab.speculation.measuring.engines import ENGINES, Answer, Server
 from navigator.lab.speculation.measuring.plan import Arm, Engine, Plan
 from navigator.serving.swap.processes import MARK, send, strays
@@ -108,8 +109,11 @@ def finished(out: Path, plan: Plan) -> set[tuple[int, str, int]]:
         return set()
     text = out.read_text(encoding="utf-8")
     whole = text[: text.rfind("\n") + 1]  # a crash may have torn the last line
-    rows = [json.loads(line) for line in whole.splitlines()]
-    if any(row.get("plan") != plan.digest for row in rows):
+    try:
+        rows = [read_json(line) for line in whole.splitlines()]
+    except ValueError as error:
+        raise UsageError(f"{out} cannot be read: {error}.", hint="Name another file with --out.") from error
+    if any(not isinstance(row, dict) or row.get("plan") != plan.digest for row in rows):
         raise Conflict(
             f"{out} holds the results of another plan, or of this one before it was changed.",
             hint="Name another file with --out, or move this one away.",

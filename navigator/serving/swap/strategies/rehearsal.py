@@ -8,7 +8,6 @@ conductor uses it again, or ends it.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import signal
 import subprocess
@@ -21,6 +20,7 @@ from pathlib import Path
 import navigator
 from navigator.config.paths import StatePaths
 from navigator.config.settings import ServerSettings, Settings
+from navigator.domain.json_text import read_json
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
 from navigator.serving.client.chat import Timeouts
@@ -364,7 +364,7 @@ def _port_in(output: Path) -> int:
         return 0
     for line in lines[:20]:
         try:
-            said = json.loads(line)
+            said = read_json(line)
         except ValueError:
             continue
         port = said.get("port") if isinstance(said, dict) else None

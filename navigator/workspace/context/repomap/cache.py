@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from navigator.domain.json_text import read_json
 from navigator.workspace.context.repomap.extract import VERSION
 
 log = logging.getLogger(__name__)
@@ -143,7 +144,7 @@ def _packed(tags: dict[str, Any]) -> bytes:
 def _unpacked(packed: object) -> dict[str, Any] | None:
     """Tags from a row, or None where it was damaged; zlib carries a checksum."""
     try:
-        tags = json.loads(zlib.decompress(packed)) if isinstance(packed, bytes) else None
+        tags = read_json(zlib.decompress(packed)) if isinstance(packed, bytes) else None
     except (zlib.error, ValueError):
         return None
     return tags if isinstance(tags, dict) else None
