@@ -1,0 +1,74 @@
+"""The ends that every engine must come to, however often it is killed on the way.
+
+`ends.json` was recorded; `NAVIGATOR_RECORD=1` records it again. A change of it needs a reason: say it in the commit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cascade.scripted_models import Models, speaking
+from tests.cascade.support import PATIENCE, differences, fingerprint, hurry
+from tests.cascade.test_killed import KILLED_AT
+from tests.oracle.scenarios import World, speakers, unlike
+from tests.workspace.sandbox.support import needs_sandbox
+
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, needs_sandbox]
+
+ENDS = Path(__file__).with_name("ends.json")
+RECORD = bool(os.environ.get("NAVIGATOR_RECORD"))
+KILLS = int(os.environ.get("NAVIGATOR_KILLS", "6"))
+
+
+@pytest.fixture
+def models() -> Iterator[Models]:
+    with speaking(speakers()) as models:
+        yield models
+
+
+@pytest.fixture
+def world(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> World:
+    hurry(monkeypatch)
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(tmp_path / "desk/config.toml"))
+    monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "desk/state"))
+    return World(tmp_path, models)
+
+
+def test_every_way_of_a_task_comes_to_its_end(world: World) -> None:
+    world.work()
+    world.decide()
+    world.work()
+    if RECORD:
+        ENDS.write_text(json.dumps(world.ends(), indent=1) + "\n", encoding="utf-8")
+    assert unlike(world.ends(), json.loads(ENDS.read_text(encoding="utf-8")), answers=True) == {}
+    assert world.landed() == 3
+
+
+@pytest.mark.parametrize("seed", range(max(1, KILLS // 6)))
+def test_the_same_ends_after_kills(world: World, seed: int) -> None:
+    """Killed at events all over both sessions: nothing is lost, nothing is doubled."""
+    chosen = random.Random(seed)
+    untouched = fingerprint(world.repository)
+    died = 0
+    for part in range(2):
+        for _ in range(3):
+            child = world.desk.python(
+                KILLED_AT, "soon", "0", str(chosen.randrange(5, 60)), "run", "--until", "idle"
+            )
+            out, err = child.communicate(timeout=PATIENCE)
+            assert child.returncode in (-signal.SIGKILL, 0), (out + err).decode()[-3000:]
+            died += child.returncode == -signal.SIGKILL
+        world.work()
+        if not part:
+            assert differences(untouched, fingerprint(world.repository)) == []
+            world.decide()
+    assert died >= 3
+    assert unlike(world.ends(), json.loads(ENDS.read_text(encoding="utf-8")), answers=False) == {}
+    assert world.landed() == 3
