@@ -20,7 +20,7 @@ from tests.swap.ssh_server import HOST, SshServer
 from tests.swap.test_remote import strategy_for
 
 pytestmark = pytest.mark.slow
-CUTS = int(os.environ.get("NAVIGATOR_CUTS", "3"))
+CUTS = min(20, int(os.environ.get("NAVIGATOR_KILLS", "3")))
 """At how many points of a swap the line is cut; 20 for all of them."""
 
 NOISE = 100 << 20
