@@ -117,7 +117,7 @@ def main() -> None:
             queue(desk, folder / "code", chosen.projects, tasks)
             desk.run("run", "--until", "idle", "--allow-rehearsal-landing")
             desk.run("approve", "--all-reviewed", "--yes")
-            found = desk.run("stats", "looking")["rehearsal"]
+            found = desk.run("stats", "writing")["looking"]["rehearsal"]
             print(
                 f"{arm}: {found['looks']} looks in {found['rounds']} rounds, {found['tokens']:,} tokens shown"
             )

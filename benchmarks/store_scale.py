@@ -336,7 +336,7 @@ def main() -> None:
             print(f"{proposals:,} proposals, {size:,.0f} MB; reference {reference:.4f} s")
             for page in PAGES:
                 _tell(f"stats {page.name}", best(lambda page=page: page.read(reader, Question())), reference)  # type: ignore[misc]
-            rates = next(page for page in PAGES if page.name == "revise-rate")
+            rates = next(page for page in PAGES if page.name == "reviewer")
             week = Question(since="2026-10-25T00:00:00.000Z", by="project")
             _tell("stats revise-rate, by project, a week", best(lambda: rates.read(reader, week)), reference)
             _tell(

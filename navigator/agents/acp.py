@@ -22,8 +22,8 @@ from navigator.domain.json_text import read_json
 from navigator.domain.text import safe_line, safe_text
 
 PROTOCOL = 1
-LONGEST_MESSAGE = 32 << 20
-"""Bytes; agents send half a megabyte in one message."""
+LONGEST_MESSAGE = 4 << 20
+"""Bytes; agents send half a megabyte in one message. Longer ones would hold up everything else while they are read."""
 
 MOST_OUTPUT = 512 << 20
 KEPT_TEXT = 200_000
@@ -135,6 +135,11 @@ class Connection:
             return await future
         finally:
             self._waiting.pop(number, None)
+
+    def close(self) -> None:
+        """Close the agent's input; what it has not read of it is lost."""
+        if not self._writer.is_closing():
+            self._writer.transport.abort()
 
     async def tell(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification."""

@@ -15,7 +15,7 @@ import hashlib
 import json
 import logging
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -31,14 +31,24 @@ from navigator.serving.client.sse import SSEOverflow, SSEParser
 
 log = logging.getLogger(__name__)
 
+Take = Callable[[int], bool]
+
 _HEAD = 1 << 16
-_BODY = 32 << 20
-_ANSWER = 64 << 20
+_BODY = 4 << 20
+"""Bytes of a request. What takes longer to read as JSON would hold up everything else."""
+
+_ANSWER = 16 << 20
+CONNECTIONS = 32
+"""Of one agent at once; one more is refused."""
+
+MOST_HELD = 32 << 20
+"""Bytes of requests and answers that are in memory at once for one agent."""
+
 _KEPT = 4 << 20
 """Bytes of an answer that are kept for a replay; a longer one is asked again after an interruption."""
 
 _SECONDS = 60.0
-"""For an agent to send its request."""
+"""For an agent to send its request, and to take a piece of the answer."""
 
 _NOT_THE_QUESTION = frozenset({"user", "metadata", "prompt_cache_key", "safety_identifier", "stream_options"})
 """Keys that differ from run to run and do not change the answer."""
@@ -79,11 +89,40 @@ class BadRequest(Exception):
         self.status = status
 
 
+_TOO_LARGE = f"A request may have {_BODY >> 20} MiB."
+_TOO_MANY = f"All requests and answers together may have {MOST_HELD >> 20} MiB at once."
+
+
 def digest_of(body: Mapping[str, Any]) -> str:
     """What tells one question to the model from another."""
     asked = {key: value for key, value in body.items() if key not in _NOT_THE_QUESTION}
     text = json.dumps(asked, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Held:
+    """Counts the bytes that are in memory for one agent."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    @contextlib.contextmanager
+    def share(self) -> Iterator[Take]:
+        """One connection's: a function that takes so many more, False where there is no room. The end gives all back."""
+        mine = 0
+
+        def take(size: int) -> bool:
+            nonlocal mine
+            if self.bytes + size > MOST_HELD:
+                return False
+            mine += size
+            self.bytes += size
+            return True
+
+        try:
+            yield take
+        finally:
+            self.bytes -= mine
 
 
 class Forwarder:
@@ -98,7 +137,8 @@ class Forwarder:
     Attributes:
         made: requests that reached the model, or its replay.
         replayed: those of them that the model was not asked.
-        refused: requests for anything else.
+        refused: requests for anything else, and those that a limit refused.
+        held: the bytes of requests and answers that are in memory.
         fault: set when no further request can succeed: the server's error, the ledger's, or the limit that was met.
     """
 
@@ -109,6 +149,7 @@ class Forwarder:
         self._temperature = temperature
         self._server: asyncio.Server | None = None
         self._jobs: set[asyncio.Task[None]] = set()
+        self.held = Held()
         self.made = self.replayed = self.refused = 0
         self.last_error = ""
         self.fault: asyncio.Future[NavigatorError] = asyncio.get_running_loop().create_future()
@@ -134,21 +175,32 @@ class Forwarder:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         job = asyncio.current_task()
         assert job is not None
+        if len(self._jobs) >= CONNECTIONS:
+            self.refused += 1
+            _send(writer, 503, _error(f"An agent has at most {CONNECTIONS} connections at once."))
+            writer.close()
+            return
         self._jobs.add(job)
         try:
-            await self._connection(reader, writer)
+            with self.held.share() as take:
+                await self._connection(reader, writer, take)
+                writer.close()
+                async with asyncio.timeout(_SECONDS):
+                    await writer.wait_closed()
         except (OSError, asyncio.IncompleteReadError, TimeoutError):
             pass  # the agent went away
         except NavigatorError as error:
             self.fail(error)  # the ledger cannot be written: nothing more is asked of the model
         finally:
             self._jobs.discard(job)
-            writer.close()
+            writer.transport.abort()  # nothing waits for an agent that does not read
 
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, take: Take
+    ) -> None:
         try:
             async with asyncio.timeout(_SECONDS):
-                method, path, body = await read_request(reader)
+                method, path, body = await read_request(reader, take)
             path = path.partition("?")[0].rstrip("/")
             if method == "GET" and path.endswith("/models"):
                 _send(writer, 200, self._models())
@@ -160,7 +212,7 @@ class Forwarder:
             self.refused += 1
             _send(writer, refused.status, _error(str(refused)))
             return
-        await self._answer(asked, reader, writer)
+        await self._answer(asked, reader, writer, take)
 
     def _models(self) -> bytes:
         model = self._client.settings.model
@@ -187,7 +239,7 @@ class Forwarder:
         return {**usual, **body, **fixed}
 
     async def _answer(
-        self, asked: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, asked: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter, take: Take
     ) -> None:
         self.made += 1
         if self.made > self._most:
@@ -204,7 +256,7 @@ class Forwarder:
             return
         number = self._journal.begin(digest)
         reply = Reply(b"", "", outcome="cancelled")
-        asking = asyncio.create_task(self._ask(asked, writer))
+        asking = asyncio.create_task(self._ask(asked, writer, take))
         leaving = asyncio.create_task(reader.read(1))
         try:
             await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -230,7 +282,7 @@ class Forwarder:
             _send(writer, error.status if error.status >= 400 else 503, _error(error.said or str(error)))
         return Reply(b"", "", usage=error.usage, outcome="failed", error_code=error.code)
 
-    async def _ask(self, asked: dict[str, Any], writer: asyncio.StreamWriter) -> Reply:
+    async def _ask(self, asked: dict[str, Any], writer: asyncio.StreamWriter, take: Take) -> Reply:
         """Pass the request on, and the answer back as it comes.
 
         Raises:
@@ -249,12 +301,14 @@ class Forwarder:
             whole = bytearray()
             try:
                 async for chunk in response.aiter_bytes():
-                    whole += chunk
-                    if len(whole) > _ANSWER:
+                    if len(whole) + len(chunk) > _ANSWER or not take(len(chunk)):
+                        self.last_error = "The answer is too long."
                         break
+                    whole += chunk
                     tally.feed(chunk)
                     writer.write(chunk)
-                    await writer.drain()
+                    async with asyncio.timeout(_SECONDS):
+                        await writer.drain()
             except httpx.HTTPError as error:
                 self.last_error = safe_line(self._client.clean(str(error)))[:200]
         usage, ended = tally.close(clock() - began, bytes(whole))
@@ -301,8 +355,13 @@ class Tally:
         return self._assembly.usage(seconds), ended
 
 
-async def read_request(reader: asyncio.StreamReader) -> tuple[str, str, bytes]:
+async def read_request(
+    reader: asyncio.StreamReader, take: Take = lambda size: True
+) -> tuple[str, str, bytes]:
     """One HTTP/1.1 request: method, path, body.
+
+    Args:
+        take: whether so many more bytes may be read.
 
     Raises:
         BadRequest: it is none, or larger than is taken.
@@ -319,14 +378,16 @@ async def read_request(reader: asyncio.StreamReader) -> tuple[str, str, bytes]:
         name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
     }
     if "chunked" in headers.get("transfer-encoding", "").lower():
-        return words[0], words[1], await _chunked(reader)
+        return words[0], words[1], await _chunked(reader, take)
     size = headers.get("content-length", "0")
     if not size.isdecimal() or int(size) > _BODY:
-        raise BadRequest(413, f"A request may have {_BODY >> 20} MiB.")
+        raise BadRequest(413, _TOO_LARGE)
+    if not take(int(size)):
+        raise BadRequest(429, _TOO_MANY)
     return words[0], words[1], await reader.readexactly(int(size))
 
 
-async def _chunked(reader: asyncio.StreamReader) -> bytes:
+async def _chunked(reader: asyncio.StreamReader, take: Take) -> bytes:
     body = bytearray()
     while True:
         try:
@@ -335,7 +396,9 @@ async def _chunked(reader: asyncio.StreamReader) -> bytes:
         except ValueError:  # also of a line without an end
             raise BadRequest(400, "The body's chunks cannot be read.") from None
         if size < 0 or len(body) + size > _BODY:
-            raise BadRequest(413, f"A request may have {_BODY >> 20} MiB.")
+            raise BadRequest(413, _TOO_LARGE)
+        if not take(size):
+            raise BadRequest(429, _TOO_MANY)
         body += (await reader.readexactly(size + 2))[:size]
         if size == 0:
             return bytes(body)
@@ -347,6 +410,8 @@ _REASONS = {
     404: "Not Found",
     413: "Content Too Large",
     429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
+    503: "Service Unavailable",
 }
 
 

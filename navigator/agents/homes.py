@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import ClassVar
 
+from navigator.process.runner import await_gone, send
 from navigator.workspace.sandbox.folders import remove
-from navigator.workspace.sandbox.supervise import await_gone
 
 _RUN = "run-"
 
@@ -80,6 +80,5 @@ class Homes:
                 if name.isdigit() and mark in Path("/proc", name, "cmdline").read_bytes():
                     found.append(int(name))
         for pid in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+            send(pid, signal.SIGKILL)
         return found

@@ -26,6 +26,7 @@ from navigator.config.settings import AgentSettings
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Project
 from navigator.domain.text import safe_line, safe_text
+from navigator.process.runner import PIPE, Process, start
 from navigator.workspace.git.runner import safe_path
 from navigator.workspace.sandbox.binds import Bind
 from navigator.workspace.sandbox.folders import remove
@@ -39,7 +40,7 @@ from navigator.workspace.sandbox.spec import (
     may_stand_at,
     sandboxed,
 )
-from navigator.workspace.sandbox.supervise import Watch, await_gone, end_all
+from navigator.workspace.sandbox.supervise import Watch
 from navigator.workspace.sandbox.toolchains import program_binds
 
 _T = TypeVar("_T")
@@ -203,15 +204,8 @@ async def _start(
     try:
         program = await asyncio.to_thread(_program, settings, endpoint, place, descriptor)
         command, env = sandboxed(sandbox, place.spec, limits, place.tree, place.scratch, program)
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=env,
-            cwd=place.tree,
-            start_new_session=True,
-            pass_fds=[descriptor],
+        process = start(
+            command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=env, cwd=place.tree, pass_fds=[descriptor]
         )
     except OSError as error:
         outer.close()
@@ -221,8 +215,8 @@ async def _start(
         raise
     finally:
         os.close(descriptor)
-    assert process.stdin is not None and process.stdout is not None
-    running = Running(process, Connection(process.stdout, process.stdin, on_update), forwarder)
+    out, into, people = await process.streams()
+    running = Running(process, Connection(out, into, on_update), out, people, forwarder)
     try:
         running.look_after(Watch(process.pid, limits, place.scratch, time.monotonic()))
         async with asyncio.timeout(START_SECONDS):
@@ -312,8 +306,16 @@ async def _received(outer: socket.socket) -> socket.socket:
 class Running:
     """The agent's process, who speaks with it, and who watches it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, link: Connection, forwarder: Forwarder) -> None:
+    def __init__(
+        self,
+        process: Process,
+        link: Connection,
+        out: asyncio.StreamReader,
+        people: asyncio.StreamReader,
+        forwarder: Forwarder,
+    ) -> None:
         self.link = link
+        self._out, self._people = out, people
         self._process = process
         self._forwarder = forwarder
         self._stderr = bytearray()
@@ -331,7 +333,7 @@ class Running:
             AgentFailed, ServingError: see there.
         """
         asked = asyncio.create_task(asking)
-        gone = asyncio.create_task(self._process.wait())
+        gone = asyncio.create_task(self._process.ended())
         others: tuple[asyncio.Future[Any], ...] = (gone, self._cut, self._forwarder.fault)
         try:
             await asyncio.wait({asked, *others}, return_when=asyncio.FIRST_COMPLETED)
@@ -362,9 +364,7 @@ class Running:
         return f" It wrote: {shown}" if shown else ""
 
     async def _read_stderr(self) -> None:
-        reader = self._process.stderr
-        assert reader is not None
-        while chunk := await reader.read(1 << 16):
+        while chunk := await self._people.read(1 << 16):
             self._stderr += chunk
             del self._stderr[:-_STDERR]
 
@@ -383,21 +383,24 @@ class Running:
         Args:
             grace: seconds for it to end by itself once its input is closed, and to write its session down.
         """
-        process = self._process
+        listening, *_ = self._jobs
         try:
             await self._forwarder.close()
-            if process.stdin is not None:
-                process.stdin.close()
-            if grace and process.returncode is None:
+            self.link.close()
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+            if grace:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(process.wait(), grace)
+                    async with asyncio.timeout(grace):
+                        while await self._out.read(1 << 16):
+                            pass  # who waits for room in a pipe does not end
+                        await self._process.ended()
         finally:
-            left = end_all(process.pid, leader_ended=process.returncode is not None)
-            await process.wait()
+            self._process.leave()
+            await asyncio.shield(asyncio.to_thread(self._process.end))
             for job in self._jobs:
                 job.cancel()
             await asyncio.gather(*self._jobs, return_exceptions=True)
-            await asyncio.to_thread(await_gone, left)
 
 
 def _status(code: int) -> str:

@@ -11,6 +11,7 @@ from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor
 from navigator.cascade.verbs.base import A, R, Verb
 from navigator.config.paths import StatePaths
+from navigator.domain.bounds import require_bounded
 from navigator.domain.errors import NavigatorError
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def act(paths: StatePaths, verb: Verb[A, R], args: A, on_problem: Callable[[str]
     from navigator.cascade.socket.alone import act_alone
 
     document = args.model_dump(mode="json")
+    require_bounded(document)
     try:
         return verb.read_result(request(paths.socket, verb.name, document))
     except NoConductor:

@@ -51,7 +51,7 @@ def at_home(project: Project) -> Iterator[None]:
     try:
         yield
     except NotARepository as error:
-        error.hint = f"If it was moved: `navigator project move {project.name} PATH`. {error.hint}"
+        error.hint = f"If it was moved: `navigator project set {project.name} --path PATH`. {error.hint}"
         raise
 
 

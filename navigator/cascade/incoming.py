@@ -29,7 +29,9 @@ EVERY = 3.0
 """Seconds between looks."""
 
 MOST_AT_ONCE = 100
-"""Commits of one branch at a time; of more, the newest. A branch that is imported whole is better reviewed as one change."""
+"""Commits of one branch at a time, and of those that hooks noted; of a branch's, the newest.
+
+A branch that is imported whole is better reviewed as one change."""
 
 _SEEN = "review_branches:"
 
@@ -80,7 +82,7 @@ async def take_in(deps: Dependencies, project: Project) -> Queued:
         NavigatorError: the repository cannot be read.
     """
     folder = deps.paths.commits / str(project.id)
-    noted = noted_commits(folder)
+    noted = noted_commits(folder)[:MOST_AT_ONCE]
     seen = deps.reader.meta(_SEEN + str(project.id))
     tips = dict(seen) if isinstance(seen, dict) else {}
     branches = _Branches({}, (), 0)

@@ -22,7 +22,7 @@ from navigator.domain.errors import NavigatorError
 from navigator.domain.models import Event, Proposal
 from navigator.domain.states import ProposalState, TaskState
 from navigator.domain.text import safe_data, safe_line
-from navigator.serving.swap.program import run_program
+from navigator.process.runner import running
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class OnEvents:
         given = json.dumps(_cut(safe_data(self._deps.redact.data(said))), ensure_ascii=False).encode() + b"\n"
         seconds = self._settings.timeout_seconds
         try:
-            ended = await run_program([program, *command[1:]], seconds, given=given)
+            ended = await running([program, *command[1:]], seconds, given=given)
         except TimeoutError:
             log.warning("%s: %s did not end within %g s and was stopped", name, program, seconds)
         except OSError as error:

@@ -8,7 +8,6 @@ import logging
 import logging.handlers
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -20,11 +19,12 @@ import click
 
 from navigator.cli import output
 from navigator.cli.progress import Progress
-from navigator.cli.session import locked_dependencies, state_paths
+from navigator.cli.session import locked_dependencies, report, state_paths
 from navigator.config.paths import STATE_VARIABLE, StatePaths
 from navigator.config.settings import time_scale as scale_of
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.secrets import Redactor
+from navigator.process.runner import start
 
 _LOG_BYTES = 4 * 1024 * 1024
 _LOG_FILES = 3
@@ -42,6 +42,11 @@ _DETACH_WAIT = 15.0
 @click.option("--max-swaps", type=click.IntRange(min=0), default=None, help="Maximum number of swaps.")
 @click.option("--detach", is_flag=True, help="Run in the background; the terminal can be closed.")
 @click.option(
+    "--stop",
+    is_flag=True,
+    help="Instead, stop the conductor that runs. Work in progress is done again by the next one.",
+)
+@click.option(
     "--time-scale",
     type=float,
     default=None,
@@ -56,12 +61,16 @@ def run(
     until: str | None,
     max_swaps: int | None,
     detach: bool,
+    stop: bool,
     time_scale: float | None,
     seed: int,
     allow_rehearsal_landing: bool,
     as_json: bool,
 ) -> None:
     """Run the conductor: write, swap, review, swap back, revise; then wait for your decisions."""
+    if stop:
+        _stop(as_json)
+        return
     options: dict[str, Any] = {
         "time_scale": scale_of(time_scale),
         "seed": seed,
@@ -218,6 +227,22 @@ def _tests(tests: dict[str, int]) -> str:
     return ", ".join(said) or "none"
 
 
+def _stop(as_json: bool) -> None:
+    from navigator.cascade.socket.client import request
+    from navigator.cascade.socket.wire import NoConductor, NotResponding
+    from navigator.cascade.verbs.conducting import Stop, StopDone
+
+    verb = Stop()
+    try:
+        request(state_paths().socket, verb.name, {}, timeout=30)
+    except NotResponding:
+        raise
+    except NoConductor as error:
+        # Already stopped: the hint to start one would be wrong.
+        raise NoConductor("No conductor is running.") from error
+    report(verb.tell(StopDone()), {"stopping": True} if as_json else None)
+
+
 def _detach(as_json: bool) -> None:
     """Start the same command as a process of its own session, and wait until it answers."""
     from navigator.cascade.socket.client import request
@@ -228,7 +253,7 @@ def _detach(as_json: bool) -> None:
         request(paths.socket, "status", {}, timeout=5)
         raise Conflict(
             "A conductor is already running.",
-            hint="`navigator status` shows what it is doing; `navigator stop` stops it.",
+            hint="`navigator status` shows what it is doing; `navigator run --stop` stops it.",
         )
     arguments = [argument for argument in sys.argv[1:] if argument not in ("--detach", "--json")]
     errors = paths.root / "conductor.err"
@@ -238,14 +263,7 @@ def _detach(as_json: bool) -> None:
         raise _unwritable(errors, error) from error
     with stream:
         os.fchmod(stream.fileno(), 0o600)
-        child = subprocess.Popen(
-            [sys.executable, "-m", "navigator", *arguments, "--json"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=stream,
-            start_new_session=True,
-            cwd="/",
-        )
+        child = start([sys.executable, "-m", "navigator", *arguments, "--json"], stderr=stream, cwd="/")
     deadline = time.monotonic() + _DETACH_WAIT
     while time.monotonic() < deadline:
         with contextlib.suppress(NoConductor):

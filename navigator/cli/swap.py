@@ -147,15 +147,22 @@ def _show_status(document: dict[str, Any]) -> None:
         output.say(f"{card['name']}: {card['used_mib']:,} of {card['total_mib']:,} MiB in use")
 
 
+_NONE = "none"
+
+
 @swap.command("to")
-@click.argument("role", type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value]))
+@click.argument("role", type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value, _NONE]))
 @click.option("--time-scale", type=float, default=None, help="Rehearsal only: factor on simulated times.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def to(role: str, time_scale: float | None, as_json: bool) -> None:
     """Make ROLE's model resident and print each phase. Does nothing if it is resident already.
 
-    A running conductor swaps when current work finishes, and then continues by its own rules.
+    A running conductor swaps when current work finishes, and then continues by its own rules. With strategy sleep, "none" puts
+    the server that is awake to sleep, so that the other one can be started.
     """
+    if role == _NONE:
+        _rest(as_json)
+        return
     paths = state_paths()
     try:
         made = asyncio.run(_through_conductor(paths, Role(role)))
@@ -261,16 +268,13 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
     return made
 
 
-@swap.command("rest")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def rest(as_json: bool) -> None:
-    """Put the server that is awake to sleep (strategy sleep), so that the other one can be started."""
+def _rest(as_json: bool) -> None:
     from navigator.domain.errors import Conflict
 
     paths = state_paths()
     with suppress(NoConductor):
         request(paths.socket, "status", {}, timeout=5)
-        raise Conflict("A conductor is running.", hint="Stop it with `navigator stop`, then try again.")
+        raise Conflict("A conductor is running.", hint="Stop it with `navigator run --stop`, then try again.")
     with locked_dependencies(paths) as deps:
         result = asyncio.run(deps.strategy.rest(_tell_event))
         with deps.store.transaction() as tx:

@@ -11,7 +11,6 @@ import fcntl
 import hashlib
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -27,6 +26,7 @@ from navigator.config.paths import private_folder, state_dir, write_private
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.text import safe_line
 from navigator.evidence.intervals import ANECDOTAL_BELOW
+from navigator.process import runner
 
 STARTS = (("speculation", "measure"), ("compare",), ("bench",))
 """Words after `navigator lab` that make a run."""
@@ -183,7 +183,7 @@ def run_name(kind: str, results: Path) -> str:
 def recording(kind: str, results: Path, command: Sequence[str], *, about: str = "") -> Iterator[Recorder]:
     """Note the run that this process works on, from its begin to its end, however it ends.
 
-    `navigator lab stop` ends it as ctrl+c does. It counts as complete where all that was announced by `progress` is done.
+    `navigator lab runs --stop` ends it as ctrl+c does. It counts as complete where all that was announced by `progress` is done.
 
     Args:
         kind: see `LabRun`.
@@ -197,7 +197,9 @@ def recording(kind: str, results: Path, command: Sequence[str], *, about: str = 
     folder, name = runs_folder(), run_name(kind, results)
     with _lock(folder, name, _PATIENCE) as free:
         if not free:
-            raise Conflict(f"Another process works on {name}.", hint=f"`navigator lab stop {name}` ends it.")
+            raise Conflict(
+                f"Another process works on {name}.", hint=f"`navigator lab runs {name} --stop` ends it."
+            )
         now, before = _now(), _read(folder / f"{name}.json")
         record = Recorder(
             folder / f"{name}.json",
@@ -271,8 +273,7 @@ def stop(run: LabRun) -> None:
     if run.state != "running":
         raise Conflict(f"{run.name} is not running.", hint="`navigator lab runs` lists the runs.")
     # Its lock is held, so the number is still its own.
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(run.pid, signal.SIGTERM)
+    runner.send(run.pid, signal.SIGTERM)
 
 
 def resume(run: LabRun) -> Started:
@@ -284,7 +285,7 @@ def resume(run: LabRun) -> Started:
     if run.state == "complete":
         raise Conflict(f"{run.name} is complete.", hint="Start it with another file of results to repeat it.")
     if run.state == "running":
-        raise Conflict(f"{run.name} is running.", hint=f"`navigator lab stop {run.name}` ends it.")
+        raise Conflict(f"{run.name} is running.", hint=f"`navigator lab runs {run.name} --stop` ends it.")
     return start(run.command, Path(run.folder))
 
 
@@ -302,13 +303,8 @@ def start(command: Sequence[str], folder: Path) -> Started:
     with log_file().open("ab") as log:
         before = log.tell()
         try:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "navigator", *command],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
+            process = runner.start(
+                [sys.executable, "-m", "navigator", *command], cwd=folder, stdout=log, stderr=log
             )
         except (FileNotFoundError, NotADirectoryError) as error:
             raise UsageError(f"The folder {folder} is gone.") from error
@@ -318,7 +314,7 @@ def start(command: Sequence[str], folder: Path) -> Started:
 class Started:
     """A run's process as its starter sees it. `pid` is its number."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log_from: int) -> None:
+    def __init__(self, process: runner.Process, log_from: int) -> None:
         self._process, self._log_from = process, log_from
         self.pid = process.pid
 

@@ -15,6 +15,7 @@ from navigator.cascade.acting import act, learn_changes, learn_secrets, reading
 from navigator.cascade.verbs.base import explained
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
+from navigator.domain.bounds import MOST_FILES, require_bounded
 from navigator.domain.errors import Conflict, UsageError
 from navigator.domain.models import Model, Proposal
 from navigator.domain.secrets import Redactor
@@ -43,7 +44,9 @@ class QueueTask(Model):
     text: str = Field(description="What is to be done, as one would tell a colleague.")
     kind: TaskKind = Field(default=TaskKind.IMPLEMENT, description="The kind of work.")
     files: tuple[str, ...] = Field(
-        default=(), description="Files the task is about, as paths from the project's root."
+        default=(),
+        max_length=MOST_FILES,
+        description="Files the task is about, as paths from the project's root.",
     )
 
 
@@ -172,6 +175,7 @@ class Tools:
             NavigatorError: what the verb refuses.
         """
         tool = self._tools[name]
+        require_bounded(arguments)
         try:
             args = tool.args.model_validate(arguments)
         except ValidationError as error:

@@ -22,6 +22,7 @@ from typing import Any
 HOME = Path(os.environ["HOME"])
 SESSIONS = HOME / "sessions"
 LOCK = threading.Lock()
+DEAF = threading.Event()
 
 
 def write(message: dict[str, Any]) -> None:
@@ -124,6 +125,13 @@ def shape_home(how: str, victim: str) -> None:
 def behave(how: str, session: str, text: str) -> str:
     """Do as the task says; returns the stop reason."""
     if how == "wait":
+        time.sleep(3600)
+    if how == "flood":
+        DEAF.set()
+        while True:  # each wants an answer that nobody reads
+            sys.stdout.write('{"jsonrpc":"2.0","id":1,"method":"x"}\n' * 1000)
+    if how == "large":
+        write({"method": "session/update", "params": ["x" * (5 << 20)]})
         time.sleep(3600)
     if how == "fork":
         fork_on()
@@ -269,6 +277,8 @@ def main() -> None:
     print("scripted agent, hello")  # some agents greet before they speak the protocol
     for line in sys.stdin:
         answer(json.loads(line))
+        while DEAF.is_set():
+            time.sleep(60)
 
 
 if __name__ == "__main__":

@@ -153,10 +153,12 @@ def test_limits_end_an_agent_and_the_reason_names_the_limit(
     monkeypatch.setattr(agent_session, "limits_of", lambda settings: replace(usual(settings), processes=40))
     configure(room, "minutes = 0.1\ndisk_mb = 64\nrequests = 4\n")
     asked = room.queue("Make double() multiply ASK=6")
-    found = one_each(room, "wait", "fork", "fill", "die")
+    found = one_each(room, "wait", "flood", "large", "fork", "fill", "die")
     reasons = {word: task.reason for word, (task, _) in found.items()}
     assert {task.state for task, _ in found.values()} == {TaskState.FAILED}, reasons
     assert reasons["wait"] == "The agent was ended: it did not end within 6 s."
+    assert reasons["flood"] == reasons["wait"]
+    assert reasons["large"] == "The agent sent a message of more than 4 MiB."
     assert reasons["fork"] == "The agent was ended: it ran 40 processes at once."
     assert reasons["fill"] == "The agent was ended: it wrote more than 64 MiB of files."
     assert reasons["die"] == "The agent ended with exit status 7. It wrote: panic: out of ideas"

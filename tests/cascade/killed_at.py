@@ -18,7 +18,6 @@ from __future__ import annotations
 import importlib
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -126,27 +125,23 @@ def in_git(what: str, count: int, *, together: bool) -> None:
     """Have the `count`-th git of a subcommand killed by strace as it enters a system call for the N-th time."""
     word, call, number = what.split()
     trace = ["-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={number}"]
-    begin, talk = subprocess.Popen, runner._talk
+    run = runner.run
     seen = 0
 
-    def started(command: Any, *args: Any, **options: Any) -> Any:
+    def watched(command: Any, *args: Any, **options: Any) -> Any:
         nonlocal seen
-        if isinstance(command, list) and word in command and Path(command[0]).name == "git":
+        if word in command:
             seen += 1
             if seen == count:
                 command = ["/usr/bin/strace", "-f", "-qq", "-o", os.devnull, *trace, *command]
-        return begin(command, *args, **options)
-
-    def talked(process: Any, *args: Any) -> Any:
-        result = talk(process, *args)
-        if process.returncode == -signal.SIGKILL:
+        result = run(command, *args, **options)
+        if result.code == -signal.SIGKILL:
             if together:
                 os.kill(os.getpid(), signal.SIGKILL)
             print(GIT_DIED, file=sys.stderr, flush=True)
         return result
 
-    runner.subprocess.Popen = started  # type: ignore[misc, assignment]
-    runner._talk = talked
+    runner.run = watched
 
 
 def die_with_every_git() -> None:

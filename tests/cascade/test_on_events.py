@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,16 @@ def command(tmp_path: Path, told: Path) -> Command:
 
 def lines(told: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in told.read_text().splitlines()] if told.exists() else []
+
+
+def survivors(command: Command) -> list[str]:
+    """Processes that were started by a conductor of this state folder and still run."""
+    mark, found = f"NAVIGATOR_STATE={command.state}".encode(), []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                found.append((entry / "cmdline").read_bytes().decode())
+    return found
 
 
 def log_of(command: Command) -> str:
@@ -100,6 +111,10 @@ def test_each_event_reaches_its_command_once(command: Command, told: Path) -> No
     [
         (["sh", "-c", "sleep 1000 & sleep 1000"], "did not end within 0.5 s and was stopped"),
         (
+            ["sh", "-c", "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 1000' & kill -STOP $$"],
+            "did not end within 0.5 s and was stopped",
+        ),
+        (
             ["sh", "-c", "head -c 9000000 /dev/zero | tr '\\0' x; echo broken >&2; exit 3"],
             "ended with 3: broken",
         ),
@@ -118,6 +133,7 @@ def test_a_command_that_fails_is_logged_and_nothing_else(
     session = command.json(*RUN, code=None)
     assert session["states"] == {"awaiting_approval": 1}
     assert words in log_of(command)
+    assert survivors(command) == []
 
 
 def test_killed_while_a_command_runs_it_runs_again_with_the_same_id(command: Command, told: Path) -> None:
@@ -141,6 +157,8 @@ def test_killed_while_a_command_runs_it_runs_again_with_the_same_id(command: Com
     finally:
         os.killpg(conductor.pid, signal.SIGKILL)
         conductor.wait()
+    while survivors(command):
+        time.sleep(0.02)
     command.config.write_text(settings)
     command.run(*RUN, code=None)
     reviewed = [one for one in lines(told) if one["event"] == "reviewed"]

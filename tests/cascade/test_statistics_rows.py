@@ -102,9 +102,11 @@ def test_no_name_becomes_a_formula_a_second_row_or_a_colour(name: str) -> None:
 
 
 def test_a_rate_keeps_every_digit(reader: Reader) -> None:
-    rate = next(page for page in PAGES if page.name == "revise-rate")
+    rate = next(page for page in PAGES if page.name == "reviewer")
     rows = figure_rows(rate, rate.read(reader, Question(by="kind")))
     fix = next(
-        row for row in rows if row.subject == "group=fix" and row.figure == "rate" and not row.rehearsal
+        row
+        for row in rows
+        if row.subject == "group=fix" and row.figure == "revise_rate.rate" and not row.rehearsal
     )
     assert (fix.value, fix.n) == (8 / 30, 30)

@@ -102,6 +102,14 @@ ATTEMPTS: list[tuple[str, dict[str, Any]]] = [
     ("show_proposal", {"id": "../../state/navigator.db"}),
     ("show_proposal", {"id": "P1' OR 1=1 --"}),
     ("show_proposal", {"id": 1}),
+    ("queue_task", {"project": "thing", "text": "x", "files": [f"no-such-{n}" for n in range(20_000)]}),
+    ("queue_task", {"project": "thing", "text": "x", "files": ["new.md"] * 201}),
+    ("queue_task", {"project": "thing", "text": "nul \0"}),
+    ("queue_task", {"project": "thing", "text": "half \ud800"}),
+    ("review_ref", {"project": "thing", "ref": "HEAD\0"}),
+    ("review_ref", {"project": "\udfff", "ref": "HEAD"}),
+    ("show_proposal", {"id": "P" * 200_000}),
+    ("show_proposal", {"id": "P1\0"}),
     ("list_proposals", {"state": "open; DROP TABLE tasks"}),
     ("status", {"verbose": True}),
     ("__class__", {}),
@@ -109,7 +117,7 @@ ATTEMPTS: list[tuple[str, dict[str, Any]]] = [
 
 
 def test_no_client_decides_lands_sets_or_escapes(command: Command) -> None:
-    """Thirty attempts, each refused with words; afterwards everything is as it was."""
+    """Some forty attempts, each refused with words; afterwards everything is as it was."""
     repo = Path(command.json("project", "list")["projects"][0]["path"])
 
     def everything() -> dict[str, Any]:
@@ -124,7 +132,9 @@ def test_no_client_decides_lands_sets_or_escapes(command: Command) -> None:
     before = everything()
     with connected(command) as client:
         for tool, arguments in ATTEMPTS:
-            assert len(client.refused(tool, **arguments)) > 10, tool
+            words = client.refused(tool, **arguments)
+            assert len(words) > 10, tool
+            assert not words.startswith("Navigator failed"), (tool, arguments)
         for method in ("approve", "settings/set", "tools/approve", "resources/read", "completion/complete"):
             assert client.ask(method, id="P1")["error"]["code"] == -32601
     assert everything() == before

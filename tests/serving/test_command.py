@@ -15,6 +15,7 @@ import pytest
 from navigator.config.settings import Settings
 from navigator.domain.errors import ConfigError
 from navigator.domain.states import Role
+from navigator.process import runner
 from navigator.serving.swap.base import PhaseEvent
 from navigator.serving.swap.strategies.command import CommandStrategy
 from tests.serving.scripted import Request, Server, Wire, answer, models, routes, serving
@@ -165,9 +166,7 @@ async def gone(folder: Path) -> bool:
 async def test_a_program_that_hangs_is_ended_with_its_children(
     folder: Path, deaf: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from navigator.serving.swap import program as running
-
-    monkeypatch.setattr(running, "_ENDING_SECONDS", 0.3)
+    monkeypatch.setattr(runner, "GRACE", 0.3)
     trap = "trap '' TERM\n" if deaf else ""
     path = program(
         folder, f'[ "$1" = generator ] && exit 0\n{trap}sleep 600 & echo $! > pid; wait; sleep 600'

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from navigator.domain.states import Role
+from navigator.process.keeper import descendants
 from navigator.serving.read_ahead import page_cache
 from navigator.serving.read_ahead.page_cache import MIB
 from navigator.serving.read_ahead.reader import Limits, ReadAhead
@@ -83,7 +84,7 @@ async def test_warm_files_start_no_process(weights: list[Path], monkeypatch: pyt
     async def never(*_: object, **__: object) -> None:
         raise AssertionError("a reader was started for files that are all in memory")
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", never)
+    monkeypatch.setattr("navigator.serving.read_ahead.reader.running", never)
     ahead = reader(weights)
     await ahead.start(Role.REVIEWER)
     await ahead.wait()
@@ -141,7 +142,7 @@ def test_a_control_group_s_limit_counts_with_its_cache_as_free(tmp_path: Path) -
 async def test_stop_kills_the_reader_at_once(weights: list[Path]) -> None:
     ahead = reader(weights, bytes_per_second=MIB)  # it would take 48 seconds
     await ahead.start(Role.REVIEWER)
-    process = await _reader_process(ahead)
+    process = await _reader_process()
     await ahead.stop()
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
@@ -157,11 +158,11 @@ async def test_the_same_role_again_continues_and_another_one_takes_over(weights:
         Limits(0, bytes_per_second=MIB, floor_bytes=0),
     )
     await ahead.start(Role.REVIEWER)
-    first = await _reader_process(ahead)
+    first = await _reader_process()
     await ahead.start(Role.REVIEWER)
-    assert await _reader_process(ahead) == first
+    assert await _reader_process() == first
     await ahead.start(Role.GENERATOR)
-    assert await _reader_process(ahead) != first
+    assert await _reader_process() != first
     with pytest.raises(ProcessLookupError):
         os.kill(first, 0)
     await ahead.stop()
@@ -170,7 +171,7 @@ async def test_the_same_role_again_continues_and_another_one_takes_over(weights:
 async def test_a_reader_that_dies_is_reported(weights: list[Path]) -> None:
     ahead = reader(weights, bytes_per_second=MIB)
     await ahead.start(Role.REVIEWER)
-    os.kill(await _reader_process(ahead), signal.SIGKILL)
+    os.kill(await _reader_process(), signal.SIGKILL)
     await ahead.wait()
     assert (report := ahead.report()) is not None
     assert report.ended == "failed"
@@ -184,10 +185,11 @@ async def test_a_role_without_files(weights: list[Path]) -> None:
     assert report.ended == "no files"
 
 
-async def _reader_process(ahead: ReadAhead) -> int:
+async def _reader_process() -> int:
     for _ in range(500):
-        if ahead._process is not None:
-            return ahead._process.pid
+        for child in descendants(os.getpid())[1:]:
+            if page_cache.__file__.encode() in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0"):
+                return child
         await asyncio.sleep(0.01)
     raise AssertionError("no reader was started")
 

@@ -241,7 +241,7 @@ def test_a_key_is_on_no_command_line(box: SshServer) -> None:
     connection = Connection(HOST, (), environment=box.client)
     try:
         every = "for each in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$each; done 2>/dev/null; printf '|%s|' \"$SECRET\""
-        said = connection.call(("bash", "-c", every), 20.0, variables={"SECRET": "sk-planted-73"}).stdout
+        said = connection.call(("bash", "-c", every), 20.0, variables={"SECRET": "sk-planted-73"}).out
         assert said.count(b"sk-planted-73") == 1
         assert said.endswith(b"|sk-planted-73|")
         with pytest.raises(ValueError, match="SECRET"):

@@ -49,12 +49,12 @@ def test_small_texts_are_read_in_this_process_and_large_ones_in_another() -> Non
 
 
 def test_a_process_that_is_stopped_counts_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "_PATIENCE", 0.5)
     worker = Worker()
     try:
         pid = worker.call(os.getpid)
         os.kill(pid, signal.SIGSTOP)
-        with pytest.raises(WorkerLost):
+        with monkeypatch.context() as patched, pytest.raises(WorkerLost):
+            patched.setattr(bounded, "_PATIENCE", 0.5)
             worker.call(len, "x" * 1_000_000)
         assert worker.call(os.getpid) != pid
     finally:

@@ -54,7 +54,7 @@ def locked_dependencies(
         holder = lock.holder() or {}
         raise Conflict(
             f"Another Navigator (process {holder.get('pid', 'unknown')}) is using {paths.root}.",
-            hint="Wait until it has finished. If it is a conductor: `navigator status` shows it, `navigator stop` stops it.",
+            hint="Wait until it has finished. `navigator status` shows a conductor, `navigator run --stop` stops it.",
         )
     try:
         connection = open_writer(paths.database)

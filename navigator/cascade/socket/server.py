@@ -155,7 +155,10 @@ class SocketServer:
             if self._ending:
                 raise wire.NoConductor("The conductor is ending.", hint="Ask again in a moment.")
             if op == "subscribe":
-                result = self._subscribe(outgoing, int(args.get("after", -1)))
+                after = args.get("after", -1)
+                if not isinstance(after, int):
+                    raise UsageError("after is no whole number.")
+                result = self._subscribe(outgoing, after)
             else:
                 result = await self._handle(op, args)
             answer: dict[str, Any] = {"id": number, "ok": True, "result": result}

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import ValidationError
 
 from navigator.cascade.socket.wire import START, NoConductor
+from navigator.domain.bounds import require_bounded
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.models import Model
 from navigator.domain.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
 
 if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
     from navigator.cascade.dependencies import Controls, Dependencies
     from navigator.domain.models import Proposal
     from navigator.store.reads.cards import Card
@@ -131,6 +134,7 @@ class Verb(ABC, Generic[A, R]):
         Raises:
             UsageError: they do not fit.
         """
+        require_bounded(document)
         try:
             return self.args.model_validate(document)
         except ValidationError as error:
@@ -149,7 +153,7 @@ class Verb(ABC, Generic[A, R]):
         except ValidationError as error:
             raise Conflict(
                 f"The conductor's answer to {self.name} is of another version: {explained(error)}.",
-                hint="Restart it: `navigator stop`, then `navigator run`.",
+                hint="Restart it: `navigator run --stop`, then `navigator run`.",
             ) from error
 
 
@@ -159,7 +163,16 @@ def explained(error: ValidationError) -> str:
     where = ".".join(str(part) for part in first["loc"]) or "arguments"
     if first["type"] == "extra_forbidden":
         return f"there is no argument {where!r}"
-    return f"{where}: {first['msg'].removeprefix('Value error, ')}"
+    return f"{where}: {in_words(first)}"
+
+
+def in_words(problem: ErrorDetails) -> str:
+    """What pydantic found, in words."""
+    if problem["type"] == "too_long":
+        return (
+            f"has {problem['ctx']['actual_length']:,} entries; {problem['ctx']['max_length']:,} are the most"
+        )
+    return problem["msg"].removeprefix("Value error, ")
 
 
 @dataclass(frozen=True, slots=True)

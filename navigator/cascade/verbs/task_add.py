@@ -10,8 +10,9 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from navigator.cascade.routing import writer_of
 from navigator.cascade.variations import APPROACH, MOST, Vary, variations
-from navigator.cascade.verbs.base import Told, Verb
+from navigator.cascade.verbs.base import Told, Verb, in_words
 from navigator.cascade.views.variants import variant_words
+from navigator.domain.bounds import MOST_FILES, require_bounded
 from navigator.domain.errors import UsageError
 from navigator.domain.models import Model, Project, Task, Variation
 from navigator.domain.states import REPORT_KINDS, Complexity, Role, TaskKind
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 TEXT_LIMIT = 20_000
 """Characters in a task's text at most; more belongs in a file of the repository."""
+
+
+MOST_TASKS = 1_000
+"""Tasks in one request."""
 
 
 class NewTask(Model):
@@ -36,9 +41,9 @@ class NewTask(Model):
     kind: TaskKind = TaskKind.IMPLEMENT
     complexity: Complexity = Complexity.MEDIUM
     priority: int = 0
-    files: tuple[str, ...] = ()
-    name: str = ""
-    after: tuple[str, ...] = ()
+    files: tuple[str, ...] = Field(default=(), max_length=MOST_FILES)
+    name: str = Field(default="", max_length=200)
+    after: tuple[str, ...] = Field(default=(), max_length=MOST_FILES)
     variants: int = Field(default=1, ge=1, le=MOST)
     vary: Vary = Vary.TEMPERATURE
 
@@ -69,7 +74,7 @@ class NewTask(Model):
 class AddTasksArgs(Model):
     """The tasks, in the order they are queued."""
 
-    tasks: tuple[NewTask, ...]
+    tasks: tuple[NewTask, ...] = Field(max_length=MOST_TASKS)
 
 
 class UnknownFile(Model):
@@ -95,6 +100,7 @@ class AddTasks(Verb[AddTasksArgs, AddedTasks]):
 
     def read_args(self, document: dict[str, Any]) -> AddTasksArgs:
         """As for any verb; a problem names the task's number and the key."""
+        require_bounded(document)
         try:
             return AddTasksArgs.model_validate(document)
         except ValidationError as error:
@@ -202,5 +208,4 @@ def _explained(error: ValidationError) -> UsageError:
         return UsageError(
             f"{task}: there is no key {key!r}.", hint=f"Valid keys: {names}. Nothing was queued."
         )
-    message = first["msg"].removeprefix("Value error, ")
-    return UsageError(f"{task}: {key or 'it'} {message}.", hint="Nothing was queued.")
+    return UsageError(f"{task}: {key or 'it'} {in_words(first)}.", hint="Nothing was queued.")

@@ -40,7 +40,7 @@ def _items(settings: Settings, there: There) -> Iterator[Check]:
 
     listing = 'for each; do command -v -- "$each" >/dev/null || echo "$each"; done'
     done = there.run(("bash", "-c", listing, "navigator", *_NEEDED), _SECONDS)
-    absent = done.stdout.decode(errors="replace").split() if done is not None else list(_NEEDED)
+    absent = done.out.decode(errors="replace").split() if done is not None else list(_NEEDED)
     if absent:
         yield Check("programs", "missing", f"not on {there.host}: {', '.join(absent)}", "Install them there.")
     found = cards(there)
@@ -83,7 +83,7 @@ def _linger(there: There) -> Iterator[Check]:
     """Whether systemd keeps the user's units without a login."""
     asking = 'loginctl show-user "$(id -un)" --property=Linger --value'
     done = there.run(("bash", "-c", asking), _SECONDS)
-    said = safe_line(done.stdout.decode(errors="replace").strip()) if done is not None else ""
+    said = safe_line(done.out.decode(errors="replace").strip()) if done is not None else ""
     if said == "yes":
         yield Check("linger", "ok", f"units on {there.host} run without a login")
     else:
@@ -99,7 +99,7 @@ def _ports(settings: Settings, there: There) -> Iterator[Check]:
     from navigator.serving.setup.host_probe import open_to_others
 
     done = there.run(("cat", "/proc/net/tcp", "/proc/net/tcp6"), _SECONDS)
-    text = done.stdout.decode(errors="replace") if done is not None else ""
+    text = done.out.decode(errors="replace") if done is not None else ""
     for port in sorted({urlsplit(settings.server(role).base_url).port or 80 for role in ROLES}):
         others = open_to_others(port, text)
         if others:

@@ -98,7 +98,7 @@ def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
         found = f"{name}: {words[state]}, {unit_state(places, name)}"
         program = program_of_unit(read_text(path, on) or "")
         there = on.run(["test", "-e", program], _ANSWER_SECONDS) if program else None
-        if there is not None and there.returncode == 1:
+        if there is not None and there.code == 1:
             yield Check(label, "missing", f"{found}; its program {program} does not exist", install)
         elif state == "changed":
             yield Check(

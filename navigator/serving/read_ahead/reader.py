@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import os
-import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -20,6 +20,7 @@ from typing import Literal
 
 from navigator.domain.json_text import read_json
 from navigator.domain.states import Role
+from navigator.process.runner import running
 from navigator.serving.read_ahead import page_cache
 from navigator.serving.read_ahead.page_cache import MIB, CachedBytes
 
@@ -68,7 +69,6 @@ class ReadAhead:
         self.files = files
         self._limits = limits or Limits()
         self._task: asyncio.Task[None] | None = None
-        self._process: asyncio.subprocess.Process | None = None
         self._report: Report | None = None
 
     async def start(self, role: Role) -> None:
@@ -113,7 +113,6 @@ class ReadAhead:
             ended = "stopped"
             raise
         finally:
-            await self._reap()
             self._note(role, ended=ended, seconds=time.monotonic() - began)
         after = await self.residency(role)
         self._note(role, warm_after=after.resident if after.known else None)
@@ -139,37 +138,20 @@ class ReadAhead:
             "floor": limits.floor_bytes,
             "parent": os.getpid(),
         }
-        self._process = await asyncio.create_subprocess_exec(
-            # -I and -S: a bare interpreter, quick to start, that finds nothing of the environment.
-            sys.executable,
-            "-I",
-            "-S",
-            page_cache.__file__,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        assert self._process.stdin is not None and self._process.stdout is not None
-        with contextlib.suppress(ConnectionError):  # it died at once: its output ends, which says so below
-            self._process.stdin.write(json.dumps(order).encode() + b"\n")
-            await self._process.stdin.drain()
         ended: Ended = "failed"
-        async for line in self._process.stdout:
-            said = read_json(line)
-            self._note(role, read_bytes=int(said["read"]))
-            ended = said.get("ended", ended)
-        await self._process.wait()
-        return ended
+        line = b""
 
-    async def _reap(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        if process.returncode is None:
-            # Not process.kill(): that looks for the exit code itself, and the event loop then misses it.
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGKILL)
-        await process.wait()
+        def heard(chunk: bytes) -> None:
+            nonlocal ended, line
+            *lines, line = (line + chunk).split(b"\n")
+            for said in map(read_json, lines):
+                self._note(role, read_bytes=int(said["read"]))
+                ended = said.get("ended", ended)
+
+        # -I and -S: a bare interpreter, quick to start, that finds nothing of the environment.
+        words = [sys.executable, "-I", "-S", page_cache.__file__]
+        await running(words, math.inf, heard, given=json.dumps(order).encode() + b"\n", kept=False)
+        return ended
 
     def _note(self, role: Role, **changes: object) -> None:
         if self._report is not None and self._report.role is role:

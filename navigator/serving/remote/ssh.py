@@ -13,11 +13,11 @@ import os
 import select
 import shlex
 import shutil
-import subprocess
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -25,7 +25,7 @@ from navigator.config.paths import private_folder
 from navigator.domain import patterns
 from navigator.domain.errors import MissingPart, NavigatorError
 from navigator.domain.text import safe_line
-from navigator.serving.swap.program import Ended, run_program
+from navigator.process.runner import OUTPUT, PIPE, Ended, Process, run, running, start
 
 SILENT_SECONDS = 15
 """A connection over which nothing came for so long has ended."""
@@ -112,7 +112,7 @@ class Connection:
         self._forwards = tuple(sorted(set(forwards)))
         digest = hashlib.sha256("\n".join((host, *self._forwards)).encode()).hexdigest()
         self._control = _folder() / digest[:16]
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._said: IO[bytes] | None = None
         self._borrowed_until = 0.0
         self._held = 0
@@ -202,7 +202,7 @@ class Connection:
         *,
         given: bytes = b"",
         variables: Mapping[str, str] | None = None,
-    ) -> subprocess.CompletedProcess[bytes]:
+    ) -> Ended:
         """Run a command there to its end. Blocks.
 
         Args:
@@ -217,26 +217,20 @@ class Connection:
         self.open()
         kept = bytearray()
         output = _Output(kept.extend)
-        with tempfile.TemporaryFile() as source:
-            source.write(_header(variables or {}) + given)
-            source.seek(0)
-            process = subprocess.Popen(
-                self._command(words),
-                stdin=source,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=self._environment,
-            )
-        with process:
-            try:
-                said = _heard(process, time.monotonic() + seconds, output, kept)
-            except TimeoutError:
-                raise TimeoutError(f"{words[0]} on {self.host}") from None
-            finally:
-                process.kill()
-        if process.returncode == _LOST or not output.group:
-            raise self._lost(_last_line(said))
-        return subprocess.CompletedProcess(words, process.returncode, bytes(kept), said)
+        done = run(
+            self._command(words),
+            seconds,
+            given=_header(variables or {}) + given,
+            tail=True,
+            on_output=output.feed,
+            look=lambda pid: OUTPUT if len(kept) > _MOST_OUTPUT else "",
+            env=self._environment,
+        )
+        if done.cut:
+            raise TimeoutError(f"{words[0]} on {self.host}")
+        if done.code == _LOST or not output.group:
+            raise self._lost(_last_line(done.err))
+        return replace(done, out=bytes(kept))
 
     async def run(
         self,
@@ -252,8 +246,13 @@ class Connection:
         await asyncio.to_thread(self.open)
         output = _Output(on_output)
         try:
-            ended = await run_program(
-                self._command(words), seconds, output.feed, self._environment, _header(variables or {})
+            ended = await running(
+                self._command(words),
+                seconds,
+                output.feed,
+                kept=False,
+                env=self._environment,
+                given=_header(variables or {}),
             )
         except (TimeoutError, asyncio.CancelledError):
             if output.group:
@@ -261,8 +260,7 @@ class Connection:
             raise
         if ended.code == _LOST or not output.group:
             raise self._lost(ended.last_words)
-        lines = output.kept.decode("utf-8", "replace").splitlines()
-        return Ended(ended.code, tuple(lines), ended.last_words)
+        return replace(ended, out=output.kept)
 
     def _end_group(self, group: str) -> None:
         with contextlib.suppress(ConnectionLost, TimeoutError):
@@ -274,13 +272,12 @@ class Connection:
             words += ["-L", forward]
         # Appended to, so that it can be emptied meanwhile. It lives as long as the process.
         self._said = tempfile.TemporaryFile("a+b")  # noqa: SIM115
-        self._process = subprocess.Popen(
+        self._process = start(
             [*words, "--", self.host, _STAY],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdin=PIPE,
+            stdout=PIPE,
             stderr=self._said,
             env=self._environment,
-            start_new_session=True,  # a Ctrl-C in the terminal is ours, not its
         )
         if not _greeted(self._process, time.monotonic() + _CONNECT_SECONDS):
             reason = self._reason()
@@ -292,18 +289,9 @@ class Connection:
 
         What went through a lost connection ends some milliseconds before that process does; from then on it answers nothing.
         """
-        try:
-            done = subprocess.run(
-                [self._ssh, "-O", "check", "-o", f"ControlPath={self._control}", "--", self.host],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_CONNECT_SECONDS,
-                check=False,
-                env=self._environment,
-            )
-        except subprocess.TimeoutExpired:
-            return False  # a process that holds it and does not answer is no connection
-        return done.returncode == 0
+        words = [self._ssh, "-O", "check", "-o", f"ControlPath={self._control}", "--", self.host]
+        # A process that holds it and does not answer is no connection.
+        return run(words, _CONNECT_SECONDS, env=self._environment).code == 0
 
     def _borrow(self) -> bool:
         """Whether another process of ours holds the same connection: then it is used."""
@@ -340,15 +328,7 @@ class Connection:
     def _forget(self) -> None:
         process, self._process, self._borrowed_until = self._process, None, 0.0
         if process is not None:
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    with contextlib.suppress(OSError):
-                        stream.close()
-            try:
-                process.wait(_ENDING_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.end(grace=_ENDING_SECONDS)
         if self._said is not None:
             self._said.close()
             self._said = None
@@ -386,31 +366,7 @@ class _Output:
             self._on_output(chunk)
 
 
-def _heard(process: subprocess.Popen[bytes], deadline: float, output: _Output, kept: bytearray) -> bytes:
-    """Read what a command prints until it has ended; returns the end of its error output.
-
-    Raises:
-        TimeoutError: it does not end in time, or prints too much.
-    """
-    assert process.stdout is not None and process.stderr is not None
-    streams, said = [process.stdout, process.stderr], b""
-    while streams:
-        ready, _, _ = select.select(streams, [], [], max(0.0, deadline - time.monotonic()))
-        if not ready or len(kept) > _MOST_OUTPUT:
-            raise TimeoutError
-        for stream in ready:
-            chunk = os.read(stream.fileno(), _NOISE)
-            if not chunk:
-                streams.remove(stream)
-            elif stream is process.stdout:
-                output.feed(chunk)
-            else:
-                said = (said + chunk)[-_NOISE:]
-    process.wait(max(0.1, deadline - time.monotonic()))
-    return said
-
-
-def _greeted(process: subprocess.Popen[bytes], deadline: float) -> bool:
+def _greeted(process: Process, deadline: float) -> bool:
     """Whether the other end says in time that it is there; a login script may print before it does."""
     assert process.stdout is not None
     said = b""
@@ -418,8 +374,6 @@ def _greeted(process: subprocess.Popen[bytes], deadline: float) -> bool:
         ready, _, _ = select.select([process.stdout], [], [], left)
         chunk = os.read(process.stdout.fileno(), 4096) if ready else b""
         if not chunk:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(1)
             return False
         said = (said + chunk)[-4096:]
         if _GREETING in said:

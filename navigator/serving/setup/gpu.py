@@ -24,7 +24,7 @@ class Card:
 def cards(on: Machine = HERE) -> list[Card]:
     """The cards of a machine; [] without nvidia-smi, or when the driver does not answer."""
     done = on.run(["nvidia-smi", f"--query-gpu={_FIELDS}", "--format=csv,noheader,nounits"], _SECONDS)
-    return parse_cards(done.stdout.decode(errors="replace")) if done and done.returncode == 0 else []
+    return parse_cards(done.out.decode(errors="replace")) if done and done.code == 0 else []
 
 
 def parse_cards(listing: str) -> list[Card]:

@@ -61,16 +61,14 @@ def running_units(places: Places) -> list[str]:
 def unit_state(places: Places, unit: str) -> str:
     """systemd's state of a unit: active, inactive, failed …; "unknown" if it does not answer."""
     done = places.on.run([*places.systemctl, "is-active", unit], _SYSTEMCTL_SECONDS)
-    said = done.stdout.decode(errors="replace").split() if done is not None else []
+    said = done.out.decode(errors="replace").split() if done is not None else []
     return safe_line(said[0]) if said else "unknown"
 
 
 def systemd_version(on: Machine = HERE) -> int:
     """systemd's version, such as 252; 0 without systemd."""
     done = on.run(["systemctl", "--version"], _SYSTEMCTL_SECONDS)
-    found = (
-        patterns.match(r"systemd (\d+)", done.stdout.decode(errors="replace")) if done is not None else None
-    )
+    found = patterns.match(r"systemd (\d+)", done.out.decode(errors="replace")) if done is not None else None
     return int(found.group(1)) if found else 0
 
 
@@ -135,5 +133,5 @@ def _systemctl(places: Places, *words: str) -> str:
     done = places.on.run([*places.systemctl, *words], _SYSTEMCTL_SECONDS)
     if done is None:
         return f"systemctl is not installed, or did not answer within {_SYSTEMCTL_SECONDS:g} seconds"
-    said = done.stderr.decode(errors="replace").strip().splitlines()
-    return "" if done.returncode == 0 else safe_line(said[-1] if said else f"exit code {done.returncode}")
+    said = done.err.decode(errors="replace").strip().splitlines()
+    return "" if done.code == 0 else safe_line(said[-1] if said else f"exit code {done.code}")

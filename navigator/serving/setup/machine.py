@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from navigator.config.paths import write_whole
 from navigator.domain.errors import MissingPart
+from navigator.process.runner import MOST, Ended, run
 
 if TYPE_CHECKING:
     from navigator.serving.remote.ssh import Connection
@@ -25,7 +25,7 @@ _WRITE = (
     '&& chmod "$2" "$new" && sync "$new" && mv -f -- "$new" "$1"'
 )
 
-Ran = subprocess.CompletedProcess[bytes]
+Ran = Ended
 
 
 class Machine(ABC):
@@ -84,16 +84,10 @@ class Here(Machine):
     ) -> Ran | None:
         """As the interface says."""
         try:
-            return subprocess.run(
-                list(words),
-                input=given,
-                capture_output=True,
-                timeout=seconds,
-                check=False,
-                env=os.environ | dict(variables or {}),
-            )
-        except (OSError, subprocess.TimeoutExpired):
+            done = run(words, seconds, given=given, most=MOST, env=os.environ | dict(variables or {}))
+        except OSError:
             return None
+        return None if done.cut else done
 
     def read(self, path: Path) -> tuple[bytes, int] | None:
         """As the interface says."""
@@ -148,18 +142,18 @@ class There(Machine):
             done = self._connection.call(words, seconds, given=given, variables=variables)
         except TimeoutError:
             return None
-        return None if done.returncode == 127 else done
+        return None if done.code == 127 else done
 
     def read(self, path: Path) -> tuple[bytes, int] | None:
         """As the interface says."""
         done = self._script(_READ, str(path))
-        if done is not None and done.returncode == _ABSENT:
+        if done is not None and done.code == _ABSENT:
             return None
-        if done is None or done.returncode:
+        if done is None or done.code:
             raise MissingPart(
                 f"{path} on {self.host} cannot be read.", hint="Check its owner and mode on that machine."
             )
-        mode, _, content = done.stdout.partition(b"\n")
+        mode, _, content = done.out.partition(b"\n")
         return content, int(mode, 8) & 0o777
 
     def write(
@@ -178,7 +172,7 @@ class There(Machine):
     def home(self) -> tuple[Path, Path]:
         """The home of who ssh logs in as, and the folder of its configuration."""
         done = self._script('printf "%s\\n" "$HOME" "${XDG_CONFIG_HOME:-$HOME/.config}"')
-        lines = done.stdout.decode(errors="replace").splitlines() if done is not None else []
+        lines = done.out.decode(errors="replace").splitlines() if done is not None else []
         if len(lines) != 2 or not all(line.startswith("/") and line.isprintable() for line in lines):
             raise MissingPart(
                 f"{self.host} does not say where its home is.", hint="Check HOME in its login shell."
@@ -189,6 +183,6 @@ class There(Machine):
         return self.run(("bash", "-c", script, "navigator", *words), _FILE_SECONDS, given=given)
 
     def _succeeds(self, path: Path, done: Ran | None) -> None:
-        if done is None or done.returncode:
-            said = done.stderr.decode(errors="replace").strip().rpartition(":")[2].strip() if done else ""
+        if done is None or done.code:
+            said = done.err.decode(errors="replace").strip().rpartition(":")[2].strip() if done else ""
             raise OSError(0, said or "no answer", f"{self.host}:{path}")

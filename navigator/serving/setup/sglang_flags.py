@@ -194,7 +194,7 @@ def _pythons_there(named: str | None, on: Machine) -> list[Path]:
         'case $1 in "~/"*) printf %s "$HOME/${1#"~/"}" ;; ?*) printf %s "$1" ;; *) command -v sglang ;; esac'
     )
     done = on.run(("bash", "-c", script, "navigator", named or ""), _VERSION_SECONDS)
-    place = done.stdout.decode(errors="replace").strip() if done is not None else ""
+    place = done.out.decode(errors="replace").strip() if done is not None else ""
     if not place.startswith("/") or not place.isprintable():
         return []
     path = Path(place)
@@ -219,8 +219,8 @@ def python_of(path: Path) -> Path | None:
 
 def _installed(python: Path, on: Machine = HERE) -> Installed | None:
     done = on.run([str(python), "-c", _VERSION_PROGRAM], _VERSION_SECONDS)
-    said = _marked(done.stdout) if done is not None else None
-    if done is None or done.returncode != 0 or said is None:
+    said = _marked(done.out) if done is not None else None
+    if done is None or done.code != 0 or said is None:
         return None
     version, _, package = said.partition("\t")
     return Installed(python, safe_line(version), package, on)
@@ -239,10 +239,10 @@ def _run_program(installed: Installed, program: Path, question: str) -> dict[str
         raise MissingPart(
             f"SGLang {installed.version} did not list its flags within {_ASK_SECONDS:g} seconds.", hint=hint
         )
-    said = _marked(done.stdout)
-    if done.returncode != 0 or said is None:
-        words = done.stderr.decode(errors="replace").strip().splitlines()
-        last = safe_line(words[-1]) if words else f"exit code {done.returncode}"
+    said = _marked(done.out)
+    if done.code != 0 or said is None:
+        words = done.err.decode(errors="replace").strip().splitlines()
+        last = safe_line(words[-1]) if words else f"exit code {done.code}"
         raise MissingPart(f"SGLang {installed.version} does not list its flags: {last}", hint=hint)
     answer: dict[str, Any] = read_json(said)
     return answer

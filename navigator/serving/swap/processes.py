@@ -15,6 +15,7 @@ from pathlib import Path
 
 from navigator.config.paths import write_private
 from navigator.domain.json_text import read_json
+from navigator.process import runner
 
 MARK = "NAVIGATOR_REHEARSAL_HOME"
 _PROC = Path("/proc")
@@ -97,23 +98,8 @@ def strays(home: str, argv_start: tuple[str, ...]) -> list[ProcessRecord]:
 
 
 def send(record: ProcessRecord, number: signal.Signals) -> bool:
-    """Signal the recorded process, if it is proved to be the one; False when it is gone.
-
-    A pidfd pins the process between the proof and the signal, so that a reused id cannot be hit.
-    """
-    try:
-        descriptor = os.pidfd_open(record.pid)
-    except OSError:
-        return False
-    try:
-        if not is_alive(record):
-            return False
-        signal.pidfd_send_signal(descriptor, number)
-    except ProcessLookupError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
+    """Signal the recorded process, if it is proved to be the one; False when it is gone."""
+    return runner.send(record.pid, number, lambda: is_alive(record))
 
 
 def save(path: Path, record: ProcessRecord) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import sys
+import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from navigator.cascade.socket.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.domain import patterns
 from navigator.domain.errors import MissingPart, NavigatorError
+from navigator.process.runner import start
 from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
 
 log = logging.getLogger(__name__)
@@ -133,28 +135,19 @@ class ConductorLink:
         flags = ["--seed", str(self._seed)]
         if self._time_scale is not None:
             flags += ["--time-scale", str(self._time_scale)]
-        try:
-            child = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "navigator",
-                "run",
-                "--detach",
-                *flags,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-                env=os.environ | {"NAVIGATOR_STATE": str(self._paths.root)},
-            )
-        except OSError as error:
-            self._say("absent", f"The conductor cannot be started: {error.strerror}.")
-            raise NavigatorError(self._problem) from error
-        _, said = await child.communicate()
-        if child.returncode == 0:
-            return  # `keep` finds its socket
-        lines = said.decode("utf-8", "replace").strip().splitlines()
-        said_last = lines[-1] if lines else f"The conductor ended with exit code {child.returncode}."
+        env = os.environ | {"NAVIGATOR_STATE": str(self._paths.root)}
+        with tempfile.TemporaryFile() as errors:
+            try:
+                words = [sys.executable, "-m", "navigator", "run", "--detach", *flags]
+                code = await start(words, stderr=errors, env=env).ended()
+            except OSError as error:
+                self._say("absent", f"The conductor cannot be started: {error.strerror}.")
+                raise NavigatorError(self._problem) from error
+            if code == 0:
+                return  # `keep` finds its socket
+            errors.seek(0)
+            lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+        said_last = lines[-1] if lines else f"The conductor ended with exit code {code}."
         if self.here:
             return  # somebody else started one at the same moment
         problem, hint = in_brief(said_last)

@@ -76,7 +76,7 @@ class Journal:
             return [
                 "journalctl did not answer or is not installed; the unit file says where its output goes."
             ]
-        said = done.stdout or done.stderr
+        said = done.out or done.err
         return said.decode("utf-8", "replace").splitlines()[-_LINES:]
 
 

@@ -21,7 +21,8 @@ from textual.worker import Worker
 
 from navigator.cascade.views.statistics.comparison import RateComparison, compare_rates, comparison_table
 from navigator.cascade.views.statistics.page import Question, StatisticsPage, utc_text
-from navigator.cascade.views.statistics.pages import PAGES
+from navigator.cascade.views.statistics.pages import PAGES, REVIEWER
+from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.config.paths import write_new
 from navigator.domain.errors import NavigatorError, NotFound
 from navigator.store.reads.reader import Reader
@@ -39,8 +40,8 @@ PERIODS: tuple[tuple[str, int], ...] = (("all time", 0), ("7 days", 7), ("30 day
 """Spans of time to choose from, with their days; 0 for everything."""
 
 _GROUPS = tuple(name for name in GROUPINGS if name != "week")
-_GROUPED = next(place for place, page in enumerate(PAGES) if page.name == "revise-rate")
-"""The page that is grouped."""
+_GROUPED = PAGES.index(REVIEWER)
+"""The page with the rates that are grouped."""
 
 _PAUSE = 3.0
 """Seconds between two countings of a store that keeps changing."""
@@ -214,9 +215,10 @@ class StatsScreen(NavScreen):
     @work
     async def action_compare(self) -> None:
         """Ask for two groups, and show them above the revise rate; take the comparison away where one is shown."""
-        rates = self._counted.get(PAGES[_GROUPED].name)
-        if rates is None:
+        counted = self._counted.get(REVIEWER.name)
+        if counted is None:
             return
+        rates = counted[REVISE_RATE.name]
         if self._compared is not None:
             self._pair = None
         else:

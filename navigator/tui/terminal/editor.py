@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from textual.app import App, SuspendNotSupported
 
 from navigator.domain.errors import MissingPart, NavigatorError
+from navigator.process.runner import foreground
 
 _PLUS = frozenset(
     {
@@ -110,11 +110,11 @@ def run_editor(command: Sequence[str]) -> None:
         NavigatorError: it could not be started, or ended with an error.
     """
     try:
-        done = subprocess.run(list(command), check=False)
+        code = foreground(command)
     except OSError as error:
         raise NavigatorError(f"{command[0]} could not be started: {error.strerror}.") from error
-    if done.returncode:
-        raise NavigatorError(f"{command[0]} ended with exit code {done.returncode}.")
+    if code:
+        raise NavigatorError(f"{command[0]} ended with exit code {code}.")
 
 
 def open_in_editor(

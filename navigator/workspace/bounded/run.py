@@ -7,12 +7,10 @@ thread it runs in. A process of its own does not.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import pickle
 import selectors
 import struct
-import subprocess
 import sys
 import threading
 import time
@@ -20,6 +18,7 @@ from collections.abc import Callable
 from typing import ClassVar, ParamSpec, TypeVar
 
 from navigator.domain.errors import NavigatorError
+from navigator.process.runner import PIPE, Process, start
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,7 +60,7 @@ class Worker:
     """One process, started by its first call and followed by another after each that is lost. Not safe across threads."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
 
     def call(
         self,
@@ -93,36 +92,27 @@ class Worker:
         result: T = value
         return result
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> Process:
         if self._process is None or self._process.poll() is not None:
             self.close()
             # -P: nothing is imported from the current folder. No key of the caller's environment reaches it.
-            self._process = subprocess.Popen(
+            self._process = start(
                 [sys.executable, "-P", "-m", _PROCESS],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stdin=PIPE,
+                stdout=PIPE,
                 env={name: os.environ[name] for name in _KEPT if name in os.environ},
                 cwd="/",
-                start_new_session=True,
-                bufsize=0,
             )
         return self._process
 
     def close(self) -> None:
         """End the process."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        if process is not None:
+            process.end()
 
 
-def _exchange(process: subprocess.Popen[bytes], request: bytes, patience: float) -> bytes:
+def _exchange(process: Process, request: bytes, patience: float) -> bytes:
     """Write a request and read its answer, neither for longer than `patience` seconds in all."""
     assert process.stdin is not None and process.stdout is not None
     out, into = process.stdin.fileno(), process.stdout.fileno()

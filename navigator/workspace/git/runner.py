@@ -10,22 +10,18 @@ their callers give them.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import selectors
 import shutil
-import signal
-import subprocess
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import IO, ClassVar
+from typing import ClassVar
 
 from navigator.domain import patterns
 from navigator.domain.errors import MissingPart, NavigatorError
 from navigator.domain.text import safe_text
+from navigator.process.runner import TIME, run
 
 MIN_GIT = (2, 34)
 """The oldest git whose flags and environment variables are relied on here."""
@@ -35,8 +31,6 @@ DEFAULT_TIMEOUT = 120.0
 
 DEFAULT_MAX_OUTPUT = 256 * 1024 * 1024
 """Bytes of standard output; more than any tree listing or proposal diff that can be shown."""
-
-_MAX_STDERR = 64 * 1024
 
 _HARDENED = (
     "core.hooksPath=/dev/null",
@@ -138,15 +132,10 @@ def signing_environment() -> dict[str, str]:
 
 @cache
 def _version_of(executable: str) -> tuple[int, ...]:
-    out = subprocess.run(
-        [executable, "version"],
-        capture_output=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        env={"PATH": os.defpath, "LC_ALL": "C"},
-        timeout=DEFAULT_TIMEOUT,
-        cwd="/",
-    ).stdout.decode("ascii", "replace")
+    environment = {"PATH": os.defpath, "LC_ALL": "C"}
+    out = run([executable, "version"], DEFAULT_TIMEOUT, env=environment, cwd="/").out.decode(
+        "ascii", "replace"
+    )
     match = patterns.search(r"(\d+)\.(\d+)(?:\.(\d+))?", out)
     return tuple(int(part or 0) for part in match.groups()) if match else (0, 0, 0)
 
@@ -282,121 +271,34 @@ class Git:
             GitError: git failed and `check` is set; `GitTimeout`, `GitOutputTooLarge` for the limits.
             MissingPart: there is no git to run.
         """
-        process = self._start(args, config=config, env=env or {}, fed=input is not None)
-        try:
-            stdout, stderr = _talk(process, input, max_output, time.monotonic() + timeout)
-        except BaseException as error:
-            _end(process)
-            if isinstance(error, TimeoutError):
-                raise GitTimeout(
-                    f"`git {args[0]}` took longer than {timeout:.0f} s in {self.git_dir}.",
-                    hint="Is the disk slow, or another git at work there? Try again.",
-                ) from None
-            if isinstance(error, OverflowError):
-                raise GitOutputTooLarge(
-                    f"`git {args[0]}` wrote more than {max_output} bytes in {self.git_dir}.",
-                    hint="Narrow the project with `include`.",
-                ) from None
-            raise
-        said = safe_text(stderr.decode("utf-8", "replace")).strip()
-        if check and process.returncode != 0:
-            first = said.splitlines()[0] if said else "no error message"
-            raise GitError(
-                f"`git {args[0]}` failed in {self.git_dir}: {first}.",
-                hint="Run `git fsck` in the repository to check it.",
-                status=process.returncode,
-                stderr=said,
-            )
-        return GitResult(process.returncode, stdout, said)
-
-    def _start(
-        self, args: Sequence[str], *, config: Sequence[str], env: Mapping[str, str], fed: bool
-    ) -> subprocess.Popen[bytes]:
-        """The process in a session of its own, with pipes; standard input is closed unless it is `fed`."""
         settings = [part for setting in (*_HARDENED, *self.config, *config) for part in ("-c", setting)]
         command = [str(find_git(self.outside)), *settings, *args]
         cwd = self.work_tree or self.git_dir
+        environment = {**self.environment(), **(env or {})}
         try:
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE if fed else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**self.environment(), **env},
-                cwd=cwd,
-                start_new_session=True,
-            )
+            done = run(command, timeout, given=input, most=max_output, env=environment, cwd=cwd)
         except OSError as error:
             raise GitError(
                 f"git could not be started in {cwd}: {error.strerror}.",
                 hint="Is the repository still there? Check with `navigator project show NAME`.",
             ) from error
-
-
-def _talk(
-    process: subprocess.Popen[bytes], feed: bytes | None, max_output: int, deadline: float
-) -> tuple[bytes, bytes]:
-    """Feed and read a process until it ends. Raises TimeoutError or OverflowError at the limits."""
-    assert process.stdout is not None and process.stderr is not None
-    out: list[bytes] = []
-    err: list[bytes] = []
-    sizes = {"out": 0, "err": 0}
-    pending = memoryview(feed or b"")
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ, "out")
-        selector.register(process.stderr, selectors.EVENT_READ, "err")
-        if process.stdin is not None:
-            os.set_blocking(process.stdin.fileno(), False)
-            selector.register(process.stdin, selectors.EVENT_WRITE, "in")
-        while selector.get_map():
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            for key, _ in selector.select(min(left, 1.0)):
-                if key.data == "in":
-                    assert process.stdin is not None
-                    pending = _feed(process.stdin, pending)
-                    if not pending:
-                        selector.unregister(process.stdin)
-                        with contextlib.suppress(BrokenPipeError):
-                            process.stdin.close()
-                    continue
-                chunk = os.read(key.fd, 1 << 18)
-                if not chunk:
-                    selector.unregister(key.fileobj)
-                    continue
-                sizes[key.data] += len(chunk)
-                if key.data == "out":
-                    if sizes["out"] > max_output:
-                        raise OverflowError
-                    out.append(chunk)
-                elif sizes["err"] <= _MAX_STDERR:
-                    err.append(chunk)
-    try:
-        process.wait(max(deadline - time.monotonic(), 0.1))
-    except subprocess.TimeoutExpired:
-        raise TimeoutError from None
-    process.stdout.close()
-    process.stderr.close()
-    return b"".join(out), b"".join(err)
-
-
-def _feed(pipe: IO[bytes], pending: memoryview) -> memoryview:
-    """Write what the pipe takes; nothing is left to write once the reader has gone."""
-    try:
-        return pending[os.write(pipe.fileno(), pending[: 1 << 16]) :]
-    except BrokenPipeError:
-        return pending[:0]
-    except BlockingIOError:
-        return pending
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and everything it started, and close its pipes."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
+        if done.cut == TIME:
+            raise GitTimeout(
+                f"`git {args[0]}` took longer than {timeout:.0f} s in {self.git_dir}.",
+                hint="Is the disk slow, or another git at work there? Try again.",
+            )
+        if done.cut:
+            raise GitOutputTooLarge(
+                f"`git {args[0]}` wrote more than {max_output} bytes in {self.git_dir}.",
+                hint="Narrow the project with `include`.",
+            )
+        said = safe_text(done.err.decode("utf-8", "replace")).strip()
+        if check and done.code != 0:
+            first = said.splitlines()[0] if said else "no error message"
+            raise GitError(
+                f"`git {args[0]}` failed in {self.git_dir}: {first}.",
+                hint="Run `git fsck` in the repository to check it.",
+                status=done.code,
+                stderr=said,
+            )
+        return GitResult(done.code, done.out, said)

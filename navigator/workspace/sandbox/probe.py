@@ -6,13 +6,13 @@ import errno
 import os
 import shutil
 import struct
-import subprocess
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from navigator.domain import patterns
 from navigator.domain.text import safe_line
+from navigator.process.runner import TIME, run
 from navigator.workspace.git.runner import safe_path
 
 OLDEST = (0, 8)
@@ -228,16 +228,11 @@ def scope_environment() -> dict[str, str]:
 
 def _said(command: list[str], given: bytes = b"") -> tuple[int, str]:
     try:
-        done = subprocess.run(
-            command,
-            input=given,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={"PATH": os.defpath, "LC_ALL": "C", **scope_environment()},
-            cwd="/",
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        env = {"PATH": os.defpath, "LC_ALL": "C", **scope_environment()}
+        done = run(command, _SECONDS, given=given, merged=True, env=env, cwd="/")
+    except OSError as error:
         return -1, str(error)
-    return done.returncode, done.stdout.decode("utf-8", "replace")
+    said = (
+        f"it did not end within {_SECONDS:g} s" if done.cut == TIME else done.out.decode("utf-8", "replace")
+    )
+    return done.code, said

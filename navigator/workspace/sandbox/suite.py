@@ -182,7 +182,8 @@ def started(
     """
     make = sandboxed(sandbox, spec, limits, files, scratch) if sandbox.works else None
     command, env = make or unsandboxed(spec, limits, files, scratch)
-    return supervise(command, limits, env=env, cwd=files, scratch=scratch, cancel=cancel)
+    kept = not sandbox.works
+    return supervise(command, limits, env=env, cwd=files, scratch=scratch, cancel=cancel, kept=kept)
 
 
 def _untested(why: str, what_to_do: str = "", ran: Ran | None = None, output: str = "") -> SuiteRun:

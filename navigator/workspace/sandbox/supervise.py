@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
-import selectors
-import signal
 import stat
-import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from navigator.process.keeper import descendants
+from navigator.process.runner import OUTPUT, run
 from navigator.workspace.sandbox.folders import used_bytes
 from navigator.workspace.sandbox.limits import MIB, Limits, Ran
 
-_TICK = 0.05
 _LOOK_AT_PROCESSES = 0.2
 _LOOK_AT_DISK = 0.5
 _DISK_SHARE = 20
@@ -25,8 +24,6 @@ _DISK_SHARE = 20
 
 _LEAST_FREE = 512 * MIB
 """Bytes that stay free on the scratch's disk, whatever the limit would allow."""
-
-_GONE = 5.0
 
 
 def supervise(
@@ -37,6 +34,7 @@ def supervise(
     cwd: Path,
     scratch: Path,
     cancel: threading.Event | None = None,
+    kept: bool = False,
 ) -> Ran:
     """Run a command to its end.
 
@@ -46,45 +44,27 @@ def supervise(
         cwd: where it starts.
         scratch: the folder whose growth counts against `limits.disk_mb`.
         cancel: when set, the command is killed.
+        kept: it is in no sandbox that ends all its processes: a keeper does.
 
     Raises:
         OSError: it cannot be started.
     """
     began = time.monotonic()
-    process = subprocess.Popen(
-        list(command),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=dict(env),
-        cwd=cwd,
-        start_new_session=True,
+    watch: Watch | None = None
+
+    def look(pid: int) -> str:
+        nonlocal watch
+        watch = watch or Watch(pid, limits, scratch, began)
+        return "cancelled" if cancel is not None and cancel.is_set() else watch.look()
+
+    done = run(command, math.inf, most=limits.output, merged=True, look=look, env=env, cwd=cwd, kept=kept)
+    return Ran(
+        status=done.code,
+        output=done.out.decode("utf-8", "replace"),
+        seconds=time.monotonic() - began,
+        cut=f"it wrote more than {limits.output >> 20} MiB" if done.cut == OUTPUT else done.cut,
+        timed_out=watch is not None and watch.timed_out,
     )
-    watch = Watch(process.pid, limits, scratch, began)
-    kept = bytearray()
-    cut = ""
-    assert process.stdout is not None
-    try:
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            while True:
-                if selector.select(_TICK):
-                    chunk = os.read(process.stdout.fileno(), 1 << 18)
-                    if not chunk:
-                        break
-                    kept += chunk
-                    if len(kept) > limits.output:
-                        cut = f"it wrote more than {limits.output >> 20} MiB"
-                        break
-                cut = "cancelled" if cancel is not None and cancel.is_set() else watch.look()
-                # A process outside of a sandbox may leave the pipe to a child and end.
-                if cut or (process.poll() is not None and not selector.select(_TICK)):
-                    break
-    finally:
-        _end(process)
-    seconds = time.monotonic() - began
-    output = bytes(kept[: limits.output]).decode("utf-8", "replace")
-    return Ran(status=process.returncode, output=output, seconds=seconds, cut=cut, timed_out=watch.timed_out)
 
 
 class Watch:
@@ -141,22 +121,6 @@ class Watch:
         return ""
 
 
-def descendants(pid: int, *, most: int) -> list[int]:
-    """`pid` and every process below it, as far as `most` of them."""
-    found, at = [pid], 0
-    while at < len(found) and len(found) < most:
-        try:
-            threads = os.listdir(f"/proc/{found[at]}/task")  # noqa: PTH208
-            for thread in threads:
-                children = Path(f"/proc/{found[at]}/task/{thread}/children").read_text("ascii")
-                found += map(int, children.split())
-        except (OSError, ValueError):
-            # It ended while being looked at.
-            pass
-        at += 1
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Held:
     """Bytes of files that have no name any more and are open in some process."""
@@ -202,43 +166,3 @@ def _fields(path: str, names: Sequence[str]) -> list[int]:
         return [0] * len(names)
     told = {line.partition(":")[0]: line.split() for line in lines}
     return [int(told[name][1]) * 1024 if name in told else 0 for name in names]
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left, and wait until it is gone."""
-    left = end_all(process.pid, leader_ended=process.poll() is not None)
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
-    await_gone(left)
-
-
-def end_all(pid: int, *, leader_ended: bool) -> list[int]:
-    """Kill a process group and everything below its leader; returns those that were running. The sandbox's first process
-    takes its whole process namespace with it.
-
-    Outside of a sandbox, what left the process group is found while it still hangs below the command.
-    """
-    left = [] if leader_ended else descendants(pid, most=100_000)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)
-    for one in reversed(left[1:]):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(one, signal.SIGKILL)
-    return left
-
-
-def await_gone(pids: Sequence[int]) -> None:
-    """Killed is not yet gone: a scratch is taken away only once nobody writes into it."""
-    deadline = time.monotonic() + _GONE
-    while time.monotonic() < deadline and any(map(_alive, pids)):
-        time.sleep(0.005)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return (
-            Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0] not in "ZX"
-        )
-    except (OSError, IndexError):
-        return False

@@ -160,7 +160,7 @@ def test_the_base_alone_is_the_base_of_all_facts(kind: str, repo: Path, tmp_path
 
 def test_the_base_alone_starts_no_process(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     head = world.facts.head_commit
-    monkeypatch.setattr("navigator.workspace.git.runner.subprocess.Popen", None)
+    monkeypatch.setattr("navigator.workspace.git.runner.run", None)
     assert read_base(world.repo) == head
 
 

@@ -23,7 +23,7 @@ from navigator.cascade.views.statistics.page import (
     StatisticsPage,
     Table,
 )
-from navigator.cascade.views.statistics.pages import PAGES
+from navigator.cascade.views.statistics.pages import PAGES, REVIEWER
 from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.domain import patterns
 from navigator.evidence.intervals import ANECDOTAL_BELOW
@@ -51,7 +51,7 @@ def report(reader: Reader, question: Question, *, written: str, period: str) -> 
         _section(
             page,
             *(
-                (*page.tables(counts, kind), *(groups[kind] if page is REVISE_RATE else ()))
+                (*page.tables(counts, kind), *(groups[kind] if page is REVIEWER else ()))
                 for kind in (False, True)
             ),
         )

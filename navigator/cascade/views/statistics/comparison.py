@@ -17,7 +17,9 @@ from navigator.store.reads.verdicts import GROUPINGS
 
 _COLUMNS = (Column("rate", 6), Column("95 %", 10), Column("n", 7), Column("revise", 8))
 
-ONE_LOOK = "interval and p hold for one look; `navigator stats revise-rate` has evidence for a look after every review"
+ONE_LOOK = (
+    "interval and p hold for one look; `navigator stats reviewer` has evidence for a look after every review"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,7 @@ def compare_rates(reader: Reader, first: str, second: str, by: str = "", since: 
 def _hint(by: str, known: Iterable[str]) -> str:
     if by:
         return f"There are: {', '.join(known) or 'none'}."
-    return (
-        "`navigator stats revise-rate --by writer-prompt` lists the prompt versions; --by names the property."
-    )
+    return "`navigator stats reviewer --by writer-prompt` lists the prompt versions; --by names the property."
 
 
 def comparison_table(compared_rates: RateComparison) -> Table:

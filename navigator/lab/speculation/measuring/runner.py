@@ -13,7 +13,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -26,6 +25,7 @@ from navigator.domain.errors import Conflict, MissingPart, UsageError
 from navigator.domain.json_text import read_json
 from navigator.lab.speculation.measuring.engines import ENGINES, Answer, Server
 from navigator.lab.speculation.measuring.plan import Arm, Engine, Plan
+from navigator.process.runner import Process, start
 from navigator.serving.swap.processes import MARK, send, strays
 
 if TYPE_CHECKING:
@@ -209,13 +209,11 @@ def _running(engine: Engine, arm: Arm, out: Path) -> Iterator[Server]:
     words = [word.replace("{port}", str(port)) for word in engine.command]
     with log.open("wb") as stream:
         try:
-            process = subprocess.Popen(
+            process = start(
                 [*words, *kind.flags, *arm.arguments],
-                stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=stream,
                 env=os.environ | engine.environment | {MARK: str(out.resolve())},
-                start_new_session=True,
             )
         except OSError as error:
             raise MissingPart(
@@ -234,10 +232,10 @@ def _running(engine: Engine, arm: Arm, out: Path) -> Iterator[Server]:
             hint=f"Its log: {log}. Run the command again: it repeats this start.",
         ) from error
     finally:
-        _end(process)
+        process.end(grace=_STOP_SECONDS)
 
 
-def _wait(process: subprocess.Popen[bytes], http: httpx.Client, seconds: float, log: Path, arm: Arm) -> None:
+def _wait(process: Process, http: httpx.Client, seconds: float, log: Path, arm: Arm) -> None:
     import httpx
 
     deadline = time.monotonic() + seconds
@@ -259,16 +257,3 @@ def _wait(process: subprocess.Popen[bytes], http: httpx.Client, seconds: float, 
 def _last_words(log: Path) -> str:
     last = log.read_text("utf-8", "replace").strip().splitlines()[-1:] or ["nothing"]
     return last[0][:300]
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    for sent in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, sent)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_STOP_SECONDS)
-            if sent is signal.SIGTERM:
-                # Children that outlive their parent hold the GPU.
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            return

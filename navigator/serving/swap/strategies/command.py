@@ -19,11 +19,11 @@ from navigator.config.settings import Settings
 from navigator.domain.errors import ConfigError
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
+from navigator.process.runner import Ended, running
 from navigator.serving.swap.base import ROLES, PhaseEvent, PhaseLog, PhaseState, SwapStrategy
 from navigator.serving.swap.drain import until
 from navigator.serving.swap.failures import SwapFailed, class_of_words
 from navigator.serving.swap.lines import ScriptLog
-from navigator.serving.swap.program import Ended, run_program
 
 _VERIFY_SECONDS = 30.0
 
@@ -122,14 +122,14 @@ class CommandStrategy(SwapStrategy):
     async def _run(
         self, argv: Sequence[str], seconds: float, on_output: Callable[[bytes], None] = lambda chunk: None
     ) -> Ended:
-        """Run one of the two commands; raises as `run_program`, and SwapFailed if it cannot be started."""
+        """Run one of the two commands; raises as `running`, and SwapFailed if it cannot be started."""
         program = shutil.which(Path(argv[0]).expanduser())
         if program is None:
             raise SwapFailed(
                 f"The swap command {safe_line(argv[0])} does not exist or is not executable.",
                 hint="Correct argv under [swap.command].",
             )
-        return await run_program([program, *argv[1:]], seconds, on_output)
+        return await running([program, *argv[1:]], seconds, on_output, leaves=True)
 
 
 def _argv(settings: Settings) -> tuple[str, ...]:

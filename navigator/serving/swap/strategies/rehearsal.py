@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from navigator.config.settings import ServerSettings, Settings
 from navigator.domain.json_text import read_json
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
+from navigator.process.runner import Process, start
 from navigator.serving.client.chat import Timeouts
 from navigator.serving.client.client import ModelClient
 from navigator.serving.client.errors import Unreachable
@@ -98,7 +98,7 @@ class RehearsalStrategy(SwapStrategy):
         self._patience = patience
         self._boot_seconds = boot_seconds
         self._load_seconds = boot_seconds + 60.0 * time_scale
-        self._children: dict[int, subprocess.Popen[bytes]] = {}
+        self._children: dict[int, Process] = {}
 
     @property
     def recorded(self) -> str:
@@ -227,15 +227,7 @@ class RehearsalStrategy(SwapStrategy):
         # Files, not pipes: the process has to survive a conductor that dies.
         try:
             with output.open("wb") as out, output.with_suffix(".err").open("wb") as err:
-                child = subprocess.Popen(
-                    argv,
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
-                    cwd=self._folder,
-                    env=self._environment(),
-                    start_new_session=True,
-                )
+                child = start(argv, stdout=out, stderr=err, cwd=self._folder, env=self._environment())
         except OSError as error:
             raise SwapFailed(f"The rehearsal cannot be started: {error.strerror}.") from error
         self._children[child.pid] = child

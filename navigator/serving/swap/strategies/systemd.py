@@ -21,6 +21,7 @@ from navigator.config.settings import Settings
 from navigator.domain.errors import ConfigError, MissingPart, NavigatorError
 from navigator.domain.states import Role
 from navigator.domain.text import safe_line
+from navigator.process.runner import Ended, running
 from navigator.serving.remote.ssh import Connection, ConnectionLost
 from navigator.serving.status import ServerLook
 from navigator.serving.swap.base import (
@@ -37,7 +38,6 @@ from navigator.serving.swap.base import (
 from navigator.serving.swap.drain import InFlight
 from navigator.serving.swap.failures import Failure
 from navigator.serving.swap.lines import ScriptLog, failure_class
-from navigator.serving.swap.program import Ended, run_program
 
 _SCRIPT = "model-swap.sh"
 _NEEDED = ("bash", "systemctl", "curl", "flock", "timeout")
@@ -50,7 +50,7 @@ _HINTS: dict[Failure, str] = {
     "no_memory": "Free GPU memory, or give the server less (--mem-fraction-static, context, running requests).",
     "port_taken": "Stop the process that holds the port, or give the role another port.",
     "unit_failed": "Check the unit's log: journalctl, with --user for your own units.",
-    "timeout": "If the model needs longer, raise the phase's seconds under [swap.systemd].",
+    "timeout": "If the model needs longer, raise load_seconds or health_seconds under [swap.systemd].",
     "wrong_model": "Use the same model in the unit and in the role's `model`.",
     "disk_full": "Free space on the disk.",
     "refused": "Check the server's key: `api_key_env` of the role.",
@@ -296,7 +296,7 @@ class SystemdStrategy(SwapStrategy):
             try:
                 ended = await self._run(words, left, script.feed)
             except TimeoutError:
-                ended = Ended(-1, (), f"it did not end within {self._own.longest:g} s")
+                ended = Ended(-1, err=f"it did not end within {self._own.longest:g} s".encode())
             except ConnectionLost as error:
                 script.cut(f"connection_lost {error.message}")
                 await self._renewed(error)
@@ -355,7 +355,7 @@ class SystemdStrategy(SwapStrategy):
     async def _ask(self, *words: str) -> tuple[str, ...]:
         """The lines that a read-only command prints; none if it does not answer in time."""
         with contextlib.suppress(TimeoutError):
-            return (await self._run(words, _ASK_SECONDS)).lines
+            return tuple((await self._run(words, _ASK_SECONDS)).lines)
         return ()
 
     async def _run(
@@ -372,7 +372,7 @@ class SystemdStrategy(SwapStrategy):
         if self._there is not None:
             return await self._there.run(words, seconds, on_output, variables)
         base = self._environment if environment is None else environment
-        return await run_program(words, seconds, on_output, {**base, **variables})
+        return await running(words, seconds, on_output, leaves=True, env={**base, **variables})
 
     def connected(self) -> contextlib.AbstractAsyncContextManager[object]:
         """Holds the connection to the other machine."""

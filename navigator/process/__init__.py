@@ -1,0 +1,1 @@
+"""Other programs: one way to start them, one way to end them."""
