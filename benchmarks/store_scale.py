@@ -1,6 +1,6 @@
 """What 100,000 proposals cost: every statistic, and the deck's first snapshot, against counting one table's rows.
 
-    python benchmarks/store_scale.py [PROPOSALS]
+    python benchmarks/store_scale.py [--tiny | --full] [PROPOSALS]
 
 Every fourth proposal is the revision of the one before. Each has a review and three model calls, a third are the simulated
 ones of a rehearsal, 900 tasks are still open, and the rest landed or were rejected earlier. Two swaps and a batch come with 30
@@ -28,7 +28,9 @@ from pathlib import Path
 
 from tui_startup import OURS, first_paint
 
-PROPOSALS = 100_000
+from benchmarks.size import sized
+
+PROPOSALS = sized(2_000, 10_000, 100_000)
 OPEN = 1_200
 """Newest proposals without a decision: revisions apart, those of 900 tasks."""
 PROJECTS = 24
@@ -215,6 +217,7 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
         "exam_items": (
             {
                 "id": number,
+                "project_id": number % PROJECTS + 1,
                 "source": ("mutant", "reversed_fix", "clean", "clean")[number % 4],
                 "faulty": int(number % 4 < 2),
                 "origin": f"item {number}",
