@@ -275,11 +275,13 @@ def test_an_approval_that_could_not_land_is_taken_back(command: Command, reposit
     command.run("project", "add", str(repository), "--name", "thing")
     command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
     command.run("run", "--until", "idle", "--time-scale", "0", "--json")
-    git(repository, "branch", "navigator")  # in the way of navigator/…
+    command.run("project", "set", "thing", "--landing", "current")
+    sound = (repository / "thing.py").read_text()
+    (repository / "thing.py").write_text("changed = True\n")
     assert command.json("approve", "--yes", "P1", code=1)["decisions"][0]["landing"] == "refused"
     assert command.json("undo", "--yes", "P1")["undone"][0]["undone"] is True
     assert command.json("task", "show", "T1")["task"]["state"] == "awaiting_approval"
-    git(repository, "branch", "-D", "navigator")
+    (repository / "thing.py").write_text(sound)
     assert command.json("approve", "--yes", "P1")["decisions"][0]["landing"] == "landed"
 
 
