@@ -128,7 +128,7 @@ class ExamQueue:
         return is_rehearsal(answered) if rehearses else same_model(model, answered)
 
     def _seed(self) -> str:
-        known = self._deps.reader.meta(SEED)
+        known = self._deps.reader.meta(SEED, str)
         if known:
             return str(known)
         seed = secrets.token_hex(8)
